@@ -44,3 +44,9 @@ export function sum(values: Iterable<Decimal>): Decimal {
 export function isDecimal(value: unknown): value is Decimal {
   return value instanceof Exact;
 }
+
+/** Whether a value is between two bounds, in either order, or equals one. */
+export function isBetween(value: Decimal, one: Decimal, other: Decimal): boolean {
+  const [low, high] = one.lt(other) ? [one, other] : [other, one];
+  return value.gte(low) && value.lte(high);
+}

@@ -1,6 +1,6 @@
 import type { components } from '@financial-automation/spec';
 import { asOperator } from '../../src/operator/tenants.ts';
-import { payment, recordResult } from '../../src/resources/billing/payment.ts';
+import { counts, payment, recordResult } from '../../src/resources/billing/payment.ts';
 import type { firm } from '../../src/resources/billing/testing.ts';
 import { only, recordsOf, type WriteItem, type WriteResult } from '../../src/resources/records/testing.ts';
 import type { TestCaller, TestService } from '../service.ts';
@@ -30,6 +30,8 @@ let runs = 0;
 /** The books of separate clients, which steps change through the API. */
 export class Books {
   readonly clientIds: readonly string[];
+  /** A client that only scenarios use, so that it can be settled. */
+  readonly quietClientId: string;
   readonly jobIds: readonly string[];
   readonly clientOfJob: ReadonlyMap<string, string>;
   readonly groupOfClient: ReadonlyMap<string, string>;
@@ -55,6 +57,7 @@ export class Books {
     staffId: string,
     clients: readonly { readonly id: string; readonly group: string; readonly jobIds: readonly string[] }[],
     taskOfJob: ReadonlyMap<string, string>,
+    quietClientId: string,
   ) {
     this.#run = run;
     this.#service = service;
@@ -66,11 +69,12 @@ export class Books {
     this.clientOfJob = new Map(clients.flatMap(({ id, jobIds }) => jobIds.map((jobId) => [jobId, id] as const)));
     this.groupOfClient = new Map(clients.map(({ id, group }) => [id, group]));
     this.taskOfJob = taskOfJob;
+    this.quietClientId = quietClientId;
   }
 
   /**
-   * Creates two clients of one group, the first of them with two jobs, and a client without a group. The last job has a
-   * task.
+   * Creates two clients of one group, the first of them with two jobs, a client without a group, and one without jobs. The
+   * last job has a task.
    */
   static async open(
     service: TestService,
@@ -105,7 +109,9 @@ export class Books {
     const type = { displayName: `Type ${number}`, code: `TT${number}`, isBillable: true, billingMethod: 'HOURLY' };
     const { id: taskTypeId } = await records.make('TaskType', type);
     const { id: taskId } = await records.make('Task', { name: 'Task', jobId: last, taskTypeId, sequence: 0 });
-    return new Books(number, service, { preparer, approver }, staff.body.id, clients, new Map([[last, taskId]]));
+    const quiet = await newClient();
+    const taskOfJob = new Map([[last, taskId]]);
+    return new Books(number, service, { preparer, approver }, staff.body.id, clients, taskOfJob, quiet.id);
   }
 
   /** Sends a request. @throws Error if the response is not one that the contract declares for it. */
@@ -171,7 +177,10 @@ export class Books {
         );
       }
       case 'writeOffWip': {
-        const attributes = { writeOffAmount: request.amount, writeOffReason: reason };
+        const row = await this.wip(systemRef);
+        // The reason belongs to a write-off, not to undoing one.
+        const isMore = Math.abs(Number(request.amount)) > Math.abs(Number(row.writeOffAmount));
+        const attributes = { writeOffAmount: request.amount, ...(isMore ? { writeOffReason: reason } : {}) };
         return only(await preparer.update([{ type: 'WipEntry', systemRef, attributes }]));
       }
       case 'draft': {
@@ -199,7 +208,9 @@ export class Books {
       }
       case 'moveInvoice': {
         const { to: status } = request;
-        const reasons = { POSTED: {}, VOIDED: { voidReason: reason }, WRITTEN_OFF: { writeOffReason: reason } };
+        const undone = { changeReason: reason };
+        const [VOIDED, WRITTEN_OFF] = [{ voidReason: reason }, { writeOffReason: reason }];
+        const reasons = { POSTED: undone, PARTIALLY_PAID: undone, VOIDED, WRITTEN_OFF };
         return only(
           await preparer.update([{ type: 'Invoice', systemRef, attributes: { status, ...reasons[status] } }]),
         );
@@ -211,7 +222,13 @@ export class Books {
         return only(await preparer.upsert([{ type: 'Payment', systemRef, attributes: sent }]));
       }
       case 'movePayment':
-        return only(await preparer.update([{ type: 'Payment', systemRef, attributes: { status: request.to } }]));
+        return only(
+          await preparer.update([
+            { type: 'Payment', systemRef, attributes: { status: request.to, changeReason: reason } },
+          ]),
+        );
+      case 'archiveClient':
+        return only(await preparer.update([{ type: 'Client', systemRef, attributes: { status: 'ARCHIVED' } }]));
       case 'refund': {
         const { refundedAmount } = request;
         return only(await preparer.update([{ type: 'Payment', systemRef, attributes: { refundedAmount } }]));
@@ -240,7 +257,7 @@ export class Books {
     const isAccepted = await asOperator(service, tenant, 'test', (unit) =>
       unit.plan((plan) => {
         const row = plan.getForUpdate(payment, this.#id(ref));
-        if (row?.status !== 'COMPLETED') return false;
+        if (row === undefined || !counts(row.status)) return false;
         recordResult(plan, row.id, { status: 'RETURNED' }, 'paymentReturned');
         return true;
       }),

@@ -84,6 +84,8 @@ export class BooksModel {
   readonly drafts = new Map<string, Draft>();
   readonly invoices = new Map<string, Invoice>();
   readonly payments = new Map<string, Payment>();
+  readonly #archived = new Set<string>();
+  readonly #reopened = new Set<string>();
   readonly #firm: Firm;
   #clock = 0;
 
@@ -99,6 +101,12 @@ export class BooksModel {
    * @returns whether the books accept the request; if not, nothing has changed.
    */
   request(request: BooksRequest, madeRef: () => string): boolean {
+    const isAccepted = this.#accept(request, madeRef);
+    for (const id of this.#archived) if (!this.#isSettled(id)) this.#reopen(id);
+    return isAccepted;
+  }
+
+  #accept(request: BooksRequest, madeRef: () => string): boolean {
     switch (request.kind) {
       case 'time':
         return this.#record(request);
@@ -129,7 +137,12 @@ export class BooksModel {
       case 'movePayment':
         return this.#movePayment(request);
       case 'returnPayment':
-        return this.#end(request.ref, ['COMPLETED'], 'RETURNED');
+        return this.#end(request.ref, counting, 'RETURNED');
+      case 'archiveClient':
+        if (!this.#isSettled(request.ref)) return false;
+        this.#reopened.delete(request.ref);
+        this.#archived.add(request.ref);
+        return true;
       case 'refund':
         return this.#refund(request);
       case 'allocate':
@@ -146,6 +159,7 @@ export class BooksModel {
   }
 
   unapplied({ status, amount, refunded, allocations }: Payment): Cents {
+    if (status === 'RETURNED') return -refunded;
     if (!counting.includes(status) && status !== 'PENDING') return 0n;
     return amount - refunded - total(allocations.map((one) => one.amount));
   }
@@ -154,12 +168,55 @@ export class BooksModel {
   balances(clientId: string) {
     const of = <Row extends { readonly clientId: string }>(rows: Map<string, Row>) =>
       [...rows.values()].filter((row) => row.clientId === clientId);
-    const counted = of(this.payments).filter(({ status }) => counting.includes(status));
+    const counted = of(this.payments).filter(({ status }) => status !== 'PENDING');
     return {
       outstandingBalance: money(total(of(this.invoices).map((row) => (row.status === 'PENDING' ? 0n : this.due(row))))),
       unappliedCredit: money(total(counted.map((row) => this.unapplied(row)))),
       unbilledWip: money(total(of(this.wips).map((row) => this.outstanding(row)))),
     };
+  }
+
+  /** The balances and the status of a client, which has none that a request determines until it is archived. */
+  client(clientId: string) {
+    const status = this.#archived.has(clientId) ? 'ARCHIVED' : this.#reopened.has(clientId) ? 'INACTIVE' : undefined;
+    return { ...this.balances(clientId), ...(status === undefined ? {} : { status }) };
+  }
+
+  #isSettled(clientId: string): boolean {
+    return Object.values(this.balances(clientId)).every((balance) => balance === '0.00');
+  }
+
+  #reopen(clientId: string): void {
+    this.#archived.delete(clientId);
+    this.#reopened.add(clientId);
+  }
+
+  /** The facts of banks and the corrections that the states of all rows name. */
+  correctionsPossible(): BooksRequest[] {
+    const possible: BooksRequest[] = [];
+    for (const [ref, { status, method, amount, allocations }] of this.payments) {
+      const isOpen = status === 'COMPLETED' || status === 'PARTIALLY_REFUNDED';
+      if (status === 'PENDING' || status === 'FAILED') possible.push({ kind: 'movePayment', ref, to: 'COMPLETED' });
+      if (status === 'PENDING') possible.push({ kind: 'movePayment', ref, to: 'FAILED' });
+      if (counting.includes(status) && method !== 'CREDIT')
+        possible.push({ kind: 'returnPayment', ref }, { kind: 'movePayment', ref, to: 'RETURNED' });
+      if (isOpen) possible.push({ kind: 'movePayment', ref, to: 'VOIDED' });
+      if (isOpen && method !== 'CREDIT') possible.push({ kind: 'refund', ref, refundedAmount: money(amount) });
+      if (isOpen && allocations.length > 0) possible.push({ kind: 'allocate', ref, allocations: [] });
+    }
+    for (const [ref, invoice] of this.invoices) {
+      const { status, paid, credited, pending, reliefs } = invoice;
+      const covered = paid + credited;
+      if (status === 'WRITTEN_OFF')
+        possible.push({ kind: 'moveInvoice', ref, to: covered > 0n ? 'PARTIALLY_PAID' : 'POSTED' });
+      const isHeld = reliefs.some(({ wipId }) => found(this.wips, wipId).status === 'IN_DRAFT');
+      if (status === 'POSTED' && covered + pending === 0n && !isHeld)
+        possible.push({ kind: 'moveInvoice', ref, to: 'VOIDED' });
+    }
+    for (const [ref, row] of this.wips)
+      if (row.status === 'WRITTEN_OFF')
+        possible.push({ kind: 'writeOffWip', ref, amount: money(this.#writtenDown(ref)) });
+    return possible;
   }
 
   /** The sums of a job, in the format of the API. */
@@ -259,11 +316,19 @@ export class BooksModel {
 
   #writeOffWip({ ref, amount }: BooksRequest & { kind: 'writeOffWip' }): boolean {
     const row = found(this.wips, ref);
-    if (row.status === 'WRITTEN_OFF') return cents(amount) === row.off;
-    if (row.status !== 'OPEN' && row.status !== 'PARTIALLY_BILLED') return false;
-    const outstanding = this.outstanding(row);
-    if (outstanding === 0n || cents(amount) !== row.off + outstanding) return false;
-    return change(row, { off: row.off + outstanding, status: 'WRITTEN_OFF' });
+    const off = cents(amount);
+    if (off === row.off) return true;
+    if (row.status !== 'OPEN' && row.status !== 'PARTIALLY_BILLED' && row.status !== 'WRITTEN_OFF') return false;
+    if (off === row.off + this.outstanding(row)) return change(row, { off, status: 'WRITTEN_OFF' });
+    const least = this.#writtenDown(ref);
+    if (least <= row.off ? off < least || off > row.off : off > least || off < row.off) return false;
+    return change(row, { off, status: row.billed === 0n && row.up === 0n && off === 0n ? 'OPEN' : 'PARTIALLY_BILLED' });
+  }
+
+  /** The amount that invoices wrote down. */
+  #writtenDown(ref: string): Cents {
+    const valid = [...this.invoices.values()].filter(({ status }) => status !== 'VOIDED');
+    return total(valid.flatMap(({ reliefs }) => reliefs.filter(({ wipId }) => wipId === ref).map(({ off }) => off)));
   }
 
   #draft({ ref, clientId, lines }: BooksRequest & { kind: 'draft' }): boolean {
@@ -379,13 +444,16 @@ export class BooksModel {
     const invoice = found(this.invoices, ref);
     const { status, paid, credited, pending } = invoice;
     if (status === to) return true;
+    if (status === 'WRITTEN_OFF' && (to === 'POSTED' || to === 'PARTIALLY_PAID'))
+      return paid + credited > 0n === (to === 'PARTIALLY_PAID') && change(invoice, { writtenOff: 0n, status: to });
+    if (to === 'PARTIALLY_PAID') return false;
     if (to === 'POSTED') {
       if (status !== 'PENDING') return false;
       return change(invoice, { status: invoice.total === 0n ? 'PAID' : 'POSTED' });
     }
     if (to === 'WRITTEN_OFF') {
       if ((status !== 'POSTED' && status !== 'PARTIALLY_PAID') || pending > 0n) return false;
-      return change(invoice, { writtenOff: this.due(invoice), status: to });
+      return change(invoice, { writtenOff: invoice.writtenOff + this.due(invoice), status: to });
     }
     const rows = invoice.reliefs.map((relief) => ({ relief, row: found(this.wips, relief.wipId) }));
     if (status !== 'POSTED' || paid + credited + pending > 0n || rows.some(({ row }) => row.status === 'IN_DRAFT'))
@@ -395,7 +463,7 @@ export class BooksModel {
       if (row.status === 'WRITTEN_OFF') row.off += this.outstanding(row);
       else row.status = row.billed === 0n && row.up === 0n && row.off === 0n ? 'OPEN' : 'PARTIALLY_BILLED';
     }
-    return change(invoice, { status: to });
+    return change(invoice, { status: to, writtenOff: 0n });
   }
 
   #pay({ ref, clientId, method, amount, allocations }: BooksRequest & { kind: 'pay' }): boolean {
@@ -413,14 +481,15 @@ export class BooksModel {
         return known?.invoice === invoiceId && known.amount === cents(amount);
       });
     if (isSame) return true;
-    return payment.status === 'COMPLETED' && this.#apply(payment, allocations);
+    const isOpen = payment.status === 'COMPLETED' || payment.status === 'PARTIALLY_REFUNDED';
+    return isOpen && this.#apply(payment, allocations);
   }
 
-  /** Sets the allocations of a payment, which must not decrease. */
+  /** Sets the allocations of a payment. */
   #apply(payment: Payment, sent: readonly SentAllocation[]): boolean {
     const ids = sent.map(({ invoiceId }) => invoiceId);
     const known = new Map(payment.allocations.map((one) => [one.invoice, one]));
-    if (new Set(ids).size < ids.length || [...known.keys()].some((id) => !ids.includes(id))) return false;
+    if (new Set(ids).size < ids.length) return false;
     const next = sent.map(({ invoiceId, amount }) => {
       const more = cents(amount) - (known.get(invoiceId)?.amount ?? 0n);
       return { invoice: invoiceId, amount: cents(amount), more };
@@ -428,14 +497,15 @@ export class BooksModel {
     const groupOf = (clientId: string) => this.#firm.groupOfClient.get(clientId) ?? clientId;
     for (const { invoice: id, more, amount } of next) {
       const invoice = found(this.invoices, id);
-      if (more < 0n || amount <= 0n) return false;
-      if (more === 0n) continue;
+      if (amount <= 0n) return false;
+      if (more <= 0n) continue;
       if (groupOf(invoice.clientId) !== groupOf(payment.clientId)) return false;
       if (invoice.status !== 'POSTED' && invoice.status !== 'PARTIALLY_PAID') return false;
       if (more > this.due(invoice) - invoice.pending) return false;
     }
     if (total(next.map(({ amount }) => amount)) > payment.amount - payment.refunded) return false;
     this.#clock += 1;
+    const touched = payment.allocations.map(({ invoice }) => invoice);
     this.#uncover(payment);
     payment.allocations = next.map(({ invoice, amount, more }) => ({
       invoice,
@@ -443,6 +513,7 @@ export class BooksModel {
       at: more > 0n ? this.#clock : (known.get(invoice)?.at ?? 0),
     }));
     this.#cover(payment);
+    for (const id of touched) this.#settle(id);
     return true;
   }
 
@@ -464,17 +535,17 @@ export class BooksModel {
 
   #settle(id: string): void {
     const invoice = found(this.invoices, id);
-    if (invoice.status === 'WRITTEN_OFF') invoice.writtenOff += this.due(invoice);
-    else if (this.due(invoice) === 0n) invoice.status = 'PAID';
+    if (this.due(invoice) === 0n) invoice.status = invoice.writtenOff > 0n ? 'WRITTEN_OFF' : 'PAID';
     else invoice.status = invoice.paid + invoice.credited > 0n ? 'PARTIALLY_PAID' : 'POSTED';
   }
 
   #movePayment({ ref, to }: BooksRequest & { kind: 'movePayment' }): boolean {
     const payment = found(this.payments, ref);
     if (payment.status === to) return true;
-    if (to === 'VOIDED') return this.#end(ref, ['COMPLETED'], to);
+    if (to === 'VOIDED') return this.#end(ref, ['COMPLETED', 'PARTIALLY_REFUNDED'], to);
+    if (to === 'RETURNED') return payment.method !== 'CREDIT' && this.#end(ref, counting, to);
     if (to === 'FAILED') return this.#end(ref, ['PENDING'], to);
-    if (payment.status !== 'PENDING') return false;
+    if (payment.status !== 'PENDING' && payment.status !== 'FAILED') return false;
     this.#uncover(payment);
     payment.status = to;
     this.#clock += 1;
@@ -497,6 +568,7 @@ export class BooksModel {
     const more = cents(refundedAmount) - payment.refunded;
     if (more === 0n) return true;
     if (payment.status !== 'COMPLETED' && payment.status !== 'PARTIALLY_REFUNDED') return false;
+    if (payment.method === 'CREDIT') return false;
     if (more < 0n || cents(refundedAmount) > payment.amount) return false;
     const unapplied = this.unapplied(payment);
     let rest = more > unapplied ? more - unapplied : 0n;

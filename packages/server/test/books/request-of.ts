@@ -62,6 +62,16 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
       const amount = cents(row.writeOffAmount) + shareOf(cents(row.outstandingAmount), percent);
       return { kind, ref, amount: money(amount) };
     }
+    case 'undoWipWriteOff': {
+      const ref = aim(wips);
+      if (ref === undefined) return undefined;
+      const { writeOffAmount } = await books.wip(ref);
+      return {
+        kind: 'writeOffWip',
+        ref,
+        amount: money(cents(writeOffAmount) - shareOf(cents(writeOffAmount), percent)),
+      };
+    }
     case 'draft':
       return { kind, ref: books.newRef('draft'), clientId, lines: await linesOf(books, step, clientId) };
     case 'draftLines': {
@@ -90,6 +100,19 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
       return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'VOIDED' };
     case 'writeOffInvoice':
       return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'WRITTEN_OFF' };
+    case 'reinstateInvoice': {
+      if (invoice === undefined) return undefined;
+      const { amountPaid, amountCredited } = await books.invoice(invoice);
+      const isCovered = cents(amountPaid) + cents(amountCredited) > 0n;
+      return { kind: 'moveInvoice', ref: invoice, to: isCovered ? 'PARTIALLY_PAID' : 'POSTED' };
+    }
+    case 'importQuietly': {
+      const line = { lineType: 'OTHER', quantity: '1', taxRatePercent: null, rows: [], percent } as const;
+      const lines = [lineOf('OTHER', [], { ...line, unitAmount: String(10 + pick) })];
+      return { kind: 'import', ref: books.newRef('invoice'), clientId: books.quietClientId, status: 'POSTED', lines };
+    }
+    case 'archiveQuietly':
+      return { kind: 'archiveClient', ref: books.quietClientId };
     case 'pay': {
       const { allocations, owner } = await sharesOf(books, step);
       const amount = sumOf(allocations) + BigInt(other % 3 === 0 ? 0 : other * 100 + 1);
@@ -105,7 +128,24 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
     case 'voidPayment':
       return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'VOIDED' };
     case 'returnPayment':
-      return payment === undefined ? undefined : { kind, ref: payment };
+      return payment === undefined || (await books.payment(payment)).method === 'CREDIT'
+        ? undefined
+        : { kind, ref: payment };
+    case 'bouncePayment':
+      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'RETURNED' };
+    case 'unapply': {
+      if (payment === undefined) return undefined;
+      const { allocations } = await books.payment(payment);
+      const sent = allocations.map(({ invoiceId, amount }) => ({ invoiceId: books.refOf(invoiceId), amount }));
+      const chosenOne = chosen(sent, other);
+      if (chosenOne === undefined) return undefined;
+      const left = cents(chosenOne.amount) - shareOf(cents(chosenOne.amount), percent);
+      const kept = sent.flatMap((one) => {
+        if (one !== chosenOne) return [one];
+        return left > 0n ? [{ invoiceId: one.invoiceId, amount: money(left) }] : [];
+      });
+      return { kind: 'allocate', ref: payment, allocations: kept };
+    }
     case 'refund': {
       if (payment === undefined) return undefined;
       const { amount, refundedAmount } = await books.payment(payment);
@@ -216,12 +256,16 @@ const startsFrom: Readonly<Partial<Record<SingleKind, readonly string[]>>> = {
   postInvoice: ['PENDING'],
   voidInvoice: ['POSTED'],
   writeOffInvoice: ['POSTED'],
-  completePayment: ['PENDING'],
+  undoWipWriteOff: ['WRITTEN_OFF'],
+  reinstateInvoice: ['WRITTEN_OFF'],
+  completePayment: ['PENDING', 'FAILED'],
   failPayment: ['PENDING'],
-  voidPayment: ['COMPLETED'],
-  returnPayment: ['COMPLETED'],
+  voidPayment: ['COMPLETED', 'PARTIALLY_REFUNDED'],
+  returnPayment: ['COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED'],
+  bouncePayment: ['COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED'],
   refund: ['COMPLETED', 'PARTIALLY_REFUNDED'],
-  allocate: ['COMPLETED'],
+  allocate: ['COMPLETED', 'PARTIALLY_REFUNDED'],
+  unapply: ['COMPLETED', 'PARTIALLY_REFUNDED'],
 };
 
 function chosen<Value>(values: readonly Value[], pick: number): Value | undefined {

@@ -52,7 +52,7 @@ export type BooksRequest =
       readonly status: 'PENDING' | 'POSTED';
       readonly lines: readonly SentLine[];
     }
-  | { readonly kind: 'moveInvoice'; readonly ref: string; readonly to: 'POSTED' | 'VOIDED' | 'WRITTEN_OFF' }
+  | { readonly kind: 'moveInvoice'; readonly ref: string; readonly to: InvoiceMove }
   | {
       readonly kind: 'pay';
       readonly ref: string;
@@ -61,12 +61,16 @@ export type BooksRequest =
       readonly amount: string;
       readonly allocations: readonly SentAllocation[];
     }
-  | { readonly kind: 'movePayment'; readonly ref: string; readonly to: 'COMPLETED' | 'FAILED' | 'VOIDED' }
+  | { readonly kind: 'movePayment'; readonly ref: string; readonly to: PaymentMove }
   | { readonly kind: 'returnPayment'; readonly ref: string }
+  | { readonly kind: 'archiveClient'; readonly ref: string }
   | { readonly kind: 'refund'; readonly ref: string; readonly refundedAmount: string }
   | { readonly kind: 'allocate'; readonly ref: string; readonly allocations: readonly SentAllocation[] };
 
 export type EntryStatus = 'DRAFT' | 'SUBMITTED' | 'APPROVED' | 'REJECTED';
+export type InvoiceMove = 'POSTED' | 'PARTIALLY_PAID' | 'VOIDED' | 'WRITTEN_OFF';
+/** RETURNED by a caller; the processor has its own kind. */
+export type PaymentMove = 'COMPLETED' | 'FAILED' | 'VOIDED' | 'RETURNED';
 export type OwnWip = 'FIXED_FEE' | 'PROGRESS' | 'ADJUSTMENT';
 export type DraftStatus = 'DRAFT' | 'IN_REVIEW' | 'APPROVED' | 'REJECTED';
 

@@ -13,6 +13,7 @@ const weights = {
   removeEntry: 1,
   wip: 3,
   writeOffWip: 2,
+  undoWipWriteOff: 2,
   draft: 8,
   draftLines: 4,
   reviewDraft: 7,
@@ -24,14 +25,20 @@ const weights = {
   postInvoice: 1,
   voidInvoice: 5,
   writeOffInvoice: 2,
+  reinstateInvoice: 2,
   pay: 9,
   completePayment: 3,
   failPayment: 1,
   voidPayment: 2,
   returnPayment: 2,
+  bouncePayment: 1,
   refund: 4,
   allocate: 4,
+  unapply: 3,
 } as const;
+
+/** Kinds that only scenarios use. */
+type ScenarioKind = 'importQuietly' | 'archiveQuietly';
 
 const scenarioWeights = {
   bill: 6,
@@ -39,10 +46,13 @@ const scenarioWeights = {
   reverseTwice: 1,
   refundInPart: 1,
   writeOffWhilePending: 1,
+  returnAfterWriteOff: 1,
+  returnAfterRefund: 1,
+  returnToArchivedClient: 1,
 } as const;
 
 /** The kind of a step that is one request. */
-export type SingleKind = keyof typeof weights;
+export type SingleKind = keyof typeof weights | ScenarioKind;
 type Scenario = keyof typeof scenarioWeights;
 
 /** A line of a document: the rows that it bills, and the share of their outstanding amounts. */
@@ -130,6 +140,30 @@ const scenarios: Readonly<
     { kind: 'writeOffInvoice' },
     { kind: 'completePayment' },
     { kind: 'writeOffInvoice' },
+    { kind: 'returnPayment' },
+  ],
+  // The returned part is due again, and is paid again: the invoice is written off again.
+  returnAfterWriteOff: () => [
+    { kind: 'import', lines: [plainLine], pick: 1 },
+    { kind: 'pay', lines: [], other: 0, percent: 40, method: 'CHECK' },
+    { kind: 'writeOffInvoice' },
+    { kind: 'bouncePayment' },
+    { kind: 'pay', lines: [], other: 0, percent: 100, method: 'CHECK' },
+    { kind: 'reinstateInvoice' },
+  ],
+  // The same money is gone twice.
+  returnAfterRefund: () => [
+    { kind: 'import', lines: [plainLine], pick: 1 },
+    { kind: 'pay', lines: [], other: 1, percent: 100, method: 'CHECK' },
+    { kind: 'refund', percent: 40 },
+    { kind: 'unapply', percent: 40 },
+    { kind: 'returnPayment' },
+  ],
+  returnToArchivedClient: ({ pick }) => [
+    { kind: 'importQuietly', pick },
+    { kind: 'pay', lines: [], other: 0, percent: 100, method: 'ACH' },
+    { kind: 'completePayment' },
+    { kind: 'archiveQuietly' },
     { kind: 'returnPayment' },
   ],
 };

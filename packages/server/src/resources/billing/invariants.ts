@@ -62,7 +62,8 @@ const rules: readonly Rule[] = [
         and (status = 'PAID') = (amount_due = 0 and status not in ('VOIDED', 'WRITTEN_OFF', 'PENDING'))
         and (status <> 'PARTIALLY_PAID' or amount_paid + amount_credited > 0)
         and (status <> 'POSTED' or amount_paid + amount_credited = 0)
-        and (status = 'WRITTEN_OFF' or amount_written_off = 0)
+        and (status in ('POSTED', 'PARTIALLY_PAID', 'WRITTEN_OFF') or amount_written_off = 0)
+        and (amount_written_off > 0) = (write_off_reason is not null)
         and (status <> 'VOIDED' or amount_paid + amount_credited + amount_pending = 0))`,
   },
   {
@@ -74,7 +75,8 @@ const rules: readonly Rule[] = [
       where p.tenant_id = ${tenantId} and not (case
         when p.status in ('COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED', 'PENDING')
           then p.amount = a.allocated + p.unapplied_amount + p.refunded_amount
-        else a.allocated = 0 and p.unapplied_amount = 0 end and p.unapplied_amount >= 0)`,
+        when p.status = 'RETURNED' then a.allocated = 0 and p.unapplied_amount = -p.refunded_amount
+        else a.allocated = 0 and p.unapplied_amount = 0 end and (p.unapplied_amount >= 0 or p.status = 'RETURNED'))`,
   },
   {
     // Whether the clients are in one group is checked when the allocation is created: a client may leave its group later.

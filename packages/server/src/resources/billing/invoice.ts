@@ -11,9 +11,11 @@ import { invalidField, Violation } from '../../entity/violation.ts';
 import { completeAddress } from '../clients/address.ts';
 import { client } from '../clients/client.ts';
 import { contactInfo } from '../clients/contact-info.ts';
+import { reopenClient } from '../clients/reopen-client.ts';
 import { job } from '../projects/job.ts';
 import { totalsOf } from './amounts.ts';
 import { checkBillable, lockBalances } from './balances.ts';
+import { changeReasonGiven, recordBookChange } from './change-day.ts';
 import { checkSigns, completeLines, invalidLine } from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
 import { invalidateLinks } from './payment-link.ts';
@@ -57,6 +59,8 @@ export const invoice = defineEntity('Invoice', {
       lockBalances(plan, [change.values.clientId]);
     },
     afterWrite({ id, values, previous }, plan) {
+      if (previous !== undefined && dueOf(previous).eq(zero) && dueOf(values).gt(zero))
+        reopenClient(plan, values.clientId);
       if (values.status === previous?.status) return;
       if (values.status === 'POSTED' && dueOf(values).eq(zero)) {
         const system = { status: 'PAID', paidAt: plan.now } as const;
@@ -79,6 +83,9 @@ export const invoice = defineEntity('Invoice', {
           '/status',
         );
       },
+      nothingCovered: ({ values }) => checkCover(values, false),
+      partCovered: ({ values }) => checkCover(values, true),
+      changeReasonGiven,
       voidReasonGiven({ values }) {
         if (values.voidReason === null) throw invalidField('voidReason', 'voidReason is required to void an invoice.');
       },
@@ -117,12 +124,20 @@ export interface Cover {
   readonly pending?: Decimal;
 }
 
+/** Why payments cover another amount of an invoice, as the state machine of invoices names it. */
+export type CoverEvent =
+  | 'paymentApplied'
+  | 'paymentUnapplied'
+  | 'paymentReturned'
+  | 'paymentRefunded'
+  | 'paymentVoided';
+
 /** Changes the amount that payments cover of an invoice, and its status accordingly. */
 export function coverInvoice(
   plan: Plan,
   id: string,
   { paid = zero, credited = zero, pending = zero }: Cover,
-  event: 'paymentApplied' | 'paymentReturned' | 'paymentRefunded' | 'paymentVoided',
+  event: CoverEvent,
 ): void {
   const row = plan.getForUpdate(invoice, id);
   if (row === undefined) throw new Error(`Invoice ${id} not found.`);
@@ -134,14 +149,9 @@ export function coverInvoice(
   };
   const { amountPaid, amountCredited, amountPending } = covered;
   const due = dueOf(covered);
-  if (row.status === 'WRITTEN_OFF') {
-    // An amount that a payment no longer covers is written off as well.
-    const amountWrittenOff = row.amountWrittenOff.plus(due);
-    plan.setSystemFields(invoice, id, { amountPaid, amountCredited, amountPending, amountWrittenOff });
-    return;
-  }
   const isCovered = amountPaid.plus(amountCredited).gt(zero);
-  const status = due.eq(zero) ? 'PAID' : isCovered ? 'PARTIALLY_PAID' : 'POSTED';
+  const settled = row.amountWrittenOff.gt(zero) ? 'WRITTEN_OFF' : 'PAID';
+  const status = due.eq(zero) ? settled : isCovered ? 'PARTIALLY_PAID' : 'POSTED';
   const paidAt = status === 'PAID' ? (row.paidAt ?? plan.now) : null;
   const system = { amountPaid, amountCredited, amountPending, status, paidAt } as const;
   plan.update(invoice, id, {}, { system, event });
@@ -154,12 +164,14 @@ export function openDue(plan: Plan, id: string): Decimal | undefined {
   return row !== undefined && isOpen(row) ? dueOf(row) : undefined;
 }
 
-function completeNew({ values, input, privateColumns }: InvoiceChange, plan: Plan): void {
+function completeNew(change: InvoiceChange, plan: Plan): void {
+  const { values, input, privateColumns } = change;
   const owner = plan.get(client, values.clientId);
   if (owner === undefined) return;
   checkBillable(owner);
   privateColumns.org_id = owner.orgId;
   if (Object.keys(input).length > 0) checkImport(input);
+  recordBookChange(change, plan, values.invoiceDate);
   values.currency ??= owner.currency;
   values.taxRegionId ??= owner.taxRegionId;
   values.billingContactId ??= owner.billingContactId;
@@ -187,7 +199,7 @@ function checkImport({ pmsRef, lines, status, voidReason, writeOffReason }: Invo
   checkReasons({ status: status ?? 'POSTED', voidReason, writeOffReason });
 }
 
-function completeChange({ entity, values, previous, input }: InvoiceChange, plan: Plan): void {
+function completeChange({ entity, id, values, previous, input }: InvoiceChange, plan: Plan): void {
   if (previous === undefined) return;
   if (input.lines !== undefined)
     values.lines = completeLines(plan, plan.get(client, values.clientId), values.lines, previous.lines);
@@ -203,17 +215,32 @@ function completeChange({ entity, values, previous, input }: InvoiceChange, plan
   if (changed !== undefined)
     throw new Violation(
       'INVALID_STATE',
-      'Invoices cannot change. Only status, voidReason and writeOffReason can be written.',
+      'Invoices cannot change. Only status, voidReason and writeOffReason can be written, with changeDate and changeReason.',
       `/${changed}`,
     );
   checkReasons({ status: values.status, voidReason: input.voidReason, writeOffReason: input.writeOffReason });
+  recordBookChange({ entity, id, previous, input }, plan, previous.invoiceDate);
   if (values.status === previous.status) return;
-  if (values.status === 'POSTED') values.postedAt = plan.now;
   if (values.status === 'VOIDED') values.voidedAt = plan.now;
-  if (values.status !== 'WRITTEN_OFF') return;
-  if (previous.amountPending.gt(zero))
-    throw new Violation('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
-  values.amountWrittenOff = dueOf(previous);
+  if (values.status === 'WRITTEN_OFF') {
+    if (previous.amountPending.gt(zero))
+      throw new Violation('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
+    values.amountWrittenOff = previous.amountWrittenOff.plus(dueOf(previous));
+    return;
+  }
+  if (previous.status === 'PENDING') values.postedAt = plan.now;
+  // A void and a reinstatement undo what was written off.
+  values.amountWrittenOff = zero;
+  values.writeOffReason = null;
+}
+
+/** Checks that a reinstated invoice gets the status that its payments and credits determine. */
+function checkCover({ amountPaid, amountCredited }: Row<'Invoice'>, expected: boolean): void {
+  if (amountPaid.plus(amountCredited).gt(zero) === expected) return;
+  const detail = expected
+    ? 'Nothing of the invoice is paid or credited. Set the status to POSTED.'
+    : 'A part of the invoice is paid or credited. Set the status to PARTIALLY_PAID.';
+  throw new Violation('INVALID_STATE', detail, '/status');
 }
 
 /** Each reason belongs to one status. */

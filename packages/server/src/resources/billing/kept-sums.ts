@@ -35,7 +35,7 @@ export const keptSums: readonly KeptSums[] = [
     sums: (tenantId) => sql`
       select p.id, case when ${counting} or p.status = 'PENDING' then p.amount - p.refunded_amount - coalesce((
         select sum(a.amount) from payment_allocation a where a.tenant_id = p.tenant_id and a.payment_id = p.id), 0)
-        else 0 end as unapplied_amount
+        when p.status = 'RETURNED' then -p.refunded_amount else 0 end as unapplied_amount
       from payment p where p.tenant_id = ${tenantId}`,
   },
   {
@@ -96,7 +96,7 @@ export const keptSums: readonly KeptSums[] = [
         where i.tenant_id = ${tenantId} and i.status <> 'PENDING'
         union all
         select p.client_id, p.currency, 0, p.unapplied_amount, 0 from payment p
-        where p.tenant_id = ${tenantId} and ${counting}
+        where p.tenant_id = ${tenantId} and (${counting} or p.status = 'RETURNED')
         union all
         select w.client_id, w.currency, 0, 0, w.outstanding_amount from wip_entry w
         where w.tenant_id = ${tenantId}) parts on parts.client_id = k.id and parts.currency = k.currency

@@ -7,9 +7,11 @@ import { changedFields, isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { invalidField, Violation } from '../../entity/violation.ts';
 import { client } from '../clients/client.ts';
+import { reopenClient } from '../clients/reopen-client.ts';
 import { type Allocation, type Share, sumOf, takeNewest } from './allocations.ts';
 import { lockBalances } from './balances.ts';
-import { type Cover, coverInvoice, dueOf, invoice, isOpen } from './invoice.ts';
+import { changeReasonGiven, recordBookChange } from './change-day.ts';
+import { type Cover, type CoverEvent, coverInvoice, dueOf, invoice, isOpen } from './invoice.ts';
 import { invoiceNumberOf, readLinks } from './payment-link.ts';
 
 type PaymentChange = PendingChange<'Payment'>;
@@ -18,7 +20,18 @@ type PaymentRow = Row<'Payment'>;
 type AllocationInput = Pick<Allocation, 'invoiceId' | 'amount'>;
 
 /** Fields that callers can write on an existing payment. */
-const writableLater: ReadonlySet<string> = new Set(['status', 'refundedAmount', 'allocations', 'note', 'batchRef']);
+const writableLater: ReadonlySet<string> = new Set([
+  'status',
+  'refundedAmount',
+  'allocations',
+  'note',
+  'batchRef',
+  'changeDate',
+  'changeReason',
+]);
+
+/** Methods by which no money comes from a bank, so that no bank returns it. */
+const withoutBank: readonly string[] = ['CASH', 'CREDIT'];
 
 /** Money that a client paid, and its allocations. */
 export const payment = defineEntity('Payment', {
@@ -45,6 +58,13 @@ export const payment = defineEntity('Payment', {
         if (values.source === 'QUICK_PAYMENT_LINK')
           throw new Violation('INVALID_STATE', 'The result of this payment comes from its processor.', '/status');
       },
+      changeReasonGiven,
+      canBeReturned({ values }) {
+        if (!withoutBank.includes(values.method)) return;
+        const detail = `A payment by ${values.method} is not returned by a bank. Void or refund it.`;
+        throw new Violation('INVALID_STATE', detail, '/status');
+      },
+      canBeRefunded: ({ values }) => checkRefundable(values),
       partRefunded({ values }) {
         if (!values.refundedAmount.gt(zero) || values.refundedAmount.gte(values.amount))
           throw invalidField('refundedAmount', 'refundedAmount must be more than zero and less than amount.');
@@ -57,7 +77,7 @@ export const payment = defineEntity('Payment', {
         if (values.source !== 'MANUAL' && values.source !== 'IMPORT')
           throw new Violation(
             'INVALID_STATE',
-            `A payment of the source ${values.source} cannot be voided. Refund it.`,
+            `A payment of the source ${values.source} cannot be voided. Refund it, or record that it was returned.`,
             '/status',
           );
       },
@@ -72,6 +92,7 @@ export function counts(status: string): boolean {
 
 function completeNew(change: PaymentChange, plan: Plan): void {
   const { values, input } = change;
+  recordBookChange(change, plan, values.paymentDate);
   if (Object.keys(input).length > 0) {
     if (values.source === 'QUICK_PAYMENT_LINK')
       throw invalidField('source', 'Only the payment page creates payments with this source. Use another one.');
@@ -115,10 +136,17 @@ function completeChange(change: PaymentChange, plan: Plan): void {
   if (!isChanged(entity, previous, values)) return;
   const fixed = changedFields(entity, previous, values).find((name) => name in input && !writableLater.has(name));
   if (fixed !== undefined) throw new Violation('INVALID_STATE', `${fixed} of a payment cannot change.`, `/${fixed}`);
-  const isRefund = !values.refundedAmount.eq(previous.refundedAmount);
-  if (isRefund) refund(change, plan);
+  if (!values.refundedAmount.eq(previous.refundedAmount)) refund(change, plan);
   else if (values.status !== previous.status) Object.assign(values, outcomeOf(previous, values.status, plan));
-  if (values.status === previous.status && !isRefund) applyMore(change, plan);
+  else reallocate(change, plan);
+  recordBookChange(change, plan, previous.paymentDate);
+}
+
+function checkRefundable({ method }: PaymentRow): void {
+  if (method !== 'CREDIT') return;
+  const detail =
+    'A credit is not money, so it cannot be refunded. Apply it to an invoice, unapply the payment of that invoice, and refund that.';
+  throw new Violation('INVALID_STATE', detail, '/refundedAmount');
 }
 
 /** Takes a refund from the unapplied amount first, then from the newest allocations. */
@@ -130,6 +158,7 @@ function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
       `The payment is ${previous.status}. There is nothing to refund.`,
       '/refundedAmount',
     );
+  checkRefundable(previous);
   const more = values.refundedAmount.minus(previous.refundedAmount);
   if (more.lt(zero)) throw invalidField('refundedAmount', 'refundedAmount cannot decrease.');
   if (values.refundedAmount.gt(values.amount))
@@ -144,16 +173,24 @@ function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
   values.refundedAt = plan.now;
 }
 
-/** The state of a payment after its result, or after it is returned. */
+/** The state of a payment after its result, or after it is returned or voided. */
 function outcomeOf(
-  { allocations }: PaymentRow,
+  { amount, allocations, refundedAmount }: PaymentRow,
   status: PaymentRow['status'],
   plan: Plan,
-): Partial<Pick<PaymentRow, 'allocations' | 'unappliedAmount' | 'settledAt' | 'returnedAt'>> {
+): Partial<PaymentRow> {
   if (status === 'COMPLETED')
-    return { settledAt: plan.now, allocations: allocations.map((one) => ({ ...one, allocatedAt: plan.now })) };
-  const returned = status === 'RETURNED' ? { returnedAt: plan.now } : {};
-  return { ...returned, allocations: [], unappliedAmount: zero };
+    return {
+      settledAt: plan.now,
+      allocations: allocations.map((one) => ({ ...one, allocatedAt: plan.now })),
+      unappliedAmount: amount.minus(sumOf(allocations)),
+      failureCode: null,
+      failureMessage: null,
+    };
+  // What was refunded before is lost when the bank takes the money back.
+  if (status === 'RETURNED')
+    return { returnedAt: plan.now, allocations: [], unappliedAmount: zero.minus(refundedAmount) };
+  return { allocations: [], unappliedAmount: zero };
 }
 
 /** Records the result that a processor reports. */
@@ -165,7 +202,7 @@ export function recordResult(
 ): void {
   const row = plan.getForUpdate(payment, id);
   if (row === undefined) throw new Error(`Payment ${id} not found.`);
-  plan.update(payment, id, {}, { system: { ...result, ...outcomeOf(row, result.status, plan) }, event });
+  plan.update(payment, id, {}, { system: { ...outcomeOf(row, result.status, plan), ...result }, event });
 }
 
 /**
@@ -182,25 +219,16 @@ export function recordRefund(plan: Plan, id: string): boolean {
   return true;
 }
 
-/** Allocates the unapplied amount. Existing allocations remain. */
-function applyMore(change: PaymentChange, plan: Plan): void {
+/** Changes the allocations of a payment. Money that is no longer allocated is unapplied. */
+function reallocate(change: PaymentChange, plan: Plan): void {
   const { values, previous } = change;
   if (previous === undefined || values.allocations === previous.allocations) return;
-  if (previous.status !== 'COMPLETED')
+  if (previous.status !== 'COMPLETED' && previous.status !== 'PARTIALLY_REFUNDED')
     throw new Violation(
       'INVALID_STATE',
       `The payment is ${previous.status}. Its allocations cannot change.`,
       '/allocations',
     );
-  for (const { invoiceId, invoiceNumber, amount } of previous.allocations) {
-    const now = values.allocations.find((allocation) => allocation.invoiceId === invoiceId);
-    if (now === undefined || now.amount.lt(amount))
-      throw new Violation(
-        'INVALID_STATE',
-        `${amount.toFixed(2)} is allocated to ${invoiceNumber} and cannot be removed. Refund or void the payment instead.`,
-        '/allocations',
-      );
-  }
   values.allocations = completeAllocations(change, values.allocations, plan);
   values.unappliedAmount = values.amount.minus(values.refundedAmount).minus(sumOf(values.allocations));
 }
@@ -223,14 +251,14 @@ function completeAllocations(
 ): Allocation[] {
   const invoices = plan.getManyForUpdate(invoice, new Set(input.map(({ invoiceId }) => invoiceId)));
   const seen = new Set<string>();
-  const complete = input.map(({ invoiceId, amount, allocatedAt }, index): Allocation => {
+  const complete = input.map(({ invoiceId, amount }, index): Allocation => {
     if (seen.has(invoiceId)) throw invalidAllocation(index, 'invoiceId', 'Another allocation has the same invoice.');
     seen.add(invoiceId);
     const target = invoices.get(invoiceId);
     const before = previous?.allocations.find((allocation) => allocation.invoiceId === invoiceId);
     const more = amount.minus(before?.amount ?? zero);
     if (target !== undefined && more.gt(zero)) checkAllocation(plan, values, target, more, index);
-    const at = values.status === 'PENDING' ? null : more.gt(zero) ? plan.now : (allocatedAt ?? plan.now);
+    const at = values.status === 'PENDING' ? null : more.gt(zero) ? plan.now : (before?.allocatedAt ?? plan.now);
     return { invoiceId, invoiceNumber: target?.invoiceNumber ?? '', amount, allocatedAt: at };
   });
   if (sumOf(complete).gt(values.amount.minus(values.refundedAmount)))
@@ -277,16 +305,24 @@ function invalidAllocation(index: number, field: string, detail: string): Violat
 function afterWrite({ values, previous }: PaymentChange, plan: Plan): void {
   const before = coverOf(previous);
   const after = coverOf(values);
-  const event = eventOf(values.status);
+  const cause = causeOf(values, previous);
   // In ID order, which is the lock order.
   const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
-  if (event === 'paymentApplied') readLinks(plan, ids);
+  if (cause === 'paymentApplied') readLinks(plan, ids);
   for (const id of ids) {
     const [was, is] = [before.get(id) ?? {}, after.get(id) ?? {}];
     const difference = (part: keyof Cover) => (is[part] ?? zero).minus(was[part] ?? zero);
     const cover = { paid: difference('paid'), credited: difference('credited'), pending: difference('pending') };
-    if (Object.values(cover).some((part) => !part.eq(zero))) coverInvoice(plan, id, cover, event);
+    const parts = Object.values(cover);
+    const isLess = cause === 'paymentApplied' && parts.every((part) => part.lte(zero));
+    if (parts.some((part) => !part.eq(zero))) coverInvoice(plan, id, cover, isLess ? 'paymentUnapplied' : cause);
   }
+  if (!heldOf(values).eq(zero) && !heldOf(values).eq(heldOf(previous))) reopenClient(plan, values.clientId);
+}
+
+/** The amount that the firm holds for the client, or has lost on the payment. */
+function heldOf(row: PaymentRow | undefined): Decimal {
+  return row !== undefined && (counts(row.status) || row.status === 'RETURNED') ? row.unappliedAmount : zero;
 }
 
 /** The amount that a payment covers of each invoice. */
@@ -304,8 +340,9 @@ function coverOf(row: PaymentRow | undefined): ReadonlyMap<string, Cover> {
   return new Map(row.allocations.map(({ invoiceId, amount }: Share) => [invoiceId, { [part]: amount }]));
 }
 
-function eventOf(status: PaymentRow['status']) {
+function causeOf({ status, refundedAmount }: PaymentRow, previous: PaymentRow | undefined): CoverEvent {
   if (status === 'RETURNED') return 'paymentReturned';
   if (status === 'VOIDED') return 'paymentVoided';
-  return status === 'REFUNDED' || status === 'PARTIALLY_REFUNDED' ? 'paymentRefunded' : 'paymentApplied';
+  const isRefund = previous !== undefined && !refundedAmount.eq(previous.refundedAmount);
+  return isRefund ? 'paymentRefunded' : 'paymentApplied';
 }

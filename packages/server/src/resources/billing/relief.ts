@@ -1,4 +1,4 @@
-import { type Decimal, round, sum, zero } from '../../entity/decimal.ts';
+import { type Decimal, isBetween, round, sum, zero } from '../../entity/decimal.ts';
 
 /** A row of work in progress that a line bills. */
 export interface BilledRow {
@@ -71,11 +71,6 @@ function withinRows(shares: readonly Decimal[], outstanding: readonly Decimal[])
     limited[index] = moved;
   }
   return limited;
-}
-
-function isBetween(value: Decimal, one: Decimal, other: Decimal): boolean {
-  const [low, high] = one.lt(other) ? [one, other] : [other, one];
-  return value.gte(low) && value.lte(high);
 }
 
 /** Returns the bound that is closer to a value outside of both. */

@@ -31,7 +31,7 @@ export const client: Entity<'Client'> = defineEntity('Client', {
       client_status_settled: {
         code: 'INVALID_STATE',
         field: 'status',
-        detail: 'A client with receivables or work in progress cannot be archived.',
+        detail: 'A client with receivables, work in progress or unapplied credit cannot be archived.',
       },
       client_pms_ref_same: {
         code: 'VALIDATION_ERROR',
@@ -98,11 +98,11 @@ const clientNumber = {
   format: (number: number) => `C-${String(number).padStart(5, '0')}`,
 };
 
-function checkSettled({ outstandingBalance, unbilledWip }: Row<'Client'>, pointer?: string): void {
-  if (outstandingBalance.eq(zero) && unbilledWip.eq(zero)) return;
+function checkSettled({ outstandingBalance, unbilledWip, unappliedCredit }: Row<'Client'>, pointer?: string): void {
+  if (outstandingBalance.eq(zero) && unbilledWip.eq(zero) && unappliedCredit.eq(zero)) return;
   throw new Violation(
     'INVALID_STATE',
-    'The client has receivables or work in progress. Bill and collect these first.',
+    'The client has receivables, work in progress or unapplied credit. Bill and collect, apply or refund these first.',
     pointer,
   );
 }

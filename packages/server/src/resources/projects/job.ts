@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import { checkDateOrder } from '../../entity/date-order.ts';
 import { zero } from '../../entity/decimal.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
+import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
@@ -35,6 +37,11 @@ export const job = defineEntity('Job', {
         if (plan.all(entityNamed('Task'), 'jobId', id).some(isOpenTask))
           throw new Violation('INVALID_STATE', 'The job has open tasks. Complete or cancel them first.', '/status');
       },
+      noUnapprovedEntries({ id }, plan) {
+        if (plan.lookup(jobsWithUnapprovedEntries, id) !== true) return;
+        const detail = 'Time or expenses of the job are not approved. Approve, reject or deactivate them first.';
+        throw new Violation('INVALID_STATE', detail, '/status');
+      },
       noOpenWip({ id }, plan) {
         if (!workOf(plan, id).some(isOutstanding)) return;
         const detail = 'The job has open work in progress. Bill or write it off first.';
@@ -67,10 +74,32 @@ function complete(change: PendingChange<'Job'>, plan: Plan): void {
   checkDateOrder(change, 'periodStartDate', 'periodEndDate');
   checkDateOrder(change, 'startDate', 'dueDate');
   if (values.status === previous?.status) return;
-  if (values.status === 'COMPLETED') values.completedAt = plan.now;
+  if (values.status === 'COMPLETED' && previous?.status !== 'CLOSED') values.completedAt = plan.now;
   if (values.status === 'IN_PROGRESS') values.completedAt = null;
-  if (values.status === 'CLOSED') values.closedAt = plan.now;
+  values.closedAt = values.status === 'CLOSED' ? plan.now : null;
 }
+
+/** Reopens a closed or deleted job whose work in progress is outstanding again. */
+export function reopenJob(plan: Plan, id: string): void {
+  const row = plan.getForUpdate(job, id);
+  if (row === undefined || (row.active && row.status !== 'CLOSED')) return;
+  const system = row.status === 'CLOSED' ? ({ active: true, status: 'COMPLETED' } as const) : { active: true };
+  plan.update(job, id, {}, { system, event: 'workReturned' });
+}
+
+/** Jobs with entries that are drafts or wait for approval. */
+const jobsWithUnapprovedEntries: Lookup<boolean> = {
+  name: 'jobs with unapproved entries',
+  async load(transaction, tenantId, ids) {
+    const has = ['time_entry', 'expense_entry'].map(
+      (table) => sql`exists (select from ${sql.table(table)} e where e.tenant_id = ${tenantId} and e.job_id = job.id
+        and e.active and e.status in ('DRAFT', 'SUBMITTED'))`,
+    );
+    const found = await transaction.all<{ id: string }>(sql`
+      select id from unnest(${ids}::uuid[]) as job (id) where ${sql.join(has, sql` or `)}`);
+    return new Map(found.map(({ id }) => [id, true]));
+  },
+};
 
 /** Work in progress and invoices have the client and the currency of the job. */
 function checkWithoutWork({ id, values, previous }: PendingChange<'Job'>, plan: Plan): void {

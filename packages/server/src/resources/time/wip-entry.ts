@@ -1,12 +1,16 @@
 import { sql } from 'kysely';
-import { round, zero } from '../../entity/decimal.ts';
+import { type Decimal, isBetween, parseDecimal, round, sum, zero } from '../../entity/decimal.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
+import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
+import { entityNamed } from '../../entity/registry.ts';
 import { isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { invalidField, Violation } from '../../entity/violation.ts';
+import { recordBookChange } from '../billing/change-day.ts';
 import { client } from '../clients/client.ts';
-import { job } from '../projects/job.ts';
+import { reopenClient } from '../clients/reopen-client.ts';
+import { job, reopenJob } from '../projects/job.ts';
 import { expenseCode, workCode } from './codes.ts';
 import { outstandingOf } from './outstanding.ts';
 import { task } from './task.ts';
@@ -40,9 +44,23 @@ export const wipEntry = defineEntity('WipEntry', {
       else checkChange(change);
       checkCode(change, plan);
       checkAmount(change);
-      writeOff(change);
+      writeOff(change, plan);
+      recordBookChange(change, plan, change.previous?.workDate ?? change.values.workDate);
+    },
+    afterWrite({ values, previous }, plan) {
+      // Work that was settled is outstanding again, so its job and its client are, too.
+      if (previous === undefined || !outstandingOf(previous).eq(zero) || outstandingOf(values).eq(zero)) return;
+      if (values.status === 'REVERSED') return;
+      reopenJob(plan, values.jobId);
+      reopenClient(plan, values.clientId);
     },
     conditions: {
+      writeOffUndone() {
+        // The amount determines the status.
+      },
+      writeOffLowered() {
+        // The amount determines the status.
+      },
       outstandingWrittenOff() {
         // The amount that is written off determines the status, so it is checked first.
       },
@@ -119,17 +137,47 @@ function checkAmount({ values }: WipChange): void {
     throw invalidField('amount', 'amount must be hours times billingRate, rounded half up.');
 }
 
-/** Rows are written off completely: the amount grows by the outstanding amount. */
-function writeOff({ values, previous }: WipChange): void {
+/** Rows are written off completely: the amount grows by the outstanding amount. Lowering the amount undoes that. */
+function writeOff({ values, previous, input }: WipChange, plan: Plan): void {
+  const isReasonNew = typeof input.writeOffReason === 'string' && input.writeOffReason !== previous?.writeOffReason;
   if (previous === undefined || values.writeOffAmount.eq(previous.writeOffAmount)) {
-    if (values.writeOffReason !== null && values.status !== 'WRITTEN_OFF')
+    if (isReasonNew && values.status !== 'WRITTEN_OFF')
       throw invalidField('writeOffReason', 'writeOffReason can be set only together with writeOffAmount.');
     return;
   }
-  const expected = previous.writeOffAmount.plus(outstandingOf({ ...values, writeOffAmount: previous.writeOffAmount }));
-  if (!values.writeOffAmount.eq(expected)) {
-    const detail = `To write off the row, set writeOffAmount to ${expected.toFixed(2)}, which covers the outstanding amount.`;
+  const all = previous.writeOffAmount.plus(outstandingOf({ ...values, writeOffAmount: previous.writeOffAmount }));
+  if (values.writeOffAmount.eq(all)) {
+    values.status = 'WRITTEN_OFF';
+    return;
+  }
+  const least = writtenDownByInvoices(plan, previous.id);
+  if (!isBetween(values.writeOffAmount, least, previous.writeOffAmount)) {
+    const undo = least.eq(previous.writeOffAmount)
+      ? ''
+      : ` To undo the write-off, lower it, at most to ${least.toFixed(2)}.`;
+    const detail = `To write off the row, set writeOffAmount to ${all.toFixed(2)}, which covers the outstanding amount.${undo}`;
     throw invalidField('writeOffAmount', detail);
   }
-  values.status = 'WRITTEN_OFF';
+  if (isReasonNew)
+    throw invalidField('writeOffReason', 'writeOffReason is the reason of a write-off. Omit it to undo one.');
+  if (values.writeOffAmount.eq(least)) values.writeOffReason = null;
+  const isUntouched = [values.billedAmount, values.writeUpAmount, values.writeOffAmount].every((one) => one.eq(zero));
+  values.status = isUntouched ? 'OPEN' : 'PARTIALLY_BILLED';
 }
+
+/** The amount that invoices wrote down, which only voiding them undoes. */
+function writtenDownByInvoices(plan: Plan, wipEntryId: string): Decimal {
+  const reliefs = plan.lookup(writeDownsOfWork, wipEntryId) ?? [];
+  const valid = reliefs.filter(({ invoiceId }) => plan.get(entityNamed('Invoice'), invoiceId)?.status !== 'VOIDED');
+  return sum(valid.map(({ amount }) => parseDecimal(amount)));
+}
+
+const writeDownsOfWork: Lookup<readonly { readonly invoiceId: string; readonly amount: string }[]> = {
+  name: 'write-downs of work',
+  async load(transaction, tenantId, ids) {
+    const rows = await transaction.all<{ wipEntryId: string; invoiceId: string; amount: string }>(sql`
+      select wip_entry_id as "wipEntryId", invoice_id as "invoiceId", write_off::text as amount from wip_relief
+      where tenant_id = ${tenantId} and wip_entry_id = any(${ids}) and write_off <> 0`);
+    return Map.groupBy(rows, ({ wipEntryId }) => wipEntryId);
+  },
+};

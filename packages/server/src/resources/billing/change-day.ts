@@ -1,0 +1,50 @@
+import type { AnyEntity } from '../../entity/entity.ts';
+import type { Plan } from '../../entity/plan.ts';
+import { invalidField } from '../../entity/violation.ts';
+
+/** What callers send with a change of the books, and reads do not return. */
+interface ChangeInput {
+  readonly changeDate?: string | null | undefined;
+  readonly changeReason?: string | null | undefined;
+}
+
+interface BookChange {
+  readonly entity: AnyEntity;
+  readonly id: string;
+  readonly previous: unknown;
+  readonly input: ChangeInput;
+}
+
+/**
+ * Stores the day and the reason of a change.
+ *
+ * @param since the date of the row, before which nothing of it can change.
+ */
+export function recordBookChange({ entity, id, previous, input }: BookChange, plan: Plan, since: string): void {
+  const { changeDate = null, changeReason = null } = input;
+  if (changeDate === null && changeReason === null) return;
+  if (previous === undefined) {
+    const field = changeDate === null ? 'changeReason' : 'changeDate';
+    throw invalidField(field, `${field} belongs to a change of an existing record. Omit it in a new one.`);
+  }
+  if (changeDate !== null && changeDate > plan.today)
+    throw invalidField('changeDate', `changeDate must not be after today, ${plan.today}.`);
+  if (changeDate !== null && changeDate < since)
+    throw invalidField('changeDate', `changeDate must not be before ${since}, the date of the ${entity.type}.`);
+  plan.insertPlain({
+    entity,
+    table: 'book_change',
+    key: { changed_row: id, recorded_at: plan.now },
+    columns: {
+      change_date: changeDate,
+      change_reason: changeReason,
+      api_user_id: plan.origin.caller?.apiUserId ?? null,
+    },
+  });
+}
+
+/** Condition of transitions that undo what was decided or reported before. */
+export function changeReasonGiven({ input }: { readonly input: ChangeInput }): void {
+  if (typeof input.changeReason !== 'string')
+    throw invalidField('changeReason', 'changeReason is required for this change of the status.');
+}
