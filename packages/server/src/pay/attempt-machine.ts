@@ -32,6 +32,8 @@ export const attemptMachine: { readonly initial: AttemptStatus; readonly transit
     { from: ['DECLINED'], to: 'PENDING', events: ['accepted'] },
     { from: ['OPEN', 'DECLINED', 'PENDING'], to: 'COMPLETED', events: ['captured', 'returned', 'refunded'] },
     { from: ['PENDING'], to: 'FAILED', events: ['failed', 'declined'] },
+    // The bank settled it after all.
+    { from: ['FAILED'], to: 'COMPLETED', events: ['captured', 'returned', 'refunded'] },
     { from: ['COMPLETED'], to: 'RETURNED', events: ['returned'] },
     { from: ['COMPLETED'], to: 'REFUNDED', events: ['refunded'] },
   ],

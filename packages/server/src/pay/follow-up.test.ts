@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
 import { parseDecimal } from '../entity/decimal.ts';
+import { payment as paymentEntity } from '../resources/billing/payment.ts';
 import { findAttempt, orderOf, secondsToNextCheck } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
 import type { PaymentProcessor, Progress } from './processor.ts';
@@ -138,6 +139,32 @@ describe('a payment from a bank account', () => {
     const [found] = await payments(client.id);
     const { status, settledAt, returnedAt } = await payment(found?.id ?? '');
     expect([status, settledAt !== null, returnedAt !== null]).toEqual(['RETURNED', true, true]);
+    await expectAgreement();
+  });
+
+  test('that settles after it had failed is completed, and that is returned after a refund is returned', async () => {
+    const { client, invoiceId, link } = await owing('80.00');
+    await payer().pay(link.path, accountOf('000222222227'));
+    later(11);
+    await tick();
+    const [found] = await payments(client.id);
+    const id = found?.id ?? '';
+    expect(await payment(id)).toMatchObject({ status: 'FAILED' });
+    const [attempt] = await attempts(link.id);
+    const atProcessor = { reference: 'settled-1', cardBrand: null, last4: '2227', fee: parseDecimal('0.64') };
+    await settle(write, attempt?.id ?? '', { state: 'captured', ...atProcessor }, log);
+    expect(await payment(id)).toMatchObject({ status: 'COMPLETED', unappliedAmount: '80.00', failureCode: null });
+    await write((unit) =>
+      unit.plan((plan) => {
+        plan.getForUpdate(paymentEntity, id);
+        const refund = { refundedAmount: parseDecimal('30.00'), unappliedAmount: parseDecimal('50.00') };
+        plan.setSystemFields(paymentEntity, id, { ...refund, status: 'PARTIALLY_REFUNDED' });
+      }),
+    );
+    const returned = { state: 'returned', ...atProcessor, code: 'R10', message: 'Not authorized.' } as const;
+    await settle(write, attempt?.id ?? '', returned, log);
+    expect(await payment(id)).toMatchObject({ status: 'RETURNED', unappliedAmount: '-30.00' });
+    expect(await invoice(invoiceId)).toMatchObject({ status: 'POSTED', amountDue: '80.00' });
     await expectAgreement();
   });
 

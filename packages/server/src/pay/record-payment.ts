@@ -6,7 +6,7 @@ import type { Row } from '../entity/row.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import { type PayableInvoice, spread } from '../resources/billing/allocations.ts';
 import { dueOf, invoice, isOpen, openDue } from '../resources/billing/invoice.ts';
-import { payment, recordRefund, recordResult } from '../resources/billing/payment.ts';
+import { counts, payment, recordRefund, recordResult } from '../resources/billing/payment.ts';
 import { isCovered, quickPaymentLink } from '../resources/billing/payment-link.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptStatus } from './attempt-machine.ts';
@@ -100,12 +100,15 @@ function lockPayable(
 /** Records the next status of an existing payment. @returns false if the payment can no longer have it */
 export function recordNext(plan: Plan, id: string, progress: Progress, status: AttemptStatus): boolean {
   const reason = reasonOf(progress);
+  const current = plan.getForUpdate(payment, id)?.status ?? '';
+  // A caller may have recorded the same fact before.
+  if (current === status || (status === 'COMPLETED' && counts(current))) return true;
   if (status === 'COMPLETED') {
     const fee = 'fee' in progress ? { feeAmount: progress.fee } : {};
     recordResult(plan, id, { status, ...fee }, 'paymentCompleted');
   } else if (status === 'FAILED') recordResult(plan, id, { status, ...reason }, 'paymentFailed');
   else if (status === 'REFUNDED') return recordRefund(plan, id);
-  else if (status === 'RETURNED' && plan.getForUpdate(payment, id)?.status === 'COMPLETED')
+  else if (status === 'RETURNED' && counts(current))
     recordResult(plan, id, { status, ...reason }, 'paymentReturned');
   else return false;
   return true;
