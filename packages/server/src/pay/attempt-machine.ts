@@ -34,7 +34,7 @@ export const attemptMachine: { readonly initial: AttemptStatus; readonly transit
     { from: ['PENDING'], to: 'FAILED', events: ['failed', 'declined'] },
     // The bank settled it after all.
     { from: ['FAILED'], to: 'COMPLETED', events: ['captured', 'returned', 'refunded'] },
-    { from: ['COMPLETED'], to: 'RETURNED', events: ['returned'] },
+    { from: ['COMPLETED', 'REFUNDED'], to: 'RETURNED', events: ['returned'] },
     { from: ['COMPLETED'], to: 'REFUNDED', events: ['refunded'] },
   ],
 };
