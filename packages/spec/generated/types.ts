@@ -1053,12 +1053,13 @@ export interface paths {
          *
          *     - `RECORD_NOT_FOUND`: the `pmsRef` is unknown or belongs to an inactive contact. No contact is created.
          *     - `REFERENCE_NOT_FOUND`: a `clientRef` or `primaryContactInfoId` is unknown or inactive.
-         *     - `VALIDATION_ERROR`: a new contact has neither `lastName` nor `displayName`, or a client is listed twice.
+         *     - `VALIDATION_ERROR`: the entry is not an object, has an unknown property, or a value of an incorrect type or format; a new
+         *       contact has neither `lastName` nor `displayName`; or a client is listed twice.
          *     - `DUPLICATE_REF`: another contact of the client has the role `PREFERRED`, `BILLING` or `SECONDARY`. An earlier entry of the
          *       same call can remove the role from that contact.
          *
-         *     The whole call returns 400 and nothing is stored if the body is invalid: no entries or more than 100, an unknown property,
-         *     or a value of an incorrect type or format.
+         *     The whole call returns 400 and nothing is stored only if the body is not valid JSON, has no entries or more than 100, or an
+         *     unknown property next to `contacts`.
          *
          *     You can safely repeat entries with a `pmsRef`. An entry without one creates another contact each time, so repeat only the
          *     entries in `failed`. If you did not receive the response, use `searchContacts` to find the contacts that were created.
@@ -3509,14 +3510,15 @@ export interface paths {
          *
          *     The response is 200 even if all codes fail; `records` has a result for each. A code can fail with:
          *
-         *     - `VALIDATION_ERROR`: a field breaks a rule of the type, or a new code lacks a required field.
+         *     - `VALIDATION_ERROR`: a field breaks a rule of the type, a new code lacks a required field, the `type` is unknown, or the
+         *       `systemRef` is missing.
          *     - `DUPLICATE_REF`: another code of the type has the same `code`.
          *     - `INVALID_STATE`: the `code` of a code that entries use cannot change. Deactivate it and create another.
          *     - `REFERENCE_NOT_FOUND`: a service line or task type is unknown or inactive.
          *     - `FORBIDDEN`: writing a `defaultRate`, or null in place of a stored one, requires the `RATE_W` role.
          *
-         *     The whole call returns 400 and nothing is stored if the body is invalid: no records or more than 100, an unknown `type`, or
-         *     a missing `systemRef`. You can safely repeat a call; codes without changes are `UNCHANGED`.
+         *     The whole call returns 400 and nothing is stored only if the body is not valid JSON, has no records or more than 100, or an
+         *     unknown property next to `records`. You can safely repeat a call; codes without changes are `UNCHANGED`.
          *
          *     **Access and limits**
          *
@@ -3717,7 +3719,7 @@ export interface paths {
          *
          *     | error | reason |
          *     |---|---|
-         *     | `VALIDATION_ERROR` | a field breaks a rule of the type |
+         *     | `VALIDATION_ERROR` | a field breaks a rule of the type, the `type` is unknown, or the `systemRef` is missing |
          *     | `VALIDATION_ERROR` | the hours are not a multiple of the tenant's increment, or exceed 24 on the day |
          *     | `VALIDATION_ERROR` | a billable entry has no job, a task belongs to another job, or a rejection has no reason |
          *     | `REFERENCE_NOT_FOUND` | a staff member, job, task, code or file is unknown or inactive |
@@ -3726,8 +3728,8 @@ export interface paths {
          *     | `FORBIDDEN` | an approval without the `TIME_APRV` role, or of your own time |
          *     | `NO_RATE` | no rate applies to the approved billable time |
          *
-         *     The whole call returns 400 and nothing is stored if the body is invalid: no records or more than 100, an unknown `type`, or
-         *     a missing `systemRef`. You can safely repeat a call; entries without changes are `UNCHANGED`.
+         *     The whole call returns 400 and nothing is stored only if the body is not valid JSON, has no records or more than 100, or an
+         *     unknown property next to `records`. You can safely repeat a call; entries without changes are `UNCHANGED`.
          *
          *     **Access and limits**
          *
@@ -4307,13 +4309,16 @@ export interface paths {
          *     Records are processed in order, each independently. The response is 200 even if all fail; it has a result for each record. A
          *     later record with the same `systemRef` updates the earlier one. A record can fail with:
          *
-         *     - `VALIDATION_ERROR`: an unknown type or attribute, an invalid value, a field that only the service sets, or an operation
-         *       that the type does not have.
+         *     - `VALIDATION_ERROR`: a record that is not an object, an unknown type, property or attribute, an invalid value, a missing
+         *       `type`, `attributes` or `systemRef`, a field that only the service sets, or an operation that the type does not have.
          *     - `REFERENCE_NOT_FOUND` or `DUPLICATE_REF`: a reference does not exist, or a unique value exists already.
          *     - `INVALID_STATE`: a transition that the state does not allow, or an inactive custom type.
          *     - `LOCKED`: a record that other records lock.
          *     - `NO_RATE`: no rate applies.
          *     - `FORBIDDEN`: the write role of the type, or another required role, is missing.
+         *
+         *     The whole call returns 400 and nothing is stored only if the body is not valid JSON, has no records or more than 100, or an
+         *     unknown property next to `records`.
          *
          *     **Access and limits**
          *
@@ -4333,7 +4338,7 @@ export interface paths {
          *     `QuickPaymentLink`.
          *
          *     A record that does not exist, or is deleted already, fails with `RECORD_NOT_FOUND`. A record that others depend on fails
-         *     with `INVALID_STATE`: a client with receivables or work in progress, a job with work in progress, a staff member with open
+         *     with `INVALID_STATE`: a client with receivables, work in progress or unapplied credit, a job with work in progress, a staff member with open
          *     assignments, or a draft invoice that is neither `DRAFT` nor `REJECTED`. Processing is the same as for `upsertRecords`: each
          *     record is processed independently, and the response is 200 even if all fail.
          *
@@ -7195,7 +7200,8 @@ export interface components {
          *     - `PROSPECT`: not a client yet. It becomes `ACTIVE` with its first executed engagement.
          *     - `ACTIVE`: the firm works for the client.
          *     - `INACTIVE`: the firm does not work for the client at present.
-         *     - `ARCHIVED`: the relationship has ended and is settled.
+         *     - `ARCHIVED`: the relationship has ended and is settled. If money or work comes back, such as by a returned payment, the client
+         *       becomes `INACTIVE`, and active if it was deleted.
          *
          *     A new row is `PROSPECT`, `ACTIVE`, `INACTIVE`, or `ARCHIVED`. Possible transitions:
          *
@@ -7203,8 +7209,8 @@ export interface components {
          *     |---|---|---|---|
          *     | `PROSPECT` | `ACTIVE` | `upsertRecords`, `updateRecords`, service: letter signed |  |
          *     | `INACTIVE`, `ARCHIVED` | `ACTIVE` | `upsertRecords`, `updateRecords` |  |
-         *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords` |  |
-         *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables and no work in progress. |
+         *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords`, service: balance returned |  |
+         *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. |
          * @enum {string}
          */
         ClientStatus: "PROSPECT" | "ACTIVE" | "INACTIVE" | "ARCHIVED";
@@ -7337,7 +7343,8 @@ export interface components {
              *     - `PROSPECT`: not a client yet. It becomes `ACTIVE` with its first executed engagement.
              *     - `ACTIVE`: the firm works for the client.
              *     - `INACTIVE`: the firm does not work for the client at present.
-             *     - `ARCHIVED`: the relationship has ended and is settled.
+             *     - `ARCHIVED`: the relationship has ended and is settled. If money or work comes back, such as by a returned payment, the client
+             *       becomes `INACTIVE`, and active if it was deleted.
              *
              *     A new row is `PROSPECT`, `ACTIVE`, `INACTIVE`, or `ARCHIVED`. Possible transitions:
              *
@@ -7345,8 +7352,8 @@ export interface components {
              *     |---|---|---|---|
              *     | `PROSPECT` | `ACTIVE` | `upsertRecords`, `updateRecords`, service: letter signed |  |
              *     | `INACTIVE`, `ARCHIVED` | `ACTIVE` | `upsertRecords`, `updateRecords` |  |
-             *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords` |  |
-             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables and no work in progress. |
+             *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords`, service: balance returned |  |
+             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. |
              *
              *     Default on creation: `PROSPECT`.
              */
@@ -7549,9 +7556,9 @@ export interface components {
              */
             unbilledWip: DecimalString;
             /**
-             * Money
+             * Signed money
              * Format: decimal
-             * @description Payments that are not allocated to an invoice.
+             * @description Payments that are not allocated to an invoice, less refunds of payments that were returned.
              * @example 1250.00
              */
             unappliedCredit: DecimalString;
@@ -7972,7 +7979,8 @@ export interface components {
          *     - `ON_HOLD`: open, work is interrupted.
          *     - `IN_REVIEW`: open, done and not reviewed yet.
          *     - `COMPLETED`: done; billing can follow.
-         *     - `CLOSED`: done, without open tasks and without work in progress to bill.
+         *     - `CLOSED`: done, without open tasks, unapproved entries and work in progress to bill. It is `COMPLETED` again when work in
+         *       progress of it is outstanding again, such as after an invoice is voided.
          *     - `CANCELLED`: ended before it was done.
          *
          *     A new row is `PLANNED`. Possible transitions:
@@ -7987,7 +7995,8 @@ export interface components {
          *     | `IN_PROGRESS` | `IN_REVIEW` | `upsertRecords`, `updateRecords` |  |
          *     | `IN_PROGRESS` | `IN_REVIEW` | service: tasks completed | The tenant sends jobs to review when all tasks are done. |
          *     | `IN_REVIEW` | `COMPLETED` | `upsertRecords`, `updateRecords` |  |
-         *     | `COMPLETED` | `CLOSED` | `upsertRecords`, `updateRecords` | No task of the job is open. No work in progress of the job waits to be billed or written off. |
+         *     | `COMPLETED` | `CLOSED` | `upsertRecords`, `updateRecords` | No task of the job is open. No time or expense entry of the job is a draft or waits for approval. No work in progress of the job waits to be billed or written off. |
+         *     | `CLOSED` | `COMPLETED` | `upsertRecords`, `updateRecords`, service: work returned |  |
          *     | `PLANNED`, `READY`, `IN_PROGRESS`, `ON_HOLD`, `IN_REVIEW` | `CANCELLED` | `upsertRecords`, `updateRecords` | No invoice bills work in progress of the job. No work in progress of the job waits to be billed or written off. |
          * @enum {string}
          */
@@ -8331,7 +8340,8 @@ export interface components {
              *     - `PROSPECT`: not a client yet. It becomes `ACTIVE` with its first executed engagement.
              *     - `ACTIVE`: the firm works for the client.
              *     - `INACTIVE`: the firm does not work for the client at present.
-             *     - `ARCHIVED`: the relationship has ended and is settled.
+             *     - `ARCHIVED`: the relationship has ended and is settled. If money or work comes back, such as by a returned payment, the client
+             *       becomes `INACTIVE`, and active if it was deleted.
              *
              *     A new row is `PROSPECT`, `ACTIVE`, `INACTIVE`, or `ARCHIVED`. Possible transitions:
              *
@@ -8339,8 +8349,8 @@ export interface components {
              *     |---|---|---|---|
              *     | `PROSPECT` | `ACTIVE` | `upsertRecords`, `updateRecords`, service: letter signed |  |
              *     | `INACTIVE`, `ARCHIVED` | `ACTIVE` | `upsertRecords`, `updateRecords` |  |
-             *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords` |  |
-             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables and no work in progress. |
+             *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords`, service: balance returned |  |
+             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. |
              *
              *     Default on creation: `PROSPECT`.
              */
@@ -8702,7 +8712,8 @@ export interface components {
              *     - `PROSPECT`: not a client yet. It becomes `ACTIVE` with its first executed engagement.
              *     - `ACTIVE`: the firm works for the client.
              *     - `INACTIVE`: the firm does not work for the client at present.
-             *     - `ARCHIVED`: the relationship has ended and is settled.
+             *     - `ARCHIVED`: the relationship has ended and is settled. If money or work comes back, such as by a returned payment, the client
+             *       becomes `INACTIVE`, and active if it was deleted.
              *
              *     A new row is `PROSPECT`, `ACTIVE`, `INACTIVE`, or `ARCHIVED`. Possible transitions:
              *
@@ -8710,8 +8721,8 @@ export interface components {
              *     |---|---|---|---|
              *     | `PROSPECT` | `ACTIVE` | `upsertRecords`, `updateRecords`, service: letter signed |  |
              *     | `INACTIVE`, `ARCHIVED` | `ACTIVE` | `upsertRecords`, `updateRecords` |  |
-             *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords` |  |
-             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables and no work in progress. |
+             *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords`, service: balance returned |  |
+             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. |
              *
              *     Default on creation: `PROSPECT`.
              */
@@ -13679,25 +13690,26 @@ export interface components {
          *
          *     - `PENDING`: an ACH payment that the bank has not settled. Payments by other methods are `COMPLETED` at once.
          *     - `COMPLETED`: settled and allocated.
-         *     - `FAILED`: `failureCode` has the reason.
-         *     - `RETURNED`: returned by the bank or the card company.
-         *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`. The service
-         *       refunds a payment through a link by itself if the amount was no longer due when the payment was captured.
+         *     - `FAILED`: `failureCode` has the reason. A payment that settles later becomes `COMPLETED`.
+         *     - `RETURNED`: returned by the bank or the card company. After a refund, `unappliedAmount` is then negative.
+         *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
          *     - `VOIDED`: entered by mistake.
          *
          *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
          *
          *     | From | To | By | Condition |
          *     |---|---|---|---|
-         *     | `PENDING` | `COMPLETED` | service: payment completed |  |
+         *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
          *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+         *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `changeReason` is set. |
          *     | `PENDING` | `FAILED` | service: payment failed |  |
          *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
-         *     | `COMPLETED` | `RETURNED` | service: payment returned |  |
-         *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` is more than zero and less than `amount`. |
-         *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` equals `amount`. |
+         *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
+         *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | The `method` is neither `CASH` nor `CREDIT`. The `changeReason` is set. |
+         *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+         *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
-         *     | `COMPLETED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
+         *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
          * @enum {string}
          */
         PaymentStatus: "PENDING" | "COMPLETED" | "FAILED" | "RETURNED" | "PARTIALLY_REFUNDED" | "REFUNDED" | "VOIDED";
@@ -13736,7 +13748,7 @@ export interface components {
         /**
          * Payment fields
          * @description Fields of a payment that a caller can write. After creation, you can record the result of a pending payment that you created,
-         *     allocate the unapplied amount, refund it, void it, and update `note` and `batchRef`. A new record requires `clientId`, `paymentDate`, `amount`, `currency`, `method`, `source`.
+         *     change its allocations, refund it, record that it was returned, void it, and update `note` and `batchRef`. A new record requires `clientId`, `paymentDate`, `amount`, `currency`, `method`, `source`.
          */
         PaymentFields: {
             /**
@@ -13792,25 +13804,26 @@ export interface components {
              *
              *     - `PENDING`: an ACH payment that the bank has not settled. Payments by other methods are `COMPLETED` at once.
              *     - `COMPLETED`: settled and allocated.
-             *     - `FAILED`: `failureCode` has the reason.
-             *     - `RETURNED`: returned by the bank or the card company.
-             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`. The service
-             *       refunds a payment through a link by itself if the amount was no longer due when the payment was captured.
+             *     - `FAILED`: `failureCode` has the reason. A payment that settles later becomes `COMPLETED`.
+             *     - `RETURNED`: returned by the bank or the card company. After a refund, `unappliedAmount` is then negative.
+             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
              *     - `VOIDED`: entered by mistake.
              *
              *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
              *
              *     | From | To | By | Condition |
              *     |---|---|---|---|
-             *     | `PENDING` | `COMPLETED` | service: payment completed |  |
+             *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
              *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+             *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `changeReason` is set. |
              *     | `PENDING` | `FAILED` | service: payment failed |  |
              *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
-             *     | `COMPLETED` | `RETURNED` | service: payment returned |  |
-             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` is more than zero and less than `amount`. |
-             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` equals `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | The `method` is neither `CASH` nor `CREDIT`. The `changeReason` is set. |
+             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
-             *     | `COMPLETED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
              *
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
              */
@@ -13840,7 +13853,8 @@ export interface components {
              * Money
              * Format: decimal
              * @description Total refunded amount, at most `amount`. Increasing it refunds the difference, first from the unapplied amount, then from
-             *     the newest allocations. Default on creation: `0.00`.
+             *     the newest allocations. The service refunds a payment through a link by itself if the amount was no longer due when the
+             *     payment was captured. Default on creation: `0.00`.
              * @example 1250.00
              */
             refundedAmount?: DecimalString;
@@ -13860,8 +13874,22 @@ export interface components {
              */
             batchRef?: string | null;
             /**
-             * @description Allocations of the payment to invoices. While the payment is `PENDING`, they are planned; once it counts, they are
-             *     final. Empty if the payment failed, or was returned or voided. `unappliedAmount` has the rest. Default on creation: `[]`.
+             * Nullable business date
+             * Format: date
+             * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record. A
+             *     new record counts for its own date.
+             * @example 2026-09-30
+             */
+            changeDate?: string | null;
+            /**
+             * @description Reason for the change of an existing record. The status lists the transitions that require it.
+             * @example Allocated to the wrong invoice.
+             */
+            changeReason?: string | null;
+            /**
+             * @description Allocations of the payment to invoices. While the payment is `PENDING`, they are planned. Empty if the payment failed, or
+             *     was returned or voided. `unappliedAmount` has the rest. To unapply
+             *     money, send the list without the allocation, or with a lower amount. Default on creation: `[]`.
              */
             allocations?: components["schemas"]["PaymentAllocationInput"][];
         };
@@ -13983,25 +14011,26 @@ export interface components {
              *
              *     - `PENDING`: an ACH payment that the bank has not settled. Payments by other methods are `COMPLETED` at once.
              *     - `COMPLETED`: settled and allocated.
-             *     - `FAILED`: `failureCode` has the reason.
-             *     - `RETURNED`: returned by the bank or the card company.
-             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`. The service
-             *       refunds a payment through a link by itself if the amount was no longer due when the payment was captured.
+             *     - `FAILED`: `failureCode` has the reason. A payment that settles later becomes `COMPLETED`.
+             *     - `RETURNED`: returned by the bank or the card company. After a refund, `unappliedAmount` is then negative.
+             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
              *     - `VOIDED`: entered by mistake.
              *
              *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
              *
              *     | From | To | By | Condition |
              *     |---|---|---|---|
-             *     | `PENDING` | `COMPLETED` | service: payment completed |  |
+             *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
              *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+             *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `changeReason` is set. |
              *     | `PENDING` | `FAILED` | service: payment failed |  |
              *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
-             *     | `COMPLETED` | `RETURNED` | service: payment returned |  |
-             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` is more than zero and less than `amount`. |
-             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` equals `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | The `method` is neither `CASH` nor `CREDIT`. The `changeReason` is set. |
+             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
-             *     | `COMPLETED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
              *
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
              */
@@ -14019,7 +14048,8 @@ export interface components {
              * Money
              * Format: decimal
              * @description Total refunded amount, at most `amount`. Increasing it refunds the difference, first from the unapplied amount, then from
-             *     the newest allocations. Default on creation: `0.00`.
+             *     the newest allocations. The service refunds a payment through a link by itself if the amount was no longer due when the
+             *     payment was captured. Default on creation: `0.00`.
              * @example 1250.00
              */
             refundedAmount: DecimalString;
@@ -14033,8 +14063,8 @@ export interface components {
             /** @description Bank deposit that includes the payment, or null. */
             batchRef: string | null;
             /**
-             * @description Allocations of the payment to invoices. While the payment is `PENDING`, they are planned; once it counts, they are
-             *     final. Empty if the payment failed, or was returned or voided. `unappliedAmount` has the rest.
+             * @description Allocations of the payment to invoices. While the payment is `PENDING`, they are planned. Empty if the payment failed, or
+             *     was returned or voided. `unappliedAmount` has the rest.
              */
             allocations: components["schemas"]["PaymentAllocation"][];
             /** @description Readable number. */
@@ -14069,9 +14099,10 @@ export interface components {
              */
             netAmount: DecimalString;
             /**
-             * Money
+             * Signed money
              * Format: decimal
-             * @description Amount that is neither allocated to an invoice nor refunded.
+             * @description Amount that is neither allocated to an invoice nor refunded. Negative only if the payment was returned after a refund:
+             *     the refunded amount is then missing.
              * @example 1250.00
              */
             unappliedAmount: DecimalString;
@@ -15306,10 +15337,11 @@ export interface components {
          *     - `PENDING`: imported, not in the ledger yet.
          *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
          *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-         *     - `PAID`: nothing is due. When a payment is returned, refunded or voided, the status is determined by the remaining payments
-         *       and credits.
+         *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
+         *       payments and credits.
          *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again.
-         *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason.
+         *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
+         *       returned, its part is due again, and `amountWrittenOff` remains.
          *
          *     A new row is `POSTED` or `PENDING`. Possible transitions:
          *
@@ -15319,17 +15351,20 @@ export interface components {
          *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
          *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
          *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-         *     | `PAID` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided |  |
-         *     | `PAID`, `PARTIALLY_PAID` | `POSTED` | service: payment returned, payment refunded, payment voided |  |
+         *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
+         *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
+         *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
          *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The `voidReason` is set. |
          *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `writeOffReason` is set. |
+         *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
+         *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
          * @enum {string}
          */
         InvoiceStatus: "PENDING" | "POSTED" | "PARTIALLY_PAID" | "PAID" | "VOIDED" | "WRITTEN_OFF";
         /**
          * Invoice fields
          * @description Fields of an invoice that a caller can write. An import writes the whole invoice; afterwards, only `status`, `voidReason` and
-         *     `writeOffReason` can change. Other invoices are created from approved drafts. A new record requires `clientId`, `invoiceDate`, `dueDate`.
+         *     `writeOffReason` can change, with `changeDate` and `changeReason`. Other invoices are created from approved drafts. A new record requires `clientId`, `invoiceDate`, `dueDate`.
          */
         InvoiceFields: {
             /**
@@ -15360,10 +15395,11 @@ export interface components {
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-             *     - `PAID`: nothing is due. When a payment is returned, refunded or voided, the status is determined by the remaining payments
-             *       and credits.
+             *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
+             *       payments and credits.
              *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again.
-             *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason.
+             *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
+             *       returned, its part is due again, and `amountWrittenOff` remains.
              *
              *     A new row is `POSTED` or `PENDING`. Possible transitions:
              *
@@ -15373,10 +15409,13 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided |  |
-             *     | `PAID`, `PARTIALLY_PAID` | `POSTED` | service: payment returned, payment refunded, payment voided |  |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
+             *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `writeOffReason` is set. |
+             *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
+             *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
              *     Default on creation: `POSTED`.
              */
@@ -15401,7 +15440,7 @@ export interface components {
              */
             voidReason?: string | null;
             /**
-             * @description Reason for the write-off; required to write off, otherwise null.
+             * @description Reason for the write-off; required to write off, null if nothing is written off.
              * @example The client cannot pay.
              */
             writeOffReason?: string | null;
@@ -15433,6 +15472,19 @@ export interface components {
              * @example Imported from the practice-management system
              */
             memo?: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record. A
+             *     new record counts for its own date.
+             * @example 2026-09-30
+             */
+            changeDate?: string | null;
+            /**
+             * @description Reason for the change of an existing record. The status lists the transitions that require it.
+             * @example Allocated to the wrong invoice.
+             */
+            changeReason?: string | null;
             /** @description Lines, in the order of the document. An invoice without lines has the total 0.00 and is paid when it is posted. Default on creation: `[]`. */
             lines?: components["schemas"]["InvoiceLineInput"][];
         };
@@ -15525,10 +15577,11 @@ export interface components {
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-             *     - `PAID`: nothing is due. When a payment is returned, refunded or voided, the status is determined by the remaining payments
-             *       and credits.
+             *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
+             *       payments and credits.
              *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again.
-             *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason.
+             *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
+             *       returned, its part is due again, and `amountWrittenOff` remains.
              *
              *     A new row is `POSTED` or `PENDING`. Possible transitions:
              *
@@ -15538,10 +15591,13 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided |  |
-             *     | `PAID`, `PARTIALLY_PAID` | `POSTED` | service: payment returned, payment refunded, payment voided |  |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
+             *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `writeOffReason` is set. |
+             *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
+             *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
              *     Default on creation: `POSTED`.
              */
@@ -15566,7 +15622,7 @@ export interface components {
              */
             voidReason: string | null;
             /**
-             * @description Reason for the write-off; required to write off, otherwise null.
+             * @description Reason for the write-off; required to write off, null if nothing is written off.
              * @example The client cannot pay.
              */
             writeOffReason: string | null;
@@ -16653,8 +16709,8 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
-             *     `amount` is. Default on creation: `0.00`.
+             * @description Amount written off. To write off an open row, increase it by `outstandingAmount` together with a reason. To undo that,
+             *     lower it, at most to what invoices wrote down. Negative only if `amount` is. Default on creation: `0.00`.
              * @example 1250.00
              */
             writeOffAmount?: DecimalString;
@@ -16663,17 +16719,30 @@ export interface components {
              * @example Agreed with the client.
              */
             writeOffReason?: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record. A
+             *     new record counts for its own date.
+             * @example 2026-09-30
+             */
+            changeDate?: string | null;
+            /**
+             * @description Reason for the change of an existing record. The status lists the transitions that require it.
+             * @example Allocated to the wrong invoice.
+             */
+            changeReason?: string | null;
         };
         /**
          * WIP entry status
          * @description Status of work in progress. Only the service writes it.
          *
-         *     - `OPEN`: nothing of the row is billed, and no draft invoice includes it.
+         *     - `OPEN`: nothing of the row is billed or written off, and no draft invoice includes it.
          *     - `IN_DRAFT`: reserved by a draft invoice. When the draft releases it, the row returns to `OPEN`, or to `PARTIALLY_BILLED` if
          *       an earlier invoice billed a part of it.
-         *     - `PARTIALLY_BILLED`: invoices billed a part of the row; `outstandingAmount` is the rest.
+         *     - `PARTIALLY_BILLED`: a part of the row is billed or written off; `outstandingAmount` is the rest.
          *     - `BILLED`: invoices billed all of the row. When an invoice is voided, the amount that it billed is outstanding again.
-         *     - `WRITTEN_OFF`: the outstanding amount was written off with `writeOffAmount`.
+         *     - `WRITTEN_OFF`: the outstanding amount was written off with `writeOffAmount`. Lowering `writeOffAmount` undoes that.
          *     - `REVERSED`: the approval of its entry was withdrawn.
          *
          *     A new row is `OPEN`. Possible transitions:
@@ -16687,6 +16756,8 @@ export interface components {
          *     | `BILLED`, `PARTIALLY_BILLED` | `OPEN` | service: invoice voided |  |
          *     | `BILLED` | `PARTIALLY_BILLED` | service: invoice voided |  |
          *     | `OPEN`, `PARTIALLY_BILLED` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `writeOffAmount` covers everything that was outstanding. The `writeOffReason` is set. |
+         *     | `WRITTEN_OFF`, `PARTIALLY_BILLED` | `OPEN` | `upsertRecords`, `updateRecords` | The `writeOffAmount` is lowered to zero, and nothing of the row is billed. |
+         *     | `WRITTEN_OFF` | `PARTIALLY_BILLED` | `upsertRecords`, `updateRecords` | The `writeOffAmount` is lowered, at most to what invoices wrote down. |
          *     | `OPEN` | `REVERSED` | service: entry unapproved |  |
          * @enum {string}
          */
@@ -16800,8 +16871,8 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
-             *     `amount` is. Default on creation: `0.00`.
+             * @description Amount written off. To write off an open row, increase it by `outstandingAmount` together with a reason. To undo that,
+             *     lower it, at most to what invoices wrote down. Negative only if `amount` is. Default on creation: `0.00`.
              * @example 1250.00
              */
             writeOffAmount: DecimalString;
@@ -21606,8 +21677,8 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
-             *     `amount` is. Default on creation: `0.00`.
+             * @description Amount written off. To write off an open row, increase it by `outstandingAmount` together with a reason. To undo that,
+             *     lower it, at most to what invoices wrote down. Negative only if `amount` is. Default on creation: `0.00`.
              * @example 1250.00
              */
             writeOffAmount: DecimalString;
@@ -21688,6 +21759,9 @@ export interface components {
             billedAt: string | null;
             /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
             ageDays: number;
+            $defs: {
+                WipEntryFields: components["schemas"]["WipEntryFields"];
+            };
         };
         /**
          * File event data
@@ -21859,7 +21933,8 @@ export interface components {
              *     - `PROSPECT`: not a client yet. It becomes `ACTIVE` with its first executed engagement.
              *     - `ACTIVE`: the firm works for the client.
              *     - `INACTIVE`: the firm does not work for the client at present.
-             *     - `ARCHIVED`: the relationship has ended and is settled.
+             *     - `ARCHIVED`: the relationship has ended and is settled. If money or work comes back, such as by a returned payment, the client
+             *       becomes `INACTIVE`, and active if it was deleted.
              *
              *     A new row is `PROSPECT`, `ACTIVE`, `INACTIVE`, or `ARCHIVED`. Possible transitions:
              *
@@ -21867,8 +21942,8 @@ export interface components {
              *     |---|---|---|---|
              *     | `PROSPECT` | `ACTIVE` | `upsertRecords`, `updateRecords`, service: letter signed |  |
              *     | `INACTIVE`, `ARCHIVED` | `ACTIVE` | `upsertRecords`, `updateRecords` |  |
-             *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords` |  |
-             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables and no work in progress. |
+             *     | `PROSPECT`, `ACTIVE`, `ARCHIVED` | `INACTIVE` | `upsertRecords`, `updateRecords`, service: balance returned |  |
+             *     | `PROSPECT`, `ACTIVE`, `INACTIVE` | `ARCHIVED` | `upsertRecords`, `updateRecords` | The client has no receivables, no work in progress and no unapplied credit. |
              *
              *     Default on creation: `PROSPECT`.
              */
@@ -22071,9 +22146,9 @@ export interface components {
              */
             unbilledWip: DecimalString;
             /**
-             * Money
+             * Signed money
              * Format: decimal
-             * @description Payments that are not allocated to an invoice.
+             * @description Payments that are not allocated to an invoice, less refunds of payments that were returned.
              * @example 1250.00
              */
             unappliedCredit: DecimalString;
@@ -22878,25 +22953,26 @@ export interface components {
              *
              *     - `PENDING`: an ACH payment that the bank has not settled. Payments by other methods are `COMPLETED` at once.
              *     - `COMPLETED`: settled and allocated.
-             *     - `FAILED`: `failureCode` has the reason.
-             *     - `RETURNED`: returned by the bank or the card company.
-             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`. The service
-             *       refunds a payment through a link by itself if the amount was no longer due when the payment was captured.
+             *     - `FAILED`: `failureCode` has the reason. A payment that settles later becomes `COMPLETED`.
+             *     - `RETURNED`: returned by the bank or the card company. After a refund, `unappliedAmount` is then negative.
+             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
              *     - `VOIDED`: entered by mistake.
              *
              *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
              *
              *     | From | To | By | Condition |
              *     |---|---|---|---|
-             *     | `PENDING` | `COMPLETED` | service: payment completed |  |
+             *     | `PENDING`, `FAILED` | `COMPLETED` | service: payment completed |  |
              *     | `PENDING` | `COMPLETED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
+             *     | `FAILED` | `COMPLETED` | `upsertRecords`, `updateRecords` | The `changeReason` is set. |
              *     | `PENDING` | `FAILED` | service: payment failed |  |
              *     | `PENDING` | `FAILED` | `upsertRecords`, `updateRecords` | The payment was created as a record, not by the payment page. |
-             *     | `COMPLETED` | `RETURNED` | service: payment returned |  |
-             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` is more than zero and less than `amount`. |
-             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` equals `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | service: payment returned |  |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED`, `REFUNDED` | `RETURNED` | `upsertRecords`, `updateRecords` | The `method` is neither `CASH` nor `CREDIT`. The `changeReason` is set. |
+             *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` is more than zero and less than `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
-             *     | `COMPLETED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
              *
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
              */
@@ -22914,7 +22990,8 @@ export interface components {
              * Money
              * Format: decimal
              * @description Total refunded amount, at most `amount`. Increasing it refunds the difference, first from the unapplied amount, then from
-             *     the newest allocations. Default on creation: `0.00`.
+             *     the newest allocations. The service refunds a payment through a link by itself if the amount was no longer due when the
+             *     payment was captured. Default on creation: `0.00`.
              * @example 1250.00
              */
             refundedAmount: DecimalString;
@@ -22928,8 +23005,8 @@ export interface components {
             /** @description Bank deposit that includes the payment, or null. */
             batchRef: string | null;
             /**
-             * @description Allocations of the payment to invoices. While the payment is `PENDING`, they are planned; once it counts, they are
-             *     final. Empty if the payment failed, or was returned or voided. `unappliedAmount` has the rest.
+             * @description Allocations of the payment to invoices. While the payment is `PENDING`, they are planned. Empty if the payment failed, or
+             *     was returned or voided. `unappliedAmount` has the rest.
              */
             allocations: components["schemas"]["PaymentAllocation"][];
             /** @description Readable number. */
@@ -22964,9 +23041,10 @@ export interface components {
              */
             netAmount: DecimalString;
             /**
-             * Money
+             * Signed money
              * Format: decimal
-             * @description Amount that is neither allocated to an invoice nor refunded.
+             * @description Amount that is neither allocated to an invoice nor refunded. Negative only if the payment was returned after a refund:
+             *     the refunded amount is then missing.
              * @example 1250.00
              */
             unappliedAmount: DecimalString;
@@ -23259,10 +23337,11 @@ export interface components {
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
-             *     - `PAID`: nothing is due. When a payment is returned, refunded or voided, the status is determined by the remaining payments
-             *       and credits.
+             *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
+             *       payments and credits.
              *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again.
-             *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason.
+             *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
+             *       returned, its part is due again, and `amountWrittenOff` remains.
              *
              *     A new row is `POSTED` or `PENDING`. Possible transitions:
              *
@@ -23272,10 +23351,13 @@ export interface components {
              *     | `POSTED` | `PARTIALLY_PAID` | service: payment applied |  |
              *     | `POSTED` | `PAID` | service: payment applied, invoice posted |  |
              *     | `PARTIALLY_PAID` | `PAID` | service: payment applied |  |
-             *     | `PAID` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided |  |
-             *     | `PAID`, `PARTIALLY_PAID` | `POSTED` | service: payment returned, payment refunded, payment voided |  |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
+             *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
+             *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The `voidReason` is set. |
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `writeOffReason` is set. |
+             *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
+             *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
              *     Default on creation: `POSTED`.
              */
@@ -23300,7 +23382,7 @@ export interface components {
              */
             voidReason: string | null;
             /**
-             * @description Reason for the write-off; required to write off, otherwise null.
+             * @description Reason for the write-off; required to write off, null if nothing is written off.
              * @example The client cannot pay.
              */
             writeOffReason: string | null;
@@ -23661,8 +23743,8 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
-             *     `amount` is. Default on creation: `0.00`.
+             * @description Amount written off. To write off an open row, increase it by `outstandingAmount` together with a reason. To undo that,
+             *     lower it, at most to what invoices wrote down. Negative only if `amount` is. Default on creation: `0.00`.
              * @example 1250.00
              */
             writeOffAmount: DecimalString;
@@ -24407,7 +24489,7 @@ export interface components {
              * @constant
              */
             type: "Client";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24438,7 +24520,7 @@ export interface components {
              * @constant
              */
             type: "ClientType";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24469,7 +24551,7 @@ export interface components {
              * @constant
              */
             type: "TaxRegion";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24500,7 +24582,7 @@ export interface components {
              * @constant
              */
             type: "ClientGroup";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24531,7 +24613,7 @@ export interface components {
              * @constant
              */
             type: "ClientBusinessEntity";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24562,7 +24644,7 @@ export interface components {
              * @constant
              */
             type: "ContactClient";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24593,7 +24675,7 @@ export interface components {
              * @constant
              */
             type: "ContactInfo";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24624,7 +24706,7 @@ export interface components {
              * @constant
              */
             type: "Department";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24655,7 +24737,7 @@ export interface components {
              * @constant
              */
             type: "Industry";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24686,7 +24768,7 @@ export interface components {
              * @constant
              */
             type: "Office";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24717,7 +24799,7 @@ export interface components {
              * @constant
              */
             type: "Org";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24748,7 +24830,7 @@ export interface components {
              * @constant
              */
             type: "ServiceLine";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24779,7 +24861,7 @@ export interface components {
              * @constant
              */
             type: "Contact";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24810,7 +24892,7 @@ export interface components {
              * @constant
              */
             type: "Job";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24841,7 +24923,7 @@ export interface components {
              * @constant
              */
             type: "JobTemplate";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24872,7 +24954,7 @@ export interface components {
              * @constant
              */
             type: "Staff";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24903,7 +24985,7 @@ export interface components {
              * @constant
              */
             type: "StaffType";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24934,7 +25016,7 @@ export interface components {
              * @constant
              */
             type: "Payment";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24965,7 +25047,7 @@ export interface components {
              * @constant
              */
             type: "QuickPaymentLink";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -24996,7 +25078,7 @@ export interface components {
              * @constant
              */
             type: "DraftInvoice";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25027,7 +25109,7 @@ export interface components {
              * @constant
              */
             type: "Invoice";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25058,7 +25140,7 @@ export interface components {
              * @constant
              */
             type: "TaskType";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25089,7 +25171,7 @@ export interface components {
              * @constant
              */
             type: "Task";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25120,7 +25202,7 @@ export interface components {
              * @constant
              */
             type: "WipEntry";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25151,7 +25233,7 @@ export interface components {
              * @constant
              */
             type: "TimeEntry";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25182,7 +25264,7 @@ export interface components {
              * @constant
              */
             type: "ExpenseEntry";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25213,7 +25295,7 @@ export interface components {
              * @constant
              */
             type: "WorkCode";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25244,7 +25326,7 @@ export interface components {
              * @constant
              */
             type: "ExpenseCode";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25275,7 +25357,7 @@ export interface components {
              * @constant
              */
             type: "NonWorkCode";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25306,7 +25388,7 @@ export interface components {
              * @constant
              */
             type: "Engagement";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25337,7 +25419,7 @@ export interface components {
              * @constant
              */
             type: "File";
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID
@@ -25368,8 +25450,9 @@ export interface components {
         CustomRecordWriteItem: {
             /** @description Index of the record in the request. */
             index: number;
-            type: components["schemas"]["CustomTypeName"];
-            /** @description Key of the record; null if a record without one failed. */
+            /** @description Name of the custom type; null if the item names no type. */
+            type: components["schemas"]["CustomTypeName"] | null;
+            /** @description Key of the record; null if a record without a valid one failed. */
             systemRef: string | null;
             /**
              * Nullable UUID

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
 import { parseDecimal } from '../entity/decimal.ts';
-import { payment as paymentEntity } from '../resources/billing/payment.ts';
+import { recordRefund } from '../resources/billing/payment.ts';
 import { findAttempt, orderOf, secondsToNextCheck } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
 import type { PaymentProcessor, Progress } from './processor.ts';
@@ -154,16 +154,11 @@ describe('a payment from a bank account', () => {
     const atProcessor = { reference: 'settled-1', cardBrand: null, last4: '2227', fee: parseDecimal('0.64') };
     await settle(write, attempt?.id ?? '', { state: 'captured', ...atProcessor }, log);
     expect(await payment(id)).toMatchObject({ status: 'COMPLETED', unappliedAmount: '80.00', failureCode: null });
-    await write((unit) =>
-      unit.plan((plan) => {
-        plan.getForUpdate(paymentEntity, id);
-        const refund = { refundedAmount: parseDecimal('30.00'), unappliedAmount: parseDecimal('50.00') };
-        plan.setSystemFields(paymentEntity, id, { ...refund, status: 'PARTIALLY_REFUNDED' });
-      }),
-    );
+    await write((unit) => unit.plan((plan) => recordRefund(plan, id)));
+    expect(await payment(id)).toMatchObject({ status: 'REFUNDED' });
     const returned = { state: 'returned', ...atProcessor, code: 'R10', message: 'Not authorized.' } as const;
     await settle(write, attempt?.id ?? '', returned, log);
-    expect(await payment(id)).toMatchObject({ status: 'RETURNED', unappliedAmount: '-30.00' });
+    expect(await payment(id)).toMatchObject({ status: 'RETURNED', unappliedAmount: '-80.00' });
     expect(await invoice(invoiceId)).toMatchObject({ status: 'POSTED', amountDue: '80.00' });
     await expectAgreement();
   });

@@ -108,8 +108,7 @@ export function recordNext(plan: Plan, id: string, progress: Progress, status: A
     recordResult(plan, id, { status, ...fee }, 'paymentCompleted');
   } else if (status === 'FAILED') recordResult(plan, id, { status, ...reason }, 'paymentFailed');
   else if (status === 'REFUNDED') return recordRefund(plan, id);
-  else if (status === 'RETURNED' && counts(current))
-    recordResult(plan, id, { status, ...reason }, 'paymentReturned');
+  else if (status === 'RETURNED' && counts(current)) recordResult(plan, id, { status, ...reason }, 'paymentReturned');
   else return false;
   return true;
 }

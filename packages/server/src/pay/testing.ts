@@ -295,4 +295,4 @@ export const disagreements = (tenantId: number) => sql<{ what: string }>`
     c.outstanding_balance <> (select coalesce(sum(i.amount_due), 0) from invoice i where i.tenant_id = c.tenant_id
       and i.client_id = c.id and i.status in ('POSTED', 'PARTIALLY_PAID') and i.currency = c.currency)
     or c.unapplied_credit <> (select coalesce(sum(p.unapplied_amount), 0) from payment p where p.tenant_id = c.tenant_id
-      and p.client_id = c.id and counts(p.status) and p.currency = c.currency))`;
+      and p.client_id = c.id and (counts(p.status) or p.status = 'RETURNED') and p.currency = c.currency))`;

@@ -146,7 +146,7 @@ const rules: readonly Rule[] = [
         from wip_relief r join invoice i on i.tenant_id = r.tenant_id and i.id = r.invoice_id
         where r.tenant_id = w.tenant_id and r.wip_entry_id = w.id and i.status <> 'VOIDED') r
       where w.tenant_id = ${tenantId} and (w.billed_amount <> r.billed or w.write_up_amount <> r.write_up
-        or (w.status <> 'WRITTEN_OFF' and w.write_off_amount <> r.write_off))`,
+        or (w.write_off_reason is null and w.write_off_amount <> r.write_off))`,
   },
   {
     rule: 'a posted draft and its invoice have one total, and no other draft has an invoice',
