@@ -22,7 +22,7 @@ export function readItems<Item>(schema: ItemSchema, items: readonly Item[]): Rea
   return items.map((item) => (validate(item) ? { item } : { violation: violationOf(validate.errors?.[0]) }));
 }
 
-const ajv = contractAjv({ useDefaults: true, verbose: true });
+const ajv = contractAjv({ allErrors: false, useDefaults: true, verbose: true });
 const validators = new Map<ItemSchema, ValidateFunction>();
 
 function validatorOf(name: ItemSchema): ValidateFunction {
