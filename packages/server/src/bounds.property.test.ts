@@ -8,9 +8,9 @@ import { testService } from '../test/service.ts';
 import { Random } from './demo-data/profiles/random.ts';
 import { checkRows, describeFinding, type RowPosition } from './operator/rows.ts';
 
-/** Number of random writes. The rows of the other tests are a sample, too, unless it is set. */
+/** Number of random writes. Unless it is set, all tests take a sample. */
 const isSample = process.env.BOUND_WRITES === undefined;
-const writes = Number(process.env.BOUND_WRITES ?? 300);
+const writes = Number(process.env.BOUND_WRITES ?? 100);
 const random = new Random(Number(process.env.BOUND_SEED ?? 1));
 
 const service = await testService();
@@ -106,7 +106,8 @@ const lastOf = (type: string) => {
 };
 
 const anyValues: Choices = {
-  includes: () => random.chance(0.3),
+  // A new line has no ID yet.
+  includes: (pointer) => !pointer.endsWith('/id') && random.chance(0.3),
   items: () => random.between(1, 3),
   value(pointer, schema) {
     const type = /\/invoiceIds?(\/|$)/.test(pointer) && schema.items === undefined ? 'Invoice' : schema['x-references'];
@@ -154,13 +155,11 @@ async function writeAny(): Promise<void> {
   }
 }
 
-test.skipIf(isSample)(
-  'sums and products of random values, many of them at their bounds, are rejected or can be read',
-  async () => {
-    accepted.clear();
-    for (let count = 0; count < writes; count += 1) await writeAny();
+test('sums and products of random values, many of them at their bounds, are rejected or can be read', async () => {
+  accepted.clear();
+  for (let count = 0; count < writes; count += 1) await writeAny();
 
-    for (const name of money) expect(accepted.get(name) ?? 0, name).toBeGreaterThan(0);
-    await readAll();
-  },
-);
+  const written = money.filter((name) => accepted.has(name));
+  expect(written.length).toBeGreaterThanOrEqual(isSample ? 3 : money.length);
+  await readAll();
+});
