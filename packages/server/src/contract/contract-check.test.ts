@@ -24,7 +24,7 @@ const signedIn = (token: string, tenant: string) => ({ Authorization: `Bearer ${
 const { probes, minCoverage } =
   process.env.CONTRACT_PROBES !== undefined
     ? { probes: Number(process.env.CONTRACT_PROBES), minCoverage: 95 }
-    : { probes: 40, minCoverage: 60 };
+    : { probes: 40, minCoverage: 55 };
 
 // An invalid item of a bulk request fails alone, so the request is valid.
 const folder = await mkdtemp(join(tmpdir(), 'contract-check-'));

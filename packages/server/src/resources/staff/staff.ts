@@ -1,14 +1,11 @@
 import { checkDateOrder } from '../../entity/date-order.ts';
-import { parseDecimal } from '../../entity/decimal.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
+import { Violation } from '../../entity/violation.ts';
 import { isFinished, job } from '../projects/job.ts';
 import { currentRates, writeRates } from './rates.ts';
-
-const hoursOfWeek = parseDecimal('168');
 
 /** A person who works for the firm. */
 export const staff = defineEntity('Staff', {
@@ -25,11 +22,6 @@ export const staff = defineEntity('Staff', {
       values.email = values.email.toLowerCase();
       values.displayName = `${values.firstName} ${values.lastName}`;
       if (previous === undefined && input.pmsRef === undefined) values.pmsRef = values.staffRef;
-      if (input.weeklyCapacityHours?.gt(hoursOfWeek))
-        throw invalidField(
-          'weeklyCapacityHours',
-          `weeklyCapacityHours must be between 0 and ${hoursOfWeek.toFixed()}.`,
-        );
       checkDateOrder(change, 'hireDate', 'terminationDate');
       writeRates(change, plan);
     },
