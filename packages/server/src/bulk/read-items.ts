@@ -30,7 +30,8 @@ function validatorOf(name: ItemSchema): ValidateFunction {
   if (validate === undefined) {
     const open = schemaOf(name)['x-items-open'];
     if (open === undefined) throw new Error(`The contract validates ${name} with the whole request.`);
-    validate = ajv.compile(open === true ? { $ref: `#/components/schemas/${name}` } : open);
+    // Within the validator of requests, this schema itself is open.
+    validate = ajv.compile(open === true ? schemaOf(name) : open);
     validators.set(name, validate);
   }
   return validate;
