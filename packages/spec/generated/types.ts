@@ -14094,7 +14094,7 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Amount that the firm received: `amount` and surcharge, less the fee.
+             * @description Amount that the firm received: `amount` and surcharge, less the fee. `0.00` if the method is `CREDIT`.
              * @example 1250.00
              */
             netAmount: DecimalString;
@@ -17189,7 +17189,7 @@ export interface components {
              * @example 1.50
              */
             hours?: DecimalString;
-            /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
+            /** @description Whether the time is billed. Default on creation: true if the entry has a job, and the job, the code and the task type, as far as present, are all billable. */
             isBillable?: boolean;
             /**
              * @description Text on the invoice, or null.
@@ -17310,7 +17310,7 @@ export interface components {
              * @example 1.50
              */
             hours: DecimalString;
-            /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
+            /** @description Whether the time is billed. Default on creation: true if the entry has a job, and the job, the code and the task type, as far as present, are all billable. */
             isBillable: boolean;
             /** @description Text on the invoice, or null. */
             description: string | null;
@@ -21372,7 +21372,7 @@ export interface components {
              * @example 1.50
              */
             hours: DecimalString;
-            /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
+            /** @description Whether the time is billed. Default on creation: true if the entry has a job, and the job, the code and the task type, as far as present, are all billable. */
             isBillable: boolean;
             /** @description Text on the invoice, or null. */
             description: string | null;
@@ -23036,7 +23036,7 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Amount that the firm received: `amount` and surcharge, less the fee.
+             * @description Amount that the firm received: `amount` and surcharge, less the fee. `0.00` if the method is `CREDIT`.
              * @example 1250.00
              */
             netAmount: DecimalString;
@@ -23869,7 +23869,7 @@ export interface components {
              * @example 1.50
              */
             hours: DecimalString;
-            /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
+            /** @description Whether the time is billed. Default on creation: true if the entry has a job, and the job, the code and the task type, as far as present, are all billable. */
             isBillable: boolean;
             /** @description Text on the invoice, or null. */
             description: string | null;

@@ -169,6 +169,7 @@ describe('updateRecords › Payment', () => {
   test('refuses a cash refund of a credit', async () => {
     const { id } = await newClient();
     const credit = await pay('10.00', [], { clientId: id, method: 'CREDIT' });
+    expect(await payment(credit.id)).toMatchObject({ amount: '10.00', netAmount: '0.00' });
     expect(await change('Payment', credit.systemRef, { refundedAmount: '10.00' })).toMatchObject({
       error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/refundedAmount' },
     });
