@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type Request, type Response } from 'express';
 import { checkRoles } from './auth/roles.ts';
-import { toProblem } from './failure.ts';
+import { toRejection } from './failure.ts';
 import { Exchange } from './http/exchange.ts';
 import { withPacedBodies } from './http/paced-body.ts';
 import { dataHeaders } from './http/pages.ts';
@@ -80,7 +80,7 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
     let route: Route | undefined;
     let result: Result;
     const rejected = (error: unknown): Result => {
-      const problem = toProblem(error, exchange.log);
+      const problem = toRejection(error, exchange.log);
       return route?.rejected?.(problem, exchange) ?? problemResult(problem, exchange.id);
     };
     try {
@@ -107,7 +107,7 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
       return { status: result.status, isComplete: true };
     } catch (error) {
       if (!response.headersSent) {
-        const problem = problemResult(toProblem(error, exchange.log), exchange.id);
+        const problem = problemResult(toRejection(error, exchange.log), exchange.id);
         await send(response, problem, headers);
         return { status: problem.status, isComplete: true };
       }

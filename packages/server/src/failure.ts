@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
-import { problemOfViolations, Violation } from './entity/violation.ts';
-import { Problem } from './http/problem.ts';
+import { Rejection, together } from './contract/rejection.ts';
 import {
   DatabaseUnavailable,
   DatabaseUpgraded,
@@ -12,24 +11,24 @@ import {
 /**
  * Converts an error to the problem that the caller receives. Unexpected errors are logged and become `INTERNAL_ERROR`.
  */
-export function toProblem(error: unknown, log: Logger): Problem {
-  if (error instanceof Problem) return error;
-  if (error instanceof Violation) return problemOfViolations([error]);
+export function toRejection(error: unknown, log: Logger): Rejection {
+  if (error instanceof Rejection) return error;
+  if (error instanceof Rejection) return together([error]);
   if (error instanceof TimeBudgetExceeded) return readTimeout(error.budget / 1000);
   if (error instanceof DatabaseUnavailable || error instanceof TransactionConflict) {
     log.warn({ err: error }, 'The database operation failed.');
-    return new Problem('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });
+    return new Rejection('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });
   }
   log.error({ err: error }, 'A request failed unexpectedly.');
-  return new Problem(
+  return new Rejection(
     'INTERNAL_ERROR',
     'An internal error occurred, and nothing was written. Report the requestId to support.',
   );
 }
 
 /** An immediate retry would cost the same and fail again, so `Retry-After` is longer than for other failures. */
-function readTimeout(seconds: number): Problem {
-  return new Problem(
+function readTimeout(seconds: number): Rejection {
+  return new Rejection(
     'READ_TIMEOUT',
     `The read took longer than ${seconds} ${seconds === 1 ? 'second' : 'seconds'}. Narrow the search, or request a smaller page.`,
     { headers: { 'Retry-After': '30' } },

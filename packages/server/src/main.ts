@@ -88,13 +88,13 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
 
 /** Responds to requests while the service starts. */
 async function rejectWhileStarting(_request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const [{ Problem }, { sendProblem }] = await Promise.all([
-    import('./http/problem.ts'),
+  const [{ Rejection }, { sendProblem }] = await Promise.all([
+    import('./contract/rejection.ts'),
     import('./http/send-problem.ts'),
   ]);
   const headers = { 'Retry-After': '1' };
   const detail = 'The service is starting. Try again in a second.';
-  sendProblem(response, new Problem('SERVICE_UNAVAILABLE', detail, { headers }));
+  sendProblem(response, new Rejection('SERVICE_UNAVAILABLE', detail, { headers }));
 }
 
 async function closeServer(server: Server): Promise<void> {

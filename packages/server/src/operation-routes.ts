@@ -1,8 +1,9 @@
 import { authorize, isPublic } from './auth/roles.ts';
 import type { Context, PublicContext } from './context.ts';
 import { allOperations, type Operation } from './contract/contract.ts';
+import { Rejection } from './contract/rejection.ts';
 import { rowsBeyondBounds } from './contract/row-findings.ts';
-import { toProblem } from './failure.ts';
+import { toRejection } from './failure.ts';
 import { findUnstorable } from './http/body.ts';
 import { checkRequest } from './http/check-request.ts';
 import { deprecationHeaders } from './http/deprecation.ts';
@@ -11,7 +12,7 @@ import { checkAccept, hasTag } from './http/headers.ts';
 import { type Claim, claimKey, isReplay, type StoredResponse } from './http/idempotency.ts';
 import { cleanParameters, readJson } from './http/input.ts';
 import { largeBody } from './http/large-bodies.ts';
-import { invalid, Problem } from './http/problem.ts';
+import { invalid } from './http/problem.ts';
 import { type JsonResult, jsonType, problemResult, type Result } from './http/result.ts';
 import type { Route } from './http/route.ts';
 import type { Turn } from './http/turn.ts';
@@ -83,7 +84,7 @@ async function call(
     endAttempt?.(false);
     return { kind: 'json', ...result };
   } catch (error) {
-    const problem = toProblem(error, exchange.log);
+    const problem = toRejection(error, exchange.log);
     // Of a public operation, a request that is wrong is a failed attempt. One with a valid key that is rejected is none.
     if (endAttempt !== undefined) endAttempt(problem.status < 500 && ![403, 429].includes(problem.status));
     else if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(address);
@@ -174,7 +175,7 @@ async function checkResult(
     'A response violates the contract and was not sent.',
   );
   const detail = 'The response would have violated the contract. Report the requestId to support.';
-  return problemResult(new Problem('INTERNAL_ERROR', detail), exchange.id);
+  return problemResult(new Rejection('INTERNAL_ERROR', detail), exchange.id);
 }
 
 /** Returns 304 instead if the caller already has the current representation, by its `If-None-Match`. */

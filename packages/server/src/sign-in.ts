@@ -14,7 +14,7 @@ export interface Credentials {
 /**
  * Authenticates the caller and its tenant by the access token.
  *
- * @throws Problem `UNAUTHENTICATED`, `TENANT_MISMATCH`, `ACCESS_RESTRICTED`, or `RATE_LIMITED` if the address has failed too often.
+ * @throws Rejection `UNAUTHENTICATED`, `TENANT_MISMATCH`, `ACCESS_RESTRICTED`, or `RATE_LIMITED` if the address has failed too often.
  */
 export async function signIn(open: PublicContext, { authorization, ifMatch }: Credentials): Promise<Context> {
   const { tokens, directory, failureLimit } = open.service;

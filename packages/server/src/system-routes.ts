@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import accepts from 'accepts';
 import { contentType } from 'mime-types';
 import { bundleFiles } from './contract/contract.ts';
+import { Rejection } from './contract/rejection.ts';
 import { unavailability } from './failure.ts';
 import { contentResult, fileContent } from './http/content.ts';
 import type { Exchange } from './http/exchange.ts';
 import { documentHeaders, pageHeaders } from './http/pages.ts';
-import { Problem } from './http/problem.ts';
 import type { Result } from './http/result.ts';
 import type { Route } from './http/route.ts';
 import type { Service } from './service.ts';
@@ -57,7 +57,7 @@ export function healthRoutes({ store, log }: Pick<Service, 'store' | 'log'>): re
       return { kind: 'json', status: 200, body: { status: 'ready' } };
     } catch (error) {
       log.warn({ err: error }, 'The service is not ready.');
-      throw new Problem('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });
+      throw new Rejection('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });
     }
   };
   const probe = { isProbe: true };
@@ -72,7 +72,7 @@ export function metricsRoute({ config, metrics: { registry } }: Pick<Service, 'c
   const metrics = async (exchange: Exchange): Promise<Result> => {
     if (token !== undefined && !isBearer(exchange, token)) {
       const headers = { 'WWW-Authenticate': 'Bearer realm="metrics"' };
-      throw new Problem('UNAUTHENTICATED', 'Send METRICS_TOKEN as a bearer token.', { headers });
+      throw new Rejection('UNAUTHENTICATED', 'Send METRICS_TOKEN as a bearer token.', { headers });
     }
     return { kind: 'page', status: 200, text: await registry.metrics(), type: registry.contentType };
   };
@@ -88,7 +88,7 @@ function isBearer(exchange: Exchange, token: string): boolean {
 function document(path: string, type: string, missing = 'This document does not exist.'): Handle {
   return async (exchange) => {
     const content = await fileContent(path, { ...revalidated, 'Content-Type': type });
-    if (content === undefined) throw new Problem('NOT_FOUND', missing);
+    if (content === undefined) throw new Rejection('NOT_FOUND', missing);
     return contentResult(content, exchange);
   };
 }
@@ -100,7 +100,7 @@ function referencePage(): Handle {
   let known: { readonly changedAt: number; readonly headers: Record<string, string> } | undefined;
   return async (exchange) => {
     const plain = await fileContent(referenceFile, {});
-    if (plain === undefined) throw new Problem('NOT_FOUND', 'The reference is not built. Run "pnpm reference".');
+    if (plain === undefined) throw new Rejection('NOT_FOUND', 'The reference is not built. Run "pnpm reference".');
     const changedAt = plain.changedAt.getTime();
     if (known?.changedAt !== changedAt) {
       known = { changedAt, headers: pageHeaders(await readFile(referenceFile, 'utf8')) };

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Context, PublicContext } from '../../src/context.ts';
 import type { Operation } from '../../src/contract/contract.ts';
-import { toProblem } from '../../src/failure.ts';
+import { toRejection } from '../../src/failure.ts';
 import { problemDocument } from '../../src/http/problem.ts';
 import { type AnyHandler, handlers } from '../../src/resources/handlers.ts';
 import type { Service } from '../../src/service.ts';
@@ -24,7 +24,7 @@ export function handle(
 }
 
 export function failureOf(error: unknown, service: Service) {
-  const problem = toProblem(error, service.log);
+  const problem = toRejection(error, service.log);
   return { status: problem.status, body: problemDocument(problem, uuidv7()) };
 }
 

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { Problem } from '../http/problem.ts';
+import { Rejection } from '../contract/rejection.ts';
 import type { Tenant } from './caller.ts';
 
 /** Origin of a request. */
@@ -15,13 +15,13 @@ type Network = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number];
 /** Settings are cached with their tenant, so each list is parsed once. */
 const parsed = new WeakMap<readonly string[], readonly Network[]>();
 
-/** Checks a request against the tenant's settings. @throws Problem `ACCESS_RESTRICTED` */
+/** Checks a request against the tenant's settings. @throws Rejection `ACCESS_RESTRICTED` */
 export function checkAccess({ settings }: Tenant, { address, clientId }: Origin): void {
   const { allowedAddresses, allowedClientIds } = settings;
   if (allowedAddresses.length > 0 && !isWithin(address, allowedAddresses))
-    throw new Problem('ACCESS_RESTRICTED', 'The tenant does not allow access from this address.');
+    throw new Rejection('ACCESS_RESTRICTED', 'The tenant does not allow access from this address.');
   if (allowedClientIds.length > 0 && (clientId === undefined || !allowedClientIds.includes(clientId)))
-    throw new Problem(
+    throw new Rejection(
       'ACCESS_RESTRICTED',
       'The tenant does not allow access by this client ID. Send an allowed one in the X-Client-Id header.',
     );

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { Problem, unauthenticated } from '../http/problem.ts';
+import { Rejection } from '../contract/rejection.ts';
+import { unauthenticated } from '../http/problem.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller, Tenant } from './caller.ts';
 import { readTenantSettings } from './tenant-settings.ts';
@@ -86,7 +87,7 @@ export class Directory {
    * Returns the tenant and the caller of an access token.
    *
    * @param tenantName the `Tenant` header, which must name the tenant of the token.
-   * @throws Problem `TENANT_MISMATCH` or, if the key of the token is revoked, `UNAUTHENTICATED`.
+   * @throws Rejection `TENANT_MISMATCH` or, if the key of the token is revoked, `UNAUTHENTICATED`.
    */
   async callerOf(claims: AccessClaims, tenantName: string | undefined): Promise<{ tenant: Tenant; caller: Caller }> {
     // An unknown tenant and a tenant of another token get the same message, so that names cannot be guessed.
@@ -106,6 +107,6 @@ export class Directory {
   }
 }
 
-export function tenantMismatch(): Problem {
-  return new Problem('TENANT_MISMATCH', 'The token belongs to another tenant than the one in the Tenant header.');
+export function tenantMismatch(): Rejection {
+  return new Rejection('TENANT_MISMATCH', 'The token belongs to another tenant than the one in the Tenant header.');
 }

@@ -1,11 +1,11 @@
 import { anyToken, hasRole, noToken } from '@financial-automation/spec/roles';
 import { allOperations, type Operation } from '../contract/contract.ts';
-import { Problem } from '../http/problem.ts';
+import { Rejection } from '../contract/rejection.ts';
 
-/** @throws Problem `FORBIDDEN` if the roles do not include one that the operation requires. */
+/** @throws Rejection `FORBIDDEN` if the roles do not include one that the operation requires. */
 export function authorize(operation: Operation, held: ReadonlySet<string>): void {
   if (operation.roles.includes(anyToken) || hasRole(held, operation.roles)) return;
-  throw new Problem('FORBIDDEN', `This operation requires the ${operation.roles.join(' or ')} role.`);
+  throw new Rejection('FORBIDDEN', `This operation requires the ${operation.roles.join(' or ')} role.`);
 }
 
 /** Whether an operation can be called without a token. */

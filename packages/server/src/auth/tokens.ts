@@ -1,7 +1,8 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { numberOf } from '../contract/contract.ts';
-import { type Problem, unauthenticated } from '../http/problem.ts';
+import type { Rejection } from '../contract/rejection.ts';
+import { unauthenticated } from '../http/problem.ts';
 import { algorithm, type KeyRing } from './key-ring.ts';
 import type { Vault } from './vault.ts';
 
@@ -69,7 +70,7 @@ export class Tokens {
     return this.#sign(apiKey, { ...claims }, Math.floor(expiresAt.getTime() / 1000));
   }
 
-  /** @throws Problem `UNAUTHENTICATED` with what is wrong with the token. */
+  /** @throws Rejection `UNAUTHENTICATED` with what is wrong with the token. */
   async verifyAccessToken(token: string, onDoubt?: OnDoubt): Promise<AccessClaims> {
     const known = this.#verified.get(token);
     if (known !== undefined) {
@@ -96,7 +97,7 @@ export class Tokens {
     return claims;
   }
 
-  /** @throws Problem `UNAUTHENTICATED` with what is wrong with the key. */
+  /** @throws Rejection `UNAUTHENTICATED` with what is wrong with the key. */
   async verifyApiKey(key: string, onDoubt?: OnDoubt): Promise<ApiKeyClaims> {
     const { jti, tenant } = (await this.#verify(apiKey, key, 'API key', onDoubt)).payload;
     if (typeof jti !== 'string' || typeof tenant !== 'string') throw notOurs('API key');
@@ -162,7 +163,7 @@ export class Tokens {
   }
 }
 
-function notOurs(name: string, cause?: unknown): Problem {
+function notOurs(name: string, cause?: unknown): Rejection {
   return unauthenticated(`The ${name} is invalid.`, cause);
 }
 

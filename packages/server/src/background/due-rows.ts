@@ -63,10 +63,10 @@ export async function changeDueRows(tick: Tick, { find, change, after, keep }: D
     if (due.length > 0 || kept !== undefined) {
       const rejected = await tick.write(async (unit) => {
         const outcomes = await unit.items(due, (plan, { id }) => change(plan, id));
-        const violations = outcomes.flatMap((outcome) => ('violation' in outcome ? [outcome.violation] : []));
-        if (violations.length === 0)
+        const rejections = outcomes.flatMap((outcome) => ('rejection' in outcome ? [outcome.rejection] : []));
+        if (rejections.length === 0)
           await kept?.(unit.transaction, { id: last.id, ...(last.since && { since: last.since }) });
-        return violations;
+        return rejections;
       });
       failures.push(...rejected);
     }

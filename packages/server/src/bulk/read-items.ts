@@ -2,15 +2,15 @@ import type { components } from '@financial-automation/spec';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { schemaOf } from '../contract/contract.ts';
 import { contractAjv } from '../contract/contract-ajv.ts';
-import { violationOf } from '../entity/attributes.ts';
-import type { Violation } from '../entity/violation.ts';
+import type { Rejection } from '../contract/rejection.ts';
+import { rejectionOf } from '../entity/attributes.ts';
 
 /** A schema of the contract with `x-items-open`: an item of a request that is validated by itself. */
 export type ItemSchema = keyof components['schemas'] &
   `${string}${'Upsert' | 'Update' | 'Delete' | 'Record' | 'Entry'}`;
 
 /** An item that matches its schema, with its defaults filled in, or the reason why it does not. */
-export type ReadItem<Item> = { readonly item: Item } | { readonly violation: Violation };
+export type ReadItem<Item> = { readonly item: Item } | { readonly rejection: Rejection };
 
 /**
  * Validates the items of a request one by one, so that an invalid one fails alone.
@@ -19,7 +19,7 @@ export type ReadItem<Item> = { readonly item: Item } | { readonly violation: Vio
  */
 export function readItems<Item>(schema: ItemSchema, items: readonly Item[]): ReadItem<Item>[] {
   const validate = validatorOf(schema);
-  return items.map((item) => (validate(item) ? { item } : { violation: violationOf(validate.errors?.[0]) }));
+  return items.map((item) => (validate(item) ? { item } : { rejection: rejectionOf(validate.errors?.[0]) }));
 }
 
 const ajv = contractAjv({ allErrors: false, useDefaults: true, verbose: true });

@@ -1,7 +1,7 @@
 import type { components } from '@financial-automation/spec';
 import type { Context } from '../context.ts';
+import { Rejection } from '../contract/rejection.ts';
 import type { AnyStoredRow } from '../entity/row.ts';
-import { Problem } from '../http/problem.ts';
 import { pageScope } from '../query/handlers.ts';
 import { anyPageReader, type Page, type PageRequest } from '../query/read.ts';
 import type { Session } from '../store/store.ts';
@@ -12,7 +12,7 @@ type RecordRow = components['schemas']['RecordRow'];
 /**
  * Reads one page of the rows of a type, active or not, by page number.
  *
- * @throws Problem `FORBIDDEN` if the caller may not read rows of the type.
+ * @throws Rejection `FORBIDDEN` if the caller may not read rows of the type.
  */
 export async function readRecords(
   session: Session,
@@ -22,7 +22,7 @@ export async function readRecords(
 ): Promise<Page<RecordRow>> {
   const { name, readRoles, entity } = type;
   if (readRoles.length > 0 && !context.holds(readRoles))
-    throw new Problem('FORBIDDEN', `Reading ${name} records requires the ${readRoles.join(' or ')} role.`);
+    throw new Rejection('FORBIDDEN', `Reading ${name} records requires the ${readRoles.join(' or ')} role.`);
   const page = await anyPageReader(pageScope(context), entity, request).run(session);
   return { ...page, data: page.data.map((row) => recordRow(type, row)) };
 }

@@ -2,12 +2,12 @@ import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
 import { schemaOf } from '../contract/contract.ts';
+import { Rejection } from '../contract/rejection.ts';
 import { readAttributes } from '../entity/attributes.ts';
 import { visibleToWriter } from '../entity/field-access.ts';
 import type { AnyWritten, Plan } from '../entity/plan.ts';
 import type { AnyInput, AnyStoredRow } from '../entity/row.ts';
 import type { ItemOutcome, UnitOfWork } from '../entity/unit-of-work.ts';
-import { Violation } from '../entity/violation.ts';
 import { type ItemSchema, readItems } from './read-items.ts';
 import type { RecordOperation, RecordType } from './record-type.ts';
 
@@ -46,7 +46,7 @@ export function writeRecords(
     const types = await findTypes(unit, [...new Set(names.flatMap(({ type }) => type ?? []))]);
     const outcomes = await unit.items(read, (plan, one, index) =>
       plan.at(`/records/${index}`, () => {
-        if ('violation' in one) throw one.violation;
+        if ('rejection' in one) throw one.rejection;
         const type = typeFor(plan, types.get(one.item.type), operation, one.item);
         return { type, written: write(plan, type, one.item) };
       }),
@@ -54,7 +54,7 @@ export function writeRecords(
     const stored = await storedRows(unit, outcomes);
     const known = await idsOfFailed(unit, names, outcomes, types);
     const records = outcomes.map((outcome, index): WriteItem => {
-      if ('violation' in outcome) return failedItem(index, names[index], known.get(index) ?? null, outcome.violation);
+      if ('rejection' in outcome) return failedItem(index, names[index], known.get(index) ?? null, outcome.rejection);
       const { type, written } = outcome.result;
       const row = stored.get(written.row.id);
       if (row === undefined) throw new Error(`A ${type.name} was written but is not stored.`);
@@ -85,7 +85,7 @@ function namesOf(item: unknown): ItemNames {
 const nameless: ItemNames = { type: null, systemRef: null };
 const longestRef = schemaOf('SystemRef').maxLength ?? 0;
 
-/** Returns the type of an item. @throws Violation if the item cannot be processed, whatever its row is. */
+/** Returns the type of an item. @throws Rejection if the item cannot be processed, whatever its row is. */
 function typeFor(
   plan: Plan,
   type: RecordType | undefined,
@@ -93,18 +93,18 @@ function typeFor(
   { type: name, systemRef }: RecordItem,
 ): RecordType {
   if (type === undefined)
-    throw new Violation('VALIDATION_ERROR', `Records of the type ${name} cannot be written here.`, '/type');
+    throw new Rejection('VALIDATION_ERROR', `Records of the type ${name} cannot be written here.`, '/type');
   if (!type.operations.includes(operation))
-    throw new Violation('VALIDATION_ERROR', `${name} records do not support ${operation}.`, '/type');
+    throw new Rejection('VALIDATION_ERROR', `${name} records do not support ${operation}.`, '/type');
   if (type.writeRoles.length > 0) plan.requires(type.writeRoles, `Writing ${name} records`, '/type');
   if (!type.active)
-    throw new Violation('INVALID_STATE', `The type ${name} is deactivated. Its records cannot be written.`, '/type');
+    throw new Rejection('INVALID_STATE', `The type ${name} is deactivated. Its records cannot be written.`, '/type');
   if (type.isCustom && systemRef === undefined)
-    throw new Violation('VALIDATION_ERROR', 'Records of custom types require a systemRef.', '/systemRef');
+    throw new Rejection('VALIDATION_ERROR', 'Records of custom types require a systemRef.', '/systemRef');
   return type;
 }
 
-/** Creates, updates or deactivates a record. @throws Violation with a pointer relative to the item. */
+/** Creates, updates or deactivates a record. @throws Rejection with a pointer relative to the item. */
 export function writeRecord(
   plan: Plan,
   { name, entity }: RecordType,
@@ -113,7 +113,7 @@ export function writeRecord(
 ): AnyWritten {
   const row = systemRef === undefined ? undefined : plan.untyped.findForUpdate(entity, 'systemRef', systemRef);
   if (operation !== 'UPSERT' && row?.active !== true)
-    throw new Violation('RECORD_NOT_FOUND', `No active ${name} with this systemRef exists.`, '/systemRef');
+    throw new Rejection('RECORD_NOT_FOUND', `No active ${name} with this systemRef exists.`, '/systemRef');
   if (operation === 'DELETE' && row !== undefined) return plan.untyped.remove(entity, row.id);
   return plan.at('/attributes', () => {
     const input = readAttributes(plan, entity, attributes, row);
@@ -147,8 +147,8 @@ async function idsOfFailed(
   const failed = outcomes.flatMap((outcome, index) => {
     const { type, systemRef } = names[index] ?? nameless;
     const entity = types.get(type ?? '')?.entity;
-    if (!('violation' in outcome) || systemRef === null || entity === undefined) return [];
-    return outcome.violation.code === 'RECORD_NOT_FOUND' ? [] : [{ index, entity, systemRef }];
+    if (!('rejection' in outcome) || systemRef === null || entity === undefined) return [];
+    return outcome.rejection.code === 'RECORD_NOT_FOUND' ? [] : [{ index, entity, systemRef }];
   });
   for (const [entity, group] of Map.groupBy(failed, (one) => one.entity)) {
     const rows = await unit.transaction.all<{ id: string; systemRef: string }>(sql`
@@ -179,9 +179,9 @@ function writtenItem(index: number, type: RecordType, status: WriteItem['status'
   } as WriteItem;
 }
 
-function failedItem(index: number, names: ItemNames | undefined, id: string | null, violation: Violation): WriteItem {
+function failedItem(index: number, names: ItemNames | undefined, id: string | null, rejection: Rejection): WriteItem {
   const { type, systemRef } = names ?? nameless;
-  const { code, message, pointer } = violation;
+  const { code, message, pointer } = rejection;
   const detail = message.length > longestText ? `${message.slice(0, longestText - 1)}…` : message;
   const error = { code, detail, pointer: pointer === undefined ? null : shortened(pointer) };
   return {

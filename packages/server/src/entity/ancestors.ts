@@ -1,8 +1,8 @@
+import { invalidField } from './invalid-field.ts';
 import type { Entity } from './model.ts';
 import type { Plan } from './plan.ts';
 import type { EntityType, Row } from './row.ts';
 import type { PendingChange } from './rules.ts';
-import { invalidField } from './violation.ts';
 
 /** Maximum nesting depth of rows. */
 const mostLevels = 50;
@@ -12,7 +12,7 @@ const mostLevels = 50;
  * transaction can create a cycle.
  *
  * @param field refers to the row's parent, which is of the same entity.
- * @throws Violation `VALIDATION_ERROR`
+ * @throws Rejection `VALIDATION_ERROR`
  */
 export function checkAncestors<Type extends EntityType>(
   { id, values, previous }: PendingChange<Type>,

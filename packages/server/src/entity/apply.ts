@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Field, membersOf } from '../contract/fields.ts';
+import type { ItemRejection } from '../contract/rejection.ts';
 import { CheckViolation, ForeignKeyViolation, UniqueViolation } from '../store/errors.ts';
 import type { Transaction } from '../store/store.ts';
 import { type ConstraintError, explain } from './constraints.ts';
@@ -10,7 +11,6 @@ import type { AnyRow, AnyStoredRow } from './row.ts';
 import { isChanged, isFieldChanged } from './row-changes.ts';
 import { shownColumns } from './select.ts';
 import { asJson } from './values.ts';
-import type { Violation } from './violation.ts';
 import { inWriteOrder } from './write-order.ts';
 
 type Columns = Readonly<Record<string, unknown>>;
@@ -27,8 +27,8 @@ export class RejectedRows extends Error {
     this.rows = rows;
   }
 
-  /** The violation of the rejected row if it is known; otherwise of the first row. */
-  get violation(): Violation {
+  /** The rejection of the rejected row if it is known; otherwise of the first row. */
+  get rejection(): ItemRejection {
     const [row] = this.rows;
     if (row === undefined) throw this.error;
     return explain(row.entity, this.error).under(row.pointer);

@@ -370,7 +370,7 @@ describe('reports of all-or-none requests', () => {
   });
 });
 
-test('items › a violation of one item and an error in another: nothing is written', async () => {
+test('items › a rejection of one item and an error in another: nothing is written', async () => {
   const work = asOperator(service.service, tenant, 'test', (unit) =>
     unit.items(['good', 'bad'], (plan, lastName) => {
       plan.create(contact, { lastName: `Failing ${lastName}` });

@@ -73,7 +73,7 @@ test('items › two calls that create the same 100 rows in opposite order: one c
     );
   const calls = await Promise.all([upsert(refs), upsert(refs.toReversed())]);
   const statuses = calls.map(
-    (outcomes) => new Set(outcomes.map((one) => ('result' in one ? one.result : one.violation))),
+    (outcomes) => new Set(outcomes.map((one) => ('result' in one ? one.result : one.rejection))),
   );
   expect(statuses.map((set) => [...set]).toSorted()).toEqual([['CREATED'], ['UPDATED']]);
 });
@@ -178,7 +178,7 @@ describe('rows that a plan reads before it locks them', () => {
       await Promise.all(
         clients.map((outcome) =>
           planned((plan) => {
-            if ('violation' in outcome) throw outcome.violation;
+            if ('rejection' in outcome) throw outcome.rejection;
             plan.create(contactClient, { contactId, clientId: outcome.result });
           }),
         ),

@@ -1,8 +1,8 @@
+import { type ItemRejection, Rejection } from '../contract/rejection.ts';
 import { type CheckViolation, ForeignKeyViolation, UniqueViolation } from '../store/errors.ts';
 import type { AnyEntity } from './model.ts';
 import { describeRange } from './row-bounds.ts';
 import { rulesOf } from './rules.ts';
-import { Violation } from './violation.ts';
 
 export type ConstraintError = UniqueViolation | CheckViolation | ForeignKeyViolation;
 
@@ -15,24 +15,24 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Converts a violated constraint to a violation of a field. Constraints are named `<table>_<column>_<rule>`, which
+ * Converts a violated constraint to the rejection of a field. Constraints are named `<table>_<column>_<rule>`, which
  * explains most; the entity explains the rest.
  */
-export function explain(entity: AnyEntity, error: ConstraintError): Violation {
+export function explain(entity: AnyEntity, error: ConstraintError): ItemRejection {
   const known = rulesOf(entity).constraints?.[error.constraint];
-  if (known !== undefined) return new Violation(known.code, known.detail, `/${known.field}`);
+  if (known !== undefined) return new Rejection(known.code, known.detail, `/${known.field}`);
   const exceeded = rangeOfColumn(error);
-  if (exceeded !== undefined) return new Violation('VALIDATION_ERROR', exceeded);
+  if (exceeded !== undefined) return new Rejection('VALIDATION_ERROR', exceeded);
   const name = fieldOf(entity, error.constraint);
   const pointer = name === undefined ? undefined : `/${name}`;
   if (error instanceof UniqueViolation) {
     const subject = name === undefined ? 'these values' : `this ${name}`;
-    return new Violation('DUPLICATE_REF', `Another ${entity.type} already has ${subject}.`, pointer);
+    return new Rejection('DUPLICATE_REF', `Another ${entity.type} already has ${subject}.`, pointer);
   }
   if (error instanceof ForeignKeyViolation)
-    return new Violation('REFERENCE_NOT_FOUND', 'The referenced row does not exist.', pointer);
+    return new Rejection('REFERENCE_NOT_FOUND', 'The referenced row does not exist.', pointer);
   const rule = error.constraint.slice(error.constraint.lastIndexOf('_') + 1);
-  return new Violation(
+  return new Rejection(
     'VALIDATION_ERROR',
     meanings[rule] ?? 'The value conflicts with other values of the row.',
     pointer,

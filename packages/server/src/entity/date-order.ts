@@ -1,10 +1,10 @@
+import { invalidField } from './invalid-field.ts';
 import type { AnyPendingChange } from './rules.ts';
-import { invalidField } from './violation.ts';
 
 /**
  * Checks that a period does not end before it starts.
  *
- * @throws Violation `VALIDATION_ERROR` at the provided date; at the end date if both were provided.
+ * @throws Rejection `VALIDATION_ERROR` at the provided date; at the end date if both were provided.
  */
 export function checkDateOrder(
   { values, input }: Pick<AnyPendingChange, 'values' | 'input'>,

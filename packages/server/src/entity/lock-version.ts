@@ -1,5 +1,5 @@
+import { Rejection } from '../contract/rejection.ts';
 import { checkVersion } from '../http/headers.ts';
-import { Problem } from '../http/problem.ts';
 import type { Entity } from './model.ts';
 import type { Plan } from './plan.ts';
 import type { EntityType, Row } from './row.ts';
@@ -8,7 +8,7 @@ import type { EntityType, Row } from './row.ts';
  * Returns the row with the ID, locked, for an operation that changes one row.
  *
  * @param ifMatch the versions that `If-Match` accepts; undefined accepts any.
- * @throws Problem `NOT_FOUND` or `PRECONDITION_FAILED`
+ * @throws Rejection `NOT_FOUND` or `PRECONDITION_FAILED`
  */
 export function lockVersion<Type extends EntityType>(
   plan: Plan,
@@ -17,7 +17,7 @@ export function lockVersion<Type extends EntityType>(
   ifMatch: readonly number[] | undefined,
 ): Row<Type> {
   const row = plan.getForUpdate(entity, id);
-  if (row === undefined) throw new Problem('NOT_FOUND', `Your tenant has no ${entity.type} with this ID.`);
+  if (row === undefined) throw new Rejection('NOT_FOUND', `Your tenant has no ${entity.type} with this ID.`);
   checkVersion(ifMatch, row.version);
   return row;
 }

@@ -21,7 +21,7 @@ type Columns = Readonly<Record<string, unknown>>;
 
 /** A row of a table that is not an entity, such as a period of rates. */
 export interface PlainRow {
-  /** The entity whose constraints explain a violation. */
+  /** The entity whose constraints explain a rejection. */
   readonly entity: AnyEntity;
   readonly table: string;
   /** The columns that identify the row within the tenant. */

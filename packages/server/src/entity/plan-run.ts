@@ -1,5 +1,6 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import type { Tenant } from '../auth/caller.ts';
+import { Rejection } from '../contract/rejection.ts';
 import type { LoadedRows, Lookup } from './loaded-rows.ts';
 import type { AnyEntity, Entity } from './model.ts';
 import type { NewKeys, ReferenceNumber } from './new-keys.ts';
@@ -8,7 +9,6 @@ import type { AnyWritten, CreateOptions, Origin, Plan, UntypedPlan, UpdateOption
 import { NotLoaded, notLoaded, PlannedRows } from './planned-rows.ts';
 import type { AnyRow, EntityType, Row, RowInput } from './row.ts';
 import { RowWriter } from './row-writer.ts';
-import { Violation } from './violation.ts';
 
 /** A run of a plan. Runs of the same plan share the rows that they load, and the keys that they assign. */
 export class PlanRun implements Plan {
@@ -50,7 +50,7 @@ export class PlanRun implements Plan {
 
   requires(roles: readonly string[], action: string, pointer?: string): void {
     if (this.holds(roles)) return;
-    throw new Violation('FORBIDDEN', `${action} requires the ${roles.join(' or ')} role.`, pointer);
+    throw new Rejection('FORBIDDEN', `${action} requires the ${roles.join(' or ')} role.`, pointer);
   }
 
   get pointer(): string {
@@ -63,7 +63,7 @@ export class PlanRun implements Plan {
     try {
       return work();
     } catch (error) {
-      throw error instanceof Violation ? error.under(pointer) : error;
+      throw error instanceof Rejection ? error.under(pointer) : error;
     } finally {
       this.#pointer = outer;
     }

@@ -72,11 +72,11 @@ export interface Plan {
   dayOf(instant: string): string;
   /** Whether the caller has at least one of the roles. The service itself has all. */
   holds(roles: readonly string[]): boolean;
-  /** @throws Violation `FORBIDDEN` if the caller has none of the roles. */
+  /** @throws Rejection `FORBIDDEN` if the caller has none of the roles. */
   requires(roles: readonly string[], action: string, pointer?: string): void;
   /** JSON Pointer to the part of the request that is being processed. */
   readonly pointer: string;
-  /** Runs work on a part of the request: pointers of violations are relative to it. */
+  /** Runs work on a part of the request: pointers of rejections are relative to it. */
   at<Result>(pointer: string, work: () => Result): Result;
   /** Runs reads that do not depend on each other. All missing rows are requested together before the plan stops. */
   together(...reads: readonly (() => unknown)[]): void;
@@ -131,7 +131,7 @@ export interface Plan {
   /**
    * Creates a row.
    *
-   * @throws Violation if it violates the entity's rules, duplicates a unique value, or refers to a row that does not
+   * @throws Rejection if it violates the entity's rules, duplicates a unique value, or refers to a row that does not
    * exist.
    */
   create<Type extends EntityType>(
@@ -142,7 +142,7 @@ export interface Plan {
   /**
    * Updates a row; omitted fields keep their values.
    *
-   * @throws Violation like `create`, and if the state machine does not allow the transition.
+   * @throws Rejection like `create`, and if the state machine does not allow the transition.
    */
   update<Type extends EntityType>(
     entity: Entity<Type>,
@@ -155,7 +155,7 @@ export interface Plan {
   /**
    * Deactivates a row. It remains readable.
    *
-   * @throws Violation `INVALID_STATE` if other rows require it.
+   * @throws Rejection `INVALID_STATE` if other rows require it.
    */
   remove<Type extends EntityType>(entity: Entity<Type>, id: string): Written<Type>;
   readonly untyped: UntypedPlan;
@@ -169,7 +169,7 @@ export interface Plan {
   /**
    * Checks that a reference is to an active row. If the row is not loaded, the check runs when the plan runs again.
    *
-   * @throws Violation `REFERENCE_NOT_FOUND`
+   * @throws Rejection `REFERENCE_NOT_FOUND`
    */
   checkActive(target: AnyEntity, id: string, pointer: string): void;
   /** The same for a type of the contract, which may not have a table yet. */

@@ -1,9 +1,9 @@
 import { type Field, fieldsOf, membersOf } from '../contract/fields.ts';
+import { Rejection } from '../contract/rejection.ts';
 import { type Decimal, isDecimal, parseDecimal, zero } from './decimal.ts';
 import type { AnyEntity } from './model.ts';
 import { allEntities } from './registry.ts';
 import type { AnyInput, AnyRow } from './row.ts';
-import { Violation } from './violation.ts';
 
 /** The range of a number in responses. */
 interface Range {
@@ -15,7 +15,7 @@ interface Range {
  * Checks the values that a change sets against the bounds of the contract for responses: the range of numbers, and the
  * length of lists. The service calculates many of them, so that valid input can exceed them.
  *
- * @throws Violation that states the bound, with a pointer if the caller provided the field.
+ * @throws Rejection that states the bound, with a pointer if the caller provided the field.
  */
 export function checkBounds(entity: AnyEntity, values: AnyRow, previous: AnyRow | undefined, provided: AnyInput): void {
   for (const field of entity.keptFields) {
@@ -25,7 +25,7 @@ export function checkBounds(entity: AnyEntity, values: AnyRow, previous: AnyRow 
   }
 }
 
-/** Checks a value before it is written, so that the violation can point at the part of the request that it follows from. */
+/** Checks a value before it is written, so that the rejection can point at the part of the request that it follows from. */
 export function checkBound(entity: AnyEntity, name: string, value: unknown, pointer: string | undefined): void {
   const field = entity.fields.get(name);
   if (field !== undefined) checkValue(entity, field, value, pointer);
@@ -35,7 +35,7 @@ function checkValue(entity: AnyEntity, field: Field, value: unknown, pointer: st
   if (isDecimal(value)) {
     const range = rangeOf(field);
     if (range !== undefined && (value.gt(range.maximum) || value.lt(range.minimum)))
-      throw new Violation(
+      throw new Rejection(
         'VALIDATION_ERROR',
         `${field.name} of the ${entity.type} must be ${inWords(range)}.`,
         pointer,
@@ -51,7 +51,7 @@ function checkValue(entity: AnyEntity, field: Field, value: unknown, pointer: st
   const { maxItems } = field.schema;
   if (maxItems !== undefined && value.length > maxItems) {
     const detail = `${field.name} of the ${entity.type} must have at most ${maxItems} items.`;
-    throw new Violation('VALIDATION_ERROR', detail, pointer);
+    throw new Rejection('VALIDATION_ERROR', detail, pointer);
   }
   if (members.length === 0) return;
   for (const [index, one] of value.entries())

@@ -1,13 +1,13 @@
 import { type Field, holdsField, membersOf } from '../contract/fields.ts';
+import { Rejection } from '../contract/rejection.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyInput, AnyRow } from './row.ts';
 import { perEntity } from './select.ts';
-import { Violation } from './violation.ts';
 
 /**
  * Rules provide the fields of the contract for rows of custom types.
  *
- * @throws Violation if a new row lacks a field that only the caller can provide.
+ * @throws Rejection if a new row lacks a field that only the caller can provide.
  */
 export function checkProvided(entity: AnyEntity, values: AnyRow): void {
   if (!entity.isCustom) checkPresent(values, fieldsToProvide(entity));
@@ -15,7 +15,7 @@ export function checkProvided(entity: AnyEntity, values: AnyRow): void {
 
 const fieldsToProvide = perEntity(({ keptFields }) => keptFields.filter((field) => field.requiredOnCreate));
 
-/** @throws Violation if the row lacks a required field. */
+/** @throws Rejection if the row lacks a required field. */
 export function checkComplete(entity: AnyEntity, values: AnyRow): void {
   checkPresent(values, writableFields(entity));
 }
@@ -24,7 +24,7 @@ const writableFields = perEntity(({ keptFields }) => keptFields.filter((field) =
 
 function checkPresent(values: AnyRow, fields: readonly Field[]): void {
   for (const { name } of fields) {
-    if (values[name] === undefined) throw new Violation('VALIDATION_ERROR', `${name} is required.`, `/${name}`);
+    if (values[name] === undefined) throw new Rejection('VALIDATION_ERROR', `${name} is required.`, `/${name}`);
   }
 }
 
@@ -115,14 +115,14 @@ function eachReference(field: Field, value: unknown, pointer: string, work: OnRe
 /** Returns the ID of the row with a value in a unique field; undefined if there is none, or it is not known yet. */
 type FindId = (field: string, value: string) => string | undefined;
 
-/** @throws Violation `DUPLICATE_REF` if another row has the same value in a unique field. */
+/** @throws Rejection `DUPLICATE_REF` if another row has the same value in a unique field. */
 export function checkUnique(entity: AnyEntity, values: AnyRow, previous: AnyRow | undefined, findId: FindId): void {
   const check = (field: string) => {
     const value = values[field];
     if (typeof value !== 'string' || value === previous?.[field]) return;
     const id = findId(field, value);
     if (id !== undefined && id !== values.id)
-      throw new Violation('DUPLICATE_REF', `Another ${entity.type} already has this ${field}.`, `/${field}`);
+      throw new Rejection('DUPLICATE_REF', `Another ${entity.type} already has this ${field}.`, `/${field}`);
   };
   for (const { name } of entity.uniqueFields) check(name);
   // A row without a key from the caller uses its own ID as its key.

@@ -1,3 +1,4 @@
+import { Rejection } from '../contract/rejection.ts';
 import { rowsThatEmbed } from './embedders.ts';
 import type { AnyEntity } from './model.ts';
 import type { NewKeys } from './new-keys.ts';
@@ -11,7 +12,6 @@ import { checkComplete, checkProvided, checkReferences, checkUnique, checkWriteR
 import { emptyRow, readInput, shownAmong } from './row-input.ts';
 import { type AnyPendingChange, rulesOf } from './rules.ts';
 import { checkInitialState, findTransition, type Mover } from './state-machine.ts';
-import { Violation } from './violation.ts';
 
 /** Options of a new row besides its input. */
 interface NewRow {
@@ -95,14 +95,14 @@ export class RowWriter {
     return { status: 'DELETED', row: values };
   }
 
-  /** @throws Violation `REFERENCE_NOT_FOUND`, also for a type of the contract that has no table yet. */
+  /** @throws Rejection `REFERENCE_NOT_FOUND`, also for a type of the contract that has no table yet. */
   checkReference(type: string, id: string, pointer: string): void {
     const target = entityOf(type);
-    if (target === undefined) throw new Violation('REFERENCE_NOT_FOUND', `No ${type} with this ID exists.`, pointer);
+    if (target === undefined) throw new Rejection('REFERENCE_NOT_FOUND', `No ${type} with this ID exists.`, pointer);
     this.checkActive(target, id, pointer);
   }
 
-  /** @throws Violation `REFERENCE_NOT_FOUND` */
+  /** @throws Rejection `REFERENCE_NOT_FOUND` */
   checkActive(target: AnyEntity, id: string, pointer: string): void {
     const { row, isLoaded } = this.#rows.peek({ entity: target, field: 'id', value: id, lock: 'none' });
     if (!isLoaded || row?.active === true) return;
@@ -110,7 +110,7 @@ export class RowWriter {
       row === undefined
         ? `No ${target.type} with this ID exists.`
         : `The ${target.type} is inactive and cannot be used in new references.`;
-    throw new Violation('REFERENCE_NOT_FOUND', detail, pointer);
+    throw new Rejection('REFERENCE_NOT_FOUND', detail, pointer);
   }
 
   #put({ entity, id, previous, values, privateColumns, isTouched }: AnyPendingChange): void {

@@ -1,7 +1,7 @@
+import type { ItemErrorCode } from '../contract/rejection.ts';
 import type { AnyEntity, Entity } from './model.ts';
 import type { Plan } from './plan.ts';
 import type { AnyInput, AnyRow, AnyStoredRow, EntityType, Mutable, ProvidedFields, Row, StoredRow } from './row.ts';
-import type { ViolationCode } from './violation.ts';
 
 /** A row to be created or changed. Rules complete and correct `values`. */
 export interface PendingChange<Type extends EntityType> {
@@ -32,14 +32,14 @@ export interface AnyPendingChange {
 
 /** Explains a violated constraint of the database to the caller. */
 export interface ConstraintMeaning {
-  readonly code: ViolationCode;
+  readonly code: ItemErrorCode;
   readonly field: string;
   readonly detail: string;
 }
 
 /**
  * The rules of one entity, for all operations. They are synchronous functions of the change and of rows that the plan
- * reads, and throw a `Violation` to reject it.
+ * reads, and throw a `Rejection` to reject it.
  */
 export interface Rules<Type extends EntityType> {
   /** Completes and checks a row before it is stored. */
@@ -50,9 +50,9 @@ export interface Rules<Type extends EntityType> {
   afterWrite?(change: PendingChange<Type>, plan: Plan): void;
   /** Whether changes of the row are sent as events, depending on its new state. Without this function, all are. */
   isAnnounced?(row: StoredRow<Type>): boolean;
-  /** The conditions that the entity's state machine names in the contract. Each throws a `Violation` if it is not met. */
+  /** The conditions that the entity's state machine names in the contract. Each throws a `Rejection` if it is not met. */
   readonly conditions?: Readonly<Record<string, (change: PendingChange<Type>, plan: Plan) => void>>;
-  /** Constraints whose names do not explain a violation. */
+  /** Constraints whose names do not explain a rejection. */
   readonly constraints?: Readonly<Record<string, ConstraintMeaning>>;
 }
 

@@ -1,6 +1,6 @@
 import type { StateMachine, StateTransition } from '@financial-automation/spec';
 import type { Field } from '../contract/fields.ts';
-import { Violation } from './violation.ts';
+import { Rejection } from '../contract/rejection.ts';
 
 /** The state machine of an entity, as the contract declares it on a field of its schema. */
 export interface Machine extends StateMachine {
@@ -25,11 +25,11 @@ export function machineOf(type: string, fields: readonly Field[]): Machine | und
 /**
  * Checks the initial state of a new row.
  *
- * @throws Violation `INVALID_STATE`
+ * @throws Rejection `INVALID_STATE`
  */
 export function checkInitialState(machine: Machine, state: unknown): void {
   if (machine.initial.includes(String(state))) return;
-  throw new Violation(
+  throw new Rejection(
     'INVALID_STATE',
     `A new ${machine.type} cannot be ${state}. It can be ${listed(machine.initial)}.`,
     `/${machine.field}`,
@@ -39,7 +39,7 @@ export function checkInitialState(machine: Machine, state: unknown): void {
 /**
  * Returns the transition from one state to another that this mover can use.
  *
- * @throws Violation `INVALID_STATE` that lists the possible transitions, or `FORBIDDEN` if a role is missing.
+ * @throws Rejection `INVALID_STATE` that lists the possible transitions, or `FORBIDDEN` if a role is missing.
  */
 export function findTransition(machine: Machine, from: string, to: string, mover: Mover): StateTransition {
   const open = machine.transitions.filter(
@@ -50,7 +50,7 @@ export function findTransition(machine: Machine, from: string, to: string, mover
   const allowed = matching.find(({ roles = [] }) => 'event' in mover || roles.length === 0 || mover.holds(roles));
   if (allowed !== undefined) return allowed;
   const roles = matching.flatMap((transition) => transition.roles ?? []);
-  throw new Violation(
+  throw new Rejection(
     'FORBIDDEN',
     `Setting ${machine.field} to ${to} requires the ${listed(roles)} role.`,
     `/${machine.field}`,
@@ -64,11 +64,11 @@ function admits(machine: Machine, transition: StateTransition, mover: Mover): bo
   return operations.includes(mover.operation);
 }
 
-function impossible(machine: Machine, from: string, to: string, open: readonly StateTransition[]): Violation {
+function impossible(machine: Machine, from: string, to: string, open: readonly StateTransition[]): Rejection {
   const possible = [...new Set(open.map((transition) => transition.to))];
   const next =
     possible.length === 0 ? 'This operation cannot change that.' : `From ${from} it can become ${listed(possible)}.`;
-  return new Violation(
+  return new Rejection(
     'INVALID_STATE',
     `The ${machine.type} is ${from} and cannot become ${to}. ${next}`,
     `/${machine.field}`,

@@ -1,13 +1,14 @@
 /** Tests every pair of states with every mover, for every state machine of the contract, against its declaration. */
+
 import { operations } from '@financial-automation/spec';
 import { describe, expect, it } from 'vitest';
 import { contract } from '../contract/contract.ts';
 import { fieldsOf } from '../contract/fields.ts';
+import { Rejection } from '../contract/rejection.ts';
 import '../resources/handlers.ts';
 import { allEntities } from './registry.ts';
 import { rulesOf } from './rules.ts';
 import { checkInitialState, findTransition, type Machine, type Mover, machineOf } from './state-machine.ts';
-import { Violation } from './violation.ts';
 
 interface StatesAndMachine {
   readonly name: string;
@@ -56,12 +57,12 @@ function stepsOf({ operations: usual, transitions: declared }: Machine): readonl
   });
 }
 
-function violationOf(work: () => unknown): Violation | undefined {
+function rejectionOf(work: () => unknown): Rejection | undefined {
   try {
     work();
     return undefined;
   } catch (error) {
-    if (error instanceof Violation) return error;
+    if (error instanceof Rejection) return error;
     throw error;
   }
 }
@@ -94,27 +95,27 @@ describe.each(machines)('findTransition › $name', ({ states, machine }) => {
           });
           continue;
         }
-        const violation = violationOf(() => findTransition(machine, from, to, mover));
-        expect(violation, what).toMatchObject({
+        const rejection = rejectionOf(() => findTransition(machine, from, to, mover));
+        expect(rejection, what).toMatchObject({
           code: declared.length === 0 ? 'INVALID_STATE' : 'FORBIDDEN',
           pointer: '/status',
         });
         if (declared.length > 0) {
-          for (const role of declared.flatMap(({ roles }) => roles)) expect(violation?.message, what).toContain(role);
+          for (const role of declared.flatMap(({ roles }) => roles)) expect(rejection?.message, what).toContain(role);
           continue;
         }
         const possible = states.filter((state) => open.some((step) => step.to === state));
-        expect(statesIn(violation?.message ?? '', states, from), what).toEqual(possible);
-        if (possible.length === 0) expect(violation?.message, what).toContain('This operation cannot');
+        expect(statesIn(rejection?.message ?? '', states, from), what).toEqual(possible);
+        if (possible.length === 0) expect(rejection?.message, what).toContain('This operation cannot');
       }
     }
   });
 
   it.each(states)('accepts %s for a new row only if it is declared', (state) => {
-    const violation = violationOf(() => checkInitialState(machine, state));
-    if (machine.initial.includes(state)) return expect(violation).toBeUndefined();
-    expect(violation).toMatchObject({ code: 'INVALID_STATE', pointer: '/status' });
-    for (const initial of machine.initial) expect(violation?.message).toContain(initial);
+    const rejection = rejectionOf(() => checkInitialState(machine, state));
+    if (machine.initial.includes(state)) return expect(rejection).toBeUndefined();
+    expect(rejection).toMatchObject({ code: 'INVALID_STATE', pointer: '/status' });
+    for (const initial of machine.initial) expect(rejection?.message).toContain(initial);
   });
 });
 

@@ -1,3 +1,4 @@
+import { type ItemRejection, isItemRejection, together } from '../contract/rejection.ts';
 import { UniqueViolation } from '../store/errors.ts';
 import type { Transaction } from '../store/store.ts';
 import { applyChanges, RejectedRows } from './apply.ts';
@@ -11,10 +12,9 @@ import { PlanRun } from './plan-run.ts';
 import { NotLoaded } from './planned-rows.ts';
 import type { AnyStoredRow, EntityType, StoredRow } from './row.ts';
 import { readStored } from './select.ts';
-import { problemOfViolations, Violation } from './violation.ts';
 
 /** The result of an item of a bulk request. */
-export type ItemOutcome<Result> = { readonly result: Result } | { readonly violation: Violation };
+export type ItemOutcome<Result> = { readonly result: Result } | { readonly rejection: ItemRejection };
 
 interface Item<Input> {
   readonly input: Input;
@@ -39,11 +39,11 @@ class RejectedItems extends Error {
 }
 
 function isRejected(outcome: ItemOutcome<unknown>): boolean {
-  return 'violation' in outcome;
+  return 'rejection' in outcome;
 }
 
 function isDuplicate(outcome: ItemOutcome<unknown>): boolean {
-  return 'violation' in outcome && outcome.violation.code === 'DUPLICATE_REF';
+  return 'rejection' in outcome && outcome.rejection.code === 'DUPLICATE_REF';
 }
 
 /** A plan that still requests rows after this many runs is a defect. */
@@ -84,7 +84,7 @@ export class UnitOfWork {
   /**
    * Plans changes and applies them.
    *
-   * @throws Problem of the violation if a rule or the database rejects a change; nothing is written then.
+   * @throws Rejection if a rule or the database rejects a change; nothing is written then.
    */
   async plan<Result>(work: (plan: Plan) => Result): Promise<Result> {
     const [result] = await this.allOrNone([undefined], work);
@@ -94,16 +94,16 @@ export class UnitOfWork {
   /**
    * Plans and applies the changes of all items, or of none.
    *
-   * @throws Problem that lists every rejected item.
+   * @throws Rejection that lists every rejected item.
    */
   async allOrNone<Input, Result>(
     inputs: readonly Input[],
     plan: (plan: Plan, input: Input, index: number) => Result,
   ): Promise<Result[]> {
     const outcomes = await this.#run(workOn(inputs, plan), 'all');
-    const violations = outcomes.flatMap((outcome) => ('violation' in outcome ? [outcome.violation] : []));
-    const [first, ...others] = violations;
-    if (first !== undefined) throw problemOfViolations([first, ...others]);
+    const rejections = outcomes.flatMap((outcome) => ('rejection' in outcome ? [outcome.rejection] : []));
+    const [first, ...others] = rejections;
+    if (first !== undefined) throw together([first, ...others]);
     return outcomes.flatMap((outcome) => ('result' in outcome ? [outcome.result] : []));
   }
 
@@ -214,7 +214,7 @@ export class UnitOfWork {
         outcomes.push(...settled.outcomes);
         size *= 2;
       } else if (rejected.error instanceof UniqueViolation && (await this.#loaded.findsAbsentKeys())) continue;
-      else if (part.length === 1) outcomes.push({ violation: rejected.violation });
+      else if (part.length === 1) outcomes.push({ rejection: rejected.rejection });
       else size = Math.ceil(part.length / 2);
     }
     if (scope === 'all' && outcomes.some(isRejected)) throw new RejectedItems(outcomes);
@@ -267,9 +267,10 @@ export class UnitOfWork {
           outcomes.push({ result: work(plan, input, index) });
         } catch (error) {
           pending.undoTo(mark);
-          if (error instanceof Violation) this.#keys.undoTo(keys);
-          if (error instanceof Violation) outcomes.push({ violation: error });
-          else if (!(error instanceof NotLoaded)) {
+          if (isItemRejection(error)) {
+            this.#keys.undoTo(keys);
+            outcomes.push({ rejection: error });
+          } else if (!(error instanceof NotLoaded)) {
             failure = { error };
             break;
           }

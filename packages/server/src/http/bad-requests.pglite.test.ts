@@ -5,9 +5,9 @@ import { brokenBodies, exampleOf, rawParameters } from '../../test/bad-requests.
 import { testService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
+import { Rejection } from '../contract/rejection.ts';
 import { contractValidator } from '../contract/validator.ts';
 import { checkRequest, type RawRequest } from './check-request.ts';
-import { Problem } from './problem.ts';
 
 /**
  * What callers read about bad requests of every operation: `-u` writes the snapshot again, and the difference shows what
@@ -104,12 +104,12 @@ async function check(operation: Operation, request: RawRequest, shown = ''): Pro
     const { query } = await checkRequest(validator, operation, request);
     return Object.hasOwn(query, shown) ? `valid ${JSON.stringify(query[shown])}` : 'valid';
   } catch (error) {
-    if (error instanceof Problem) return `${error.status} ${error.code} ${problemText(error)}`;
+    if (error instanceof Rejection) return `${error.status} ${error.code} ${problemText(error)}`;
     throw error;
   }
 }
 
-function problemText({ message, errors = [] }: Pick<Problem, 'message' | 'errors'>): string {
+function problemText({ message, errors = [] }: Pick<Rejection, 'message' | 'errors'>): string {
   if (errors.length === 0) return JSON.stringify(message);
   const all = errors.map(
     ({ in: place, pointer, code, detail }) => `${place} ${pointer} ${code} ${JSON.stringify(detail)}`,
@@ -131,7 +131,7 @@ async function sendBad(operation: Operation): Promise<[string, string][]> {
     const { code, detail, errors } = (response.json ?? { code: '', detail: response.text }) as {
       code: string;
       detail: string;
-      errors?: Problem['errors'];
+      errors?: Rejection['errors'];
     };
     return `${response.status} ${code} ${problemText({ message: detail, errors })} [${headers.sort().join('; ')}]`;
   };

@@ -1,7 +1,7 @@
 import { contract } from '../contract/contract.ts';
+import { Rejection } from '../contract/rejection.ts';
 import { findDuplicate, pointerAt, scanJson } from './json-scan.ts';
 import { escapePointer } from './pointer.ts';
-import { Problem } from './problem.ts';
 
 const limits = contract['x-json-limits'];
 
@@ -41,7 +41,7 @@ export function findUnstorable(value: unknown, pointer = ''): { pointer: string;
  *
  * The limits of the contract are checked before the work that they limit, so that its time is linear.
  *
- * @throws Problem `MALFORMED_REQUEST` if the bytes are not UTF-8 or not JSON, if a text contains NUL or an unpaired
+ * @throws Rejection `MALFORMED_REQUEST` if the bytes are not UTF-8 or not JSON, if a text contains NUL or an unpaired
  * surrogate (neither can be stored), if an object has a name twice, or if a limit is exceeded.
  */
 export function parseBody(bytes: Uint8Array): unknown {
@@ -101,7 +101,7 @@ function partsOf(numeral: string): { sign: string; digits: string; exponent: num
 export function cleanParameter(name: string, place: 'path' | 'query', text: string): string {
   const fault = faultOf(text);
   if (fault === undefined) return text.normalize('NFC');
-  throw new Problem('MALFORMED_REQUEST', 'A parameter contains characters that are not allowed in text.', {
+  throw new Rejection('MALFORMED_REQUEST', 'A parameter contains characters that are not allowed in text.', {
     errors: [{ in: place, pointer: `/${name}`, ...fault }],
   });
 }
@@ -177,7 +177,7 @@ class Reader {
   }
 }
 
-function duplicate(pointer: string): Problem {
+function duplicate(pointer: string): Rejection {
   const detail = 'The object has several properties with this name. Names are compared in normalization form C.';
   return malformed('An object in the body has several properties with the same name.', {
     pointer,
@@ -205,6 +205,6 @@ export function faultOf(text: string): { readonly code: string; readonly detail:
   return { code: 'COMBINING_MARKS', detail };
 }
 
-function malformed(detail: string, error?: { pointer: string; code: string; detail: string }): Problem {
-  return new Problem('MALFORMED_REQUEST', detail, error && { errors: [{ in: 'body', ...error }] });
+function malformed(detail: string, error?: { pointer: string; code: string; detail: string }): Rejection {
+  return new Rejection('MALFORMED_REQUEST', detail, error && { errors: [{ in: 'body', ...error }] });
 }

@@ -24,7 +24,7 @@ export interface CheckedRequest {
 /**
  * Parses the body of a request and validates the request against the contract.
  *
- * @throws Problem `MALFORMED_REQUEST`, `VALIDATION_ERROR` or `MISSING_BODY`.
+ * @throws Rejection `MALFORMED_REQUEST`, `VALIDATION_ERROR` or `MISSING_BODY`.
  */
 export async function checkRequest(
   validator: ContractValidator,

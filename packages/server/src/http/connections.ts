@@ -175,13 +175,16 @@ function isProbe({ url = '' }: IncomingMessage): boolean {
 
 async function reject(response: ServerResponse, limit: 'service' | 'address'): Promise<void> {
   // Loaded late, because the port is opened before everything else.
-  const [{ Problem }, { sendProblem }] = await Promise.all([import('./problem.ts'), import('./send-problem.ts')]);
+  const [{ Rejection }, { sendProblem }] = await Promise.all([
+    import('../contract/rejection.ts'),
+    import('./send-problem.ts'),
+  ]);
   const headers = { 'Retry-After': '1', Connection: 'close' };
   sendProblem(
     response,
     limit === 'service'
-      ? new Problem('SERVICE_UNAVAILABLE', 'All connections are busy. Try again in 1 second.', { headers })
-      : new Problem(
+      ? new Rejection('SERVICE_UNAVAILABLE', 'All connections are busy. Try again in 1 second.', { headers })
+      : new Rejection(
           'CONCURRENCY_LIMITED',
           'Too many connections of your address are busy. Use fewer at the same time, and try again in 1 second.',
           { headers },

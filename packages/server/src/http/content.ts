@@ -1,9 +1,9 @@
 import { open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { Rejection } from '../contract/rejection.ts';
 import { type ByteRange, readRange } from './byte-range.ts';
 import type { Exchange } from './exchange.ts';
 import { hasStrongTag, hasTag } from './headers.ts';
-import { Problem } from './problem.ts';
 import type { BytesResult } from './result.ts';
 
 /** Content that callers can request in parts, and only if it has changed. */
@@ -37,7 +37,7 @@ export async function fileContent(path: string, headers: Content['headers']): Pr
  * Returns the content, or the part of it that the caller requests, with the status that its conditions result in (RFC 9110,
  * section 13.2.2).
  *
- * @throws Problem `PRECONDITION_FAILED`
+ * @throws Rejection `PRECONDITION_FAILED`
  */
 export async function contentResult(content: Content, exchange: Exchange): Promise<BytesResult> {
   const { length, tag, changedAt } = content;
@@ -70,7 +70,7 @@ function checkPreconditions({ tag = '', changedAt }: Content, exchange: Exchange
   const ifMatch = exchange.header('if-match');
   const since = timeOf(exchange.header('if-unmodified-since'));
   const isMet = ifMatch === undefined ? since === undefined || seconds(changedAt) <= since : hasStrongTag(ifMatch, tag);
-  if (!isMet) throw new Problem('PRECONDITION_FAILED', 'The content has another ETag.');
+  if (!isMet) throw new Rejection('PRECONDITION_FAILED', 'The content has another ETag.');
 }
 
 /** Whether the caller already has the content. */

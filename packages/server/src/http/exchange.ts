@@ -77,7 +77,7 @@ export class Exchange {
    * Waits for the turn of the request, which ends with it at the latest. Only complete requests wait: a slow sender must not
    * occupy a place.
    *
-   * @throws Problem like `Shares.enter`
+   * @throws Rejection like `Shares.enter`
    */
   async turn(tenant: string, user: string): Promise<Turn> {
     const turn = await Turn.start(this.#services, tenant, user);
@@ -88,7 +88,7 @@ export class Exchange {
   /**
    * Reads the body, decompressed. A large one occupies a place until the result is known.
    *
-   * @throws Problem `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`, and like `Shares.enter`
+   * @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`, and like `Shares.enter`
    */
   async body(limit: number, tenant: string, user: string): Promise<Buffer> {
     if (mayBeLarge(this.#request, limit)) this.#places.defer(await this.#services.largeBodies.enter(tenant, user));

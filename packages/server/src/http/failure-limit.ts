@@ -1,14 +1,14 @@
 import { operations } from '@financial-automation/spec';
 import { LRUCache } from 'lru-cache';
+import { Rejection } from '../contract/rejection.ts';
 import { networkOf } from './network.ts';
-import { Problem } from './problem.ts';
 
 /**
  * Limits failed authentication attempts by address, separately from the limits of API users: invalid requests do not use
  * up the limit of other callers at the same address.
  */
 export interface FailureLimit {
-  /** @throws Problem `RATE_LIMITED` if the address has failed too often */
+  /** @throws Rejection `RATE_LIMITED` if the address has failed too often */
   check(address: string): void;
   /** Counts a failed attempt. */
   count(address: string): void;
@@ -16,7 +16,7 @@ export interface FailureLimit {
    * Counts an attempt of a caller who is not known yet, before its body is read.
    *
    * @returns a function to call when the attempt ends.
-   * @throws Problem `RATE_LIMITED` if the address has failed so often that its bodies are no longer read, not even valid
+   * @throws Rejection `RATE_LIMITED` if the address has failed so often that its bodies are no longer read, not even valid
    * ones.
    */
   attempt(address: string): (hasFailed: boolean) => void;
@@ -49,7 +49,7 @@ export function createFailureLimit(factor: number, clock: { now(): number } = pe
   };
   const tooMany = (until: number) => {
     const seconds = Math.max(1, Math.ceil((until - clock.now()) / 1000));
-    return new Problem('RATE_LIMITED', `Too many failed attempts to authenticate. Try again in ${seconds} s.`, {
+    return new Rejection('RATE_LIMITED', `Too many failed attempts to authenticate. Try again in ${seconds} s.`, {
       headers: {
         'RateLimit-Policy': `"${policy}";q=${most};w=${window}`,
         RateLimit: `"${policy}";r=0;t=${seconds}`,

@@ -1,27 +1,28 @@
 import type { Operation } from '../contract/contract.ts';
+import { Rejection } from '../contract/rejection.ts';
 import type { Finding } from '../contract/validator.ts';
 import { escapePointer } from './pointer.ts';
-import { Problem, type ProblemDetail } from './problem.ts';
+import type { ProblemDetail } from './problem.ts';
 
 const places: Record<string, ProblemDetail['in']> = { body: 'body', params: 'path', query: 'query', headers: 'header' };
 
 /** Converts the findings of a request to a problem, with a pointer to each value. */
-export function problemOf(operation: Operation, findings: readonly Finding[], body: unknown): Problem {
+export function problemOf(operation: Operation, findings: readonly Finding[], body: unknown): Rejection {
   const errors = findings.map((finding) => detailOf(operation, finding, body));
   if (findings.some((finding) => finding.path === '/body' && finding.keyword === 'required')) {
-    return new Problem(
+    return new Rejection(
       'MISSING_BODY',
       'This operation requires a JSON body. Some proxies drop the body of a DELETE request.',
     );
   }
   // If a path parameter has an enum, each value is a resource.
   const absent = errors.find((error) => error.in === 'path' && error.code === 'ENUM');
-  if (absent !== undefined) return new Problem('NOT_FOUND', 'This path does not exist.', { errors: [absent] });
+  if (absent !== undefined) return new Rejection('NOT_FOUND', 'This path does not exist.', { errors: [absent] });
   const count =
     errors.length === 1
       ? 'One value of the request is invalid.'
       : `${errors.length} values of the request are invalid.`;
-  return new Problem('VALIDATION_ERROR', count, { errors });
+  return new Rejection('VALIDATION_ERROR', count, { errors });
 }
 
 /** A cursor already determines the position, so a number of rows to skip contradicts it. */

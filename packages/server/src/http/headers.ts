@@ -1,22 +1,23 @@
 import accepts from 'accepts';
-import { Problem, unauthenticated } from './problem.ts';
+import { Rejection } from '../contract/rejection.ts';
+import { unauthenticated } from './problem.ts';
 
 /** Media types of responses, also with the parameter that some callers name. */
 const types = ['application/json', 'application/json; charset=utf-8', 'application/problem+json'];
 
-/** @throws Problem `NOT_ACCEPTABLE` if the header accepts no media type of the service. */
+/** @throws Rejection `NOT_ACCEPTABLE` if the header accepts no media type of the service. */
 export function checkAccept(accept: string | undefined): void {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return;
   const request = { headers: { accept } } as Parameters<typeof accepts>[0];
   if (accepts(request).types(types) === false) {
-    throw new Problem('NOT_ACCEPTABLE', 'The service returns application/json. Accept it in the Accept header.');
+    throw new Rejection('NOT_ACCEPTABLE', 'The service returns application/json. Accept it in the Accept header.');
   }
 }
 
 /**
  * Returns the token of an `Authorization: Bearer …` header.
  *
- * @throws Problem `UNAUTHENTICATED` if there is none.
+ * @throws Rejection `UNAUTHENTICATED` if there is none.
  */
 export function readBearer(authorization: string | undefined): string {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
@@ -51,10 +52,10 @@ function tagsIn(list: string): string[] {
   return list.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
 }
 
-/** @throws Problem `PRECONDITION_FAILED` if the row has changed since the caller read it. */
+/** @throws Rejection `PRECONDITION_FAILED` if the row has changed since the caller read it. */
 export function checkVersion(ifMatch: readonly number[] | undefined, version: number): void {
   if (ifMatch === undefined || ifMatch.includes(version)) return;
-  throw new Problem(
+  throw new Rejection(
     'PRECONDITION_FAILED',
     `The row has changed; its version is now ${version}. Read it again before you update it.`,
   );

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Operation } from '../contract/contract.ts';
+import { Rejection } from '../contract/rejection.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import { Problem } from './problem.ts';
 
 /** A response as it is stored for replays. */
 export interface StoredResponse {
@@ -13,7 +13,7 @@ export interface StoredResponse {
 
 /** A claimed key: the first request with it stores its response, in the same transaction as its changes. */
 export interface Claim {
-  /** @throws Problem `REQUEST_IN_PROGRESS` if another request has since claimed the key. */
+  /** @throws Rejection `REQUEST_IN_PROGRESS` if another request has since claimed the key. */
   store(transaction: Transaction, response: StoredResponse): Promise<void>;
   /** Whether a response was stored. */
   isStored(): boolean;
@@ -27,7 +27,7 @@ const abandonedAfterSeconds = 60;
 /**
  * Claims an `Idempotency-Key`, or returns the response to the first request with it. A key is bound to its API user.
  *
- * @throws Problem `IDEMPOTENCY_KEY_REUSED` if the first request was for another operation or had another input,
+ * @throws Rejection `IDEMPOTENCY_KEY_REUSED` if the first request was for another operation or had another input,
  * `REQUEST_IN_PROGRESS` while it runs.
  */
 export async function claimKey(
@@ -58,10 +58,13 @@ export async function claimKey(
         'status', response_status, 'headers', response_headers, 'body', response_body) as response
       from idempotency_key where ${place}`);
     if (first !== undefined && first.hash !== hash) {
-      throw new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used for another request. Use a new one.');
+      throw new Rejection(
+        'IDEMPOTENCY_KEY_REUSED',
+        'This Idempotency-Key was used for another request. Use a new one.',
+      );
     }
     if (first === undefined || first.status === 'RUNNING') {
-      throw new Problem(
+      throw new Rejection(
         'REQUEST_IN_PROGRESS',
         'The first request with this Idempotency-Key is still running. Try again shortly.',
       );
@@ -81,7 +84,7 @@ export async function claimKey(
             response_headers = ${JSON.stringify(response.headers)}, response_body = ${JSON.stringify(response.body)}
           where ${own} returning key`);
         if (updated === undefined) {
-          throw new Problem(
+          throw new Rejection(
             'REQUEST_IN_PROGRESS',
             'The request took too long, and another request with the same Idempotency-Key has replaced it. Nothing was written.',
           );

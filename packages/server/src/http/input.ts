@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/contract.ts';
+import { Rejection } from '../contract/rejection.ts';
 import { cleanParameter } from './body.ts';
 import type { Exchange } from './exchange.ts';
-import { Problem } from './problem.ts';
 import { unknownEncoding } from './raw-body.ts';
 
 /** The only media type of request bodies, in UTF-8, the only encoding of JSON (RFC 8259). */
@@ -13,7 +13,7 @@ const encodings = ['identity', 'gzip', 'deflate', 'br'];
 /**
  * Reads the bytes of a JSON body, up to the limit that the contract declares for the operation; undefined if it has none.
  *
- * @throws Problem `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `MISSING_BODY` or `MALFORMED_REQUEST`.
+ * @throws Rejection `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `MISSING_BODY` or `MALFORMED_REQUEST`.
  */
 export async function readJson(
   { bodyLimit }: Operation,
@@ -24,18 +24,18 @@ export async function readJson(
   if (bodyLimit === null) return undefined;
   const type = exchange.header('content-type');
   if (type !== undefined && !jsonType.test(type)) {
-    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json, in UTF-8.');
+    throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json, in UTF-8.');
   }
   if (!encodings.includes((exchange.header('content-encoding') ?? 'identity').toLowerCase())) throw unknownEncoding();
   const bytes = await exchange.body(bodyLimit, tenant, user);
   if (bytes.length === 0) {
-    throw new Problem(
+    throw new Rejection(
       'MISSING_BODY',
       'This operation requires a JSON body. Some proxies drop the body of a DELETE request.',
     );
   }
   if (type === undefined)
-    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Send the header Content-Type: application/json.');
+    throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the header Content-Type: application/json.');
   return bytes;
 }
 

@@ -1,13 +1,14 @@
 /** A worker thread of `large-bodies.ts`: checks one request after the other. */
+
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { allOperations } from '../contract/contract.ts';
+import { Rejection } from '../contract/rejection.ts';
 import { contractValidator } from '../contract/validator.ts';
 import { packBody } from './body-transfer.ts';
 import { checkRequest } from './check-request.ts';
 import type { Report, Task } from './large-bodies.ts';
-import { Problem } from './problem.ts';
 
 const operations = new Map(allOperations.map((operation) => [operation.id, operation]));
 
@@ -33,7 +34,7 @@ async function check({ operationId, request }: Task): Promise<Report> {
     const { query, body } = await checkRequest(validator, operation, request);
     return { query, body: packBody(body) };
   } catch (error) {
-    if (error instanceof Problem) return { code: error.code, detail: error.message, errors: error.errors };
+    if (error instanceof Rejection) return { code: error.problemCode, detail: error.message, errors: error.errors };
     return { failure: error };
   }
 }

@@ -2,10 +2,11 @@ import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import type { Operation } from '../contract/contract.ts';
 import type { OperationId } from '../contract/handler.ts';
+import { Rejection } from '../contract/rejection.ts';
 import { sourceFile } from '../source-file.ts';
 import { type TransferredBody, unpackBody } from './body-transfer.ts';
 import type { CheckedRequest, RawRequest } from './check-request.ts';
-import { Problem, type ProblemCode, type ProblemDetail } from './problem.ts';
+import type { ProblemCode, ProblemDetail } from './problem.ts';
 import { type ShareLimits, Shares } from './shares.ts';
 import { OverBudget, WorkerPool } from './worker-pool.ts';
 
@@ -84,7 +85,7 @@ export class LargeBodyChecks {
   /**
    * Runs `checkRequest` in a worker thread, when it is the turn of the tenant.
    *
-   * @throws like `checkRequest`; also Problem `PAYLOAD_TOO_LARGE` if the check exceeds its budget, and
+   * @throws like `checkRequest`; also Rejection `PAYLOAD_TOO_LARGE` if the check exceeds its budget, and
    * `CONCURRENCY_LIMITED` or `SERVICE_UNAVAILABLE` if its turn does not come.
    */
   async check(operation: Operation, request: RawRequest, tenant: string, user: string): Promise<CheckedRequest> {
@@ -107,15 +108,16 @@ export class LargeBodyChecks {
     }
     if ('body' in report) return { query: report.query, body: unpackBody(report.body) };
     if ('code' in report)
-      throw new Problem(report.code, report.detail, { ...(report.errors && { errors: report.errors }) });
+      throw new Rejection(report.code, report.detail, { ...(report.errors && { errors: report.errors }) });
     throw report.failure;
   }
 }
 
-function overBudget(limit: OverBudget['limit']): Problem {
-  if (limit === 'cpu') return new Problem('PAYLOAD_TOO_LARGE', 'The body takes too long to check. Split the request.');
+function overBudget(limit: OverBudget['limit']): Rejection {
+  if (limit === 'cpu')
+    return new Rejection('PAYLOAD_TOO_LARGE', 'The body takes too long to check. Split the request.');
   const headers = { 'Retry-After': '1' };
-  return new Problem('SERVICE_UNAVAILABLE', 'The service is too busy to check the body. Try again in 1 second.', {
+  return new Rejection('SERVICE_UNAVAILABLE', 'The service is too busy to check the body. Try again in 1 second.', {
     headers,
   });
 }

@@ -61,7 +61,7 @@ describe('a request with a large body', () => {
     const operation = operationOf('upsertContacts');
     const here = await checkRequest(validator, operation, request(json)).catch((error: unknown) => error);
     const there = await checkLargeRequest(operation, request(json)).catch((error: unknown) => error);
-    expect(here).toMatchObject({ name: 'Problem', status: 400, message: expect.any(String) });
+    expect(here).toMatchObject({ name: 'Rejection', status: 400, message: expect.any(String) });
     expect(there).toEqual(here);
   });
 

@@ -1,9 +1,9 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Operation } from '../contract/contract.ts';
-import { Problem } from './problem.ts';
+import { Rejection } from '../contract/rejection.ts';
 
 export interface RateLimit {
-  /** Counts one request. @returns the `RateLimit` headers. @throws Problem `RATE_LIMITED`. */
+  /** Counts one request. @returns the `RateLimit` headers. @throws Rejection `RATE_LIMITED`. */
   take(operation: Operation, key: string): Promise<Record<string, string>>;
 }
 
@@ -31,7 +31,7 @@ export function createRateLimit(factor: number): RateLimit {
       } catch (rejected) {
         if (!(rejected instanceof RateLimiterRes)) throw rejected;
         const seconds = Math.max(1, Math.ceil(rejected.msBeforeNext / 1000));
-        throw new Problem(
+        throw new Rejection(
           'RATE_LIMITED',
           `The limit of ${points} requests in ${window} seconds is exceeded. Try again in ${seconds} s.`,
           {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import express, { type Request, type Response } from 'express';
+import { Rejection } from '../contract/rejection.ts';
 import { largeBody } from './large-bodies.ts';
 import { paceBody } from './paced-body.ts';
-import { Problem } from './problem.ts';
 
 /** Parsers of bodies, by the maximum size. */
 const parsers = new Map<number, ReturnType<typeof express.raw>>();
@@ -10,7 +10,7 @@ const parsers = new Map<number, ReturnType<typeof express.raw>>();
 /**
  * Reads the bytes of a body, decompressed, in turns with other bodies.
  *
- * @throws Problem `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`
+ * @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`
  */
 export async function readRawBody(request: Request, response: Response, limit: number): Promise<Buffer> {
   let parse = parsers.get(limit);
@@ -46,14 +46,14 @@ function failure(error: unknown, limit: number): unknown {
   if (!(error instanceof Error) || !('status' in error) || Number(error.status) >= 500) return error;
   const type = 'type' in error ? error.type : undefined;
   if (type === 'entity.too.large') {
-    return new Problem('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes. Split the request.`);
+    return new Rejection('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes. Split the request.`);
   }
   if (type === 'encoding.unsupported') return unknownEncoding();
-  return new Problem('MALFORMED_REQUEST', 'The body is incomplete.', { cause: error });
+  return new Rejection('MALFORMED_REQUEST', 'The body is incomplete.', { cause: error });
 }
 
-export function unknownEncoding(): Problem {
-  return new Problem(
+export function unknownEncoding(): Rejection {
+  return new Rejection(
     'UNSUPPORTED_MEDIA_TYPE',
     'The Content-Encoding is not supported. Use gzip, deflate or br, or send the body uncompressed.',
   );

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Problem, problemDocument } from './problem.ts';
+import type { Rejection } from '../contract/rejection.ts';
+import { problemDocument } from './problem.ts';
 
 interface Head {
   readonly status: number;
@@ -33,7 +34,7 @@ export interface BytesResult extends Head {
 /** What routes return. Only `send` writes it to a response. */
 export type Result = JsonResult | PageResult | BytesResult;
 
-export function problemResult(problem: Problem, requestId: string): JsonResult {
+export function problemResult(problem: Rejection, requestId: string): JsonResult {
   const { status, headers } = problem;
   return { kind: 'json', status, headers, body: problemDocument(problem, requestId) };
 }

@@ -1,5 +1,5 @@
+import type { Rejection } from '../contract/rejection.ts';
 import type { Exchange } from './exchange.ts';
-import type { Problem } from './problem.ts';
 import type { Result } from './result.ts';
 
 /** What the server does for a path and its methods. */
@@ -16,10 +16,10 @@ export interface Route {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether requests come every few seconds from other machines. Their access lines have the level `debug`. */
   readonly isProbe?: boolean;
-  /** @throws Problem, Violation, or any other error, which becomes a problem */
+  /** @throws Rejection or any other error, which becomes a problem */
   handle(exchange: Exchange, parameters: Readonly<Record<string, string>>): Promise<Result> | Result;
   /** Presents a problem to the caller; as JSON by default. */
-  rejected?(problem: Problem, exchange: Exchange): Result;
+  rejected?(problem: Rejection, exchange: Exchange): Result;
   /** Checks a result or a problem before it is sent, and may replace it. */
   checked?(result: Result, exchange: Exchange): Promise<Result>;
 }

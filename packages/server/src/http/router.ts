@@ -1,5 +1,5 @@
 import findMyWay from 'find-my-way';
-import { Problem } from './problem.ts';
+import { Rejection } from '../contract/rejection.ts';
 import type { Route } from './route.ts';
 
 export interface Found {
@@ -17,7 +17,7 @@ const anyMethod = 'GET';
  * is never a staff member.
  *
  * @param notFound what callers with an unknown path are told.
- * @throws Problem `NOT_FOUND` if no route has the path, `METHOD_NOT_ALLOWED` if only routes with other methods have it.
+ * @throws Rejection `NOT_FOUND` if no route has the path, `METHOD_NOT_ALLOWED` if only routes with other methods have it.
  */
 export function createRouter(routes: readonly Route[], notFound: string): FindRoute {
   const router = findMyWay({ caseSensitive: true, maxParamLength: 500 });
@@ -42,13 +42,13 @@ export function createRouter(routes: readonly Route[], notFound: string): FindRo
     const [first] = found?.routes ?? [];
     // An empty segment is not a valid parameter.
     const isEmpty = first?.pattern === undefined && parameters.some(([, value]) => value === '');
-    if (found === undefined || first === undefined || isEmpty) throw new Problem('NOT_FOUND', notFound);
+    if (found === undefined || first === undefined || isEmpty) throw new Rejection('NOT_FOUND', notFound);
     const route = found.routes.find(({ methods }) => methods === undefined || methods.includes(method));
     if (route !== undefined) return { route, parameters: Object.fromEntries(parameters) };
     const allowed = found.routes.flatMap(({ methods = [] }) => methods);
     // HEAD is GET without the body.
     const named = allowed.filter((one) => one !== 'HEAD').join(' and ');
-    throw new Problem('METHOD_NOT_ALLOWED', `This path supports only ${named}.`, {
+    throw new Rejection('METHOD_NOT_ALLOWED', `This path supports only ${named}.`, {
       headers: { ...first.headers, Allow: allowed.join(', ') },
     });
   };

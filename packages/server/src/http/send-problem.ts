@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { v7 as uuidv7 } from 'uuid';
+import type { Rejection } from '../contract/rejection.ts';
 import { dataHeaders } from './pages.ts';
-import { type Problem, problemDocument } from './problem.ts';
+import { problemDocument } from './problem.ts';
 
 /** Sends a problem outside of the steps of a request. Headers that are set already are kept. */
-export function sendProblem(response: ServerResponse, problem: Problem): void {
+export function sendProblem(response: ServerResponse, problem: Rejection): void {
   const body = JSON.stringify(problemDocument(problem, uuidv7()));
   response.writeHead(problem.status, {
     ...dataHeaders,

@@ -1,4 +1,4 @@
-import { Problem } from './problem.ts';
+import { Rejection } from '../contract/rejection.ts';
 
 /** Limits on concurrent requests. */
 export interface ShareLimits {
@@ -87,7 +87,7 @@ export class Shares {
    * Waits for the turn of a request.
    *
    * @returns a function to call once, when the request ends.
-   * @throws Problem `CONCURRENCY_LIMITED` if the API user or the tenant is at its limit, `SERVICE_UNAVAILABLE` if the
+   * @throws Rejection `CONCURRENCY_LIMITED` if the API user or the tenant is at its limit, `SERVICE_UNAVAILABLE` if the
    * service is busy with others.
    */
   async enter(tenantName: string, userName: string): Promise<() => void> {
@@ -163,16 +163,16 @@ export class Shares {
     this.#waiting += waiting;
   }
 
-  #rejection(tenant: Share, user: Share): Problem {
+  #rejection(tenant: Share, user: Share): Rejection {
     const { perTenant, perUser, subject = 'requests' } = this.#limits;
     const headers = { 'Retry-After': '1' };
     const limit = user.inProgress >= perUser ? 'user' : tenant.inProgress >= perTenant ? 'tenant' : 'service';
     this.#observer.rejected(limit);
     if (limit === 'service') {
-      return new Problem('SERVICE_UNAVAILABLE', 'The service is busy. Try again in 1 second.', { headers });
+      return new Rejection('SERVICE_UNAVAILABLE', 'The service is busy. Try again in 1 second.', { headers });
     }
     const [holder, number] = limit === 'user' ? ['Your API user', user.inProgress] : ['Your tenant', tenant.inProgress];
-    return new Problem(
+    return new Rejection(
       'CONCURRENCY_LIMITED',
       `${holder} already has ${number} ${number === 1 ? singular(subject) : subject} in progress. Send fewer at the same time, and try again in 1 second.`,
       { headers },

@@ -20,7 +20,7 @@ export class Turn {
   /**
    * Waits for the turn of a request.
    *
-   * @throws Problem like `Shares.enter`
+   * @throws Rejection like `Shares.enter`
    */
   static async start(queues: Queues, tenant: string, user: string): Promise<Turn> {
     const turn = new Turn(queues, tenant, user);
@@ -31,7 +31,7 @@ export class Turn {
   /**
    * Runs a costly search when it is its turn. While it waits for that, its place is free for others.
    *
-   * @throws Problem like `Shares.enter`
+   * @throws Rejection like `Shares.enter`
    */
   async costly<Result>(work: () => Promise<Result>): Promise<Result> {
     this.end();

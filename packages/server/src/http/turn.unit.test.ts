@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Problem } from './problem.ts';
+import { Rejection } from '../contract/rejection.ts';
 import { type ShareLimits, Shares } from './shares.ts';
 import { Turn } from './turn.ts';
 
@@ -18,7 +18,7 @@ test('a costly search waits without a place, and returns both at its end', async
   expect(queues.shares.usage()).toMatchObject({ inProgress: 1, waiting: 0 });
   expect(queues.costlySearches.usage()).toMatchObject({ inProgress: 1, waiting: 1 });
   const beyond = await start();
-  await expect(beyond.costly(async () => 'run')).rejects.toThrow(Problem);
+  await expect(beyond.costly(async () => 'run')).rejects.toThrow(Rejection);
   expect(queues.shares.usage().inProgress).toBe(1);
   beyond.end();
   finish('done');

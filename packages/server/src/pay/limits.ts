@@ -1,6 +1,6 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { Rejection } from '../contract/rejection.ts';
 import { networkOf } from '../http/network.ts';
-import { Problem } from '../http/problem.ts';
 
 /** Limits of requests, each with its own key. Each process counts separately. */
 const policies = {
@@ -21,9 +21,9 @@ const policies = {
 type Policy = keyof typeof policies;
 
 export interface PayLimits {
-  /** Counts one request. @throws Problem `RATE_LIMITED` */
+  /** Counts one request. @throws Rejection `RATE_LIMITED` */
   take(policy: Policy, key: string): Promise<void>;
-  /** Checks the limit without counting. @throws Problem `RATE_LIMITED` if it was already exceeded */
+  /** Checks the limit without counting. @throws Rejection `RATE_LIMITED` if it was already exceeded */
   check(policy: Policy, key: string): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export function addressKey(address: string | undefined): string {
   return networkOf(address ?? '');
 }
 
-function tooMany({ msBeforeNext }: RateLimiterRes): Problem {
+function tooMany({ msBeforeNext }: RateLimiterRes): Rejection {
   const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
-  return new Problem('RATE_LIMITED', 'Too many requests.', { headers: { 'Retry-After': String(seconds) } });
+  return new Rejection('RATE_LIMITED', 'Too many requests.', { headers: { 'Retry-After': String(seconds) } });
 }

@@ -1,6 +1,6 @@
 import type { Tenant } from '../auth/caller.ts';
+import type { Rejection } from '../contract/rejection.ts';
 import type { Exchange } from '../http/exchange.ts';
-import type { Problem } from '../http/problem.ts';
 import type { PageResult } from '../http/result.ts';
 import type { Route } from '../http/route.ts';
 import type { Service } from '../service.ts';
@@ -298,7 +298,7 @@ function openAttempt(visit: Visit): Attempt | undefined {
   return own?.status === 'OPEN' ? own : undefined;
 }
 
-function failed({ status, headers }: Problem, exchange: Exchange): PageResult {
+function failed({ status, headers }: Rejection, exchange: Exchange): PageResult {
   return { ...shownPage(status, failurePage(status, headers['Retry-After'], exchange.id)), headers };
 }
 

@@ -1,7 +1,8 @@
 import type { components } from '@financial-automation/spec';
+import { Rejection } from '../contract/rejection.ts';
 import { parseDecimal } from '../entity/decimal.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import { invalid, Problem } from '../http/problem.ts';
+import { invalid } from '../http/problem.ts';
 import type { Where } from './clause.ts';
 
 type Schemas = components['schemas'];
@@ -39,7 +40,7 @@ export interface AggregateRequest<Column extends string = string> {
 /**
  * Checks what JSON Schema cannot express of a request.
  *
- * @throws Problem `VALIDATION_ERROR`; `FORBIDDEN` for a column whose values the caller must not see.
+ * @throws Rejection `VALIDATION_ERROR`; `FORBIDDEN` for a column whose values the caller must not see.
  */
 export function checkAggregate(
   entity: AnyEntity,
@@ -69,7 +70,7 @@ export function checkAggregate(
     const roles = entity.fields.get(column)?.readRoles ?? [];
     if (roles.length === 0 || holds(roles)) return;
     const detail = `Figures of ${column} require the ${roles.join(' or ')} role.`;
-    throw new Problem('FORBIDDEN', detail, { errors: [{ in: 'body', pointer, code: 'FORBIDDEN', detail }] });
+    throw new Rejection('FORBIDDEN', detail, { errors: [{ in: 'body', pointer, code: 'FORBIDDEN', detail }] });
   }
 }
 

@@ -25,7 +25,7 @@ interface Page {
   readonly hasMore: boolean;
   readonly nextCursor: string | null;
 }
-interface Problem {
+interface Rejection {
   readonly code: string;
   readonly errors?: readonly { readonly pointer: string; readonly code: string }[];
 }
@@ -39,7 +39,7 @@ async function aggregate(request: object, caller: Pick<typeof service, 'call'> =
 }
 
 async function rejection(request: object, caller: Pick<typeof service, 'call'> = service) {
-  const { status, body } = await caller.call<Problem>('POST', path, request);
+  const { status, body } = await caller.call<Rejection>('POST', path, request);
   return { status, code: body.code, errors: body.errors?.map(({ pointer, code }) => `${code} ${pointer}`) };
 }
 

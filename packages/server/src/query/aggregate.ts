@@ -31,7 +31,7 @@ interface Output {
  * Creates the read of one page of the groups of an entity's rows. Invalid requests are rejected here, before they wait for a
  * connection.
  *
- * @throws Problem like `checkAggregate`, `checkCost`, `conditionOf` and `readCursor`.
+ * @throws Rejection like `checkAggregate`, `checkCost`, `conditionOf` and `readCursor`.
  */
 export function aggregateReader(
   { tenantId, holds, vault, name }: Pick<PageScope, 'tenantId' | 'holds' | 'vault' | 'name'>,

@@ -1,7 +1,7 @@
 import { contract } from '../contract/contract.ts';
+import { Rejection } from '../contract/rejection.ts';
 import type { Searchable } from '../entity/entity.ts';
 import { escapePointer } from '../http/pointer.ts';
-import { Problem } from '../http/problem.ts';
 import type { Where } from './clause.ts';
 
 const limits = contract['x-search-limits'];
@@ -20,7 +20,7 @@ const advice =
  * the contract.
  *
  * @returns the cost.
- * @throws Problem `SEARCH_TOO_COMPLEX` with a pointer to the first part beyond a limit.
+ * @throws Rejection `SEARCH_TOO_COMPLEX` with a pointer to the first part beyond a limit.
  */
 export function checkCost(entity: Searchable, where: Where): number {
   const count = { parts: 0, predicates: 0, cost: 0 };
@@ -84,12 +84,12 @@ function costOf(operator: string, operand: unknown): number {
   return /^[%_]/.test(String(operand)) ? weights.unanchoredPattern : weights.pattern;
 }
 
-function tooComplex(how: string, pointer: string): Problem {
+function tooComplex(how: string, pointer: string): Rejection {
   return problem(`The where clause ${how}. Split the search.`, pointer, `It ${how}.`);
 }
 
-function problem(summary: string, pointer: string, detail: string): Problem {
-  return new Problem('SEARCH_TOO_COMPLEX', summary, {
+function problem(summary: string, pointer: string, detail: string): Rejection {
+  return new Rejection('SEARCH_TOO_COMPLEX', summary, {
     errors: [{ in: 'body', pointer, code: 'SEARCH_TOO_COMPLEX', detail }],
   });
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Vault } from '../auth/vault.ts';
-import { Problem } from '../http/problem.ts';
+import { Rejection } from '../contract/rejection.ts';
 
 /** The position after which a list continues: the values of the last row in the keys of the order. */
 export interface Position {
@@ -27,12 +27,12 @@ export function writeCursor(vault: Vault, query: Query, position: Position): str
 
 /**
  * @param place where the cursor is in the request.
- * @throws Problem `INVALID_CURSOR` if it was not created by this service, or for another query or tenant.
+ * @throws Rejection `INVALID_CURSOR` if it was not created by this service, or for another query or tenant.
  */
 export function readCursor(vault: Vault, query: Query, cursor: string, place: 'body' | 'query'): Position {
   const [content = '', signature = ''] = cursor.split('.');
   if (!vault.verify(purpose, `${fingerprint(query)}.${content}`, signature)) {
-    throw new Problem(
+    throw new Rejection(
       'INVALID_CURSOR',
       'The cursor is invalid or belongs to another query. Start from the first page.',
       {

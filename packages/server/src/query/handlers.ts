@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
+import { Rejection } from '../contract/rejection.ts';
 import type { Entity } from '../entity/entity.ts';
 import type { EntityType, StoredRow } from '../entity/row.ts';
-import { Problem } from '../http/problem.ts';
 import { aggregateReader } from './aggregate.ts';
 import type { AggregateRequest } from './aggregate-request.ts';
 import { entityTag } from './entity-tag.ts';
@@ -47,7 +47,7 @@ export function aggregateOf<Type extends EntityType>(entity: Entity<Type>) {
 export function byId<Type extends EntityType>(entity: Entity<Type>) {
   return async (context: Context, { path }: { readonly path: { readonly id: string } }) => {
     const row = await context.read((session) => findById(session, readerOf(context), entity, path.id));
-    if (row === undefined) throw new Problem('NOT_FOUND', `Your tenant has no ${entity.type} with this ID.`);
+    if (row === undefined) throw new Rejection('NOT_FOUND', `Your tenant has no ${entity.type} with this ID.`);
     return { status: 200 as const, body: row, headers: { ETag: entityTag(row) } };
   };
 }

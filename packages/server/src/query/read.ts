@@ -88,7 +88,7 @@ export interface PageRead<Row> {
  * Creates the read of one page of an entity's rows, by offset, cursor or page number. Invalid requests are rejected here,
  * before they wait for a connection.
  *
- * @throws Problem like `checkCost`, `conditionOf` and `readCursor`.
+ * @throws Rejection like `checkCost`, `conditionOf` and `readCursor`.
  */
 export function pageReader<Type extends EntityType>(
   scope: PageScope,

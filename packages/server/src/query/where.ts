@@ -9,7 +9,7 @@ type Condition = RawBuilder<boolean>;
 /**
  * Returns the SQL condition of a where clause on the row with the alias `row`.
  *
- * @throws Problem `VALIDATION_ERROR` if a pattern is invalid.
+ * @throws Rejection `VALIDATION_ERROR` if a pattern is invalid.
  */
 export function conditionOf(entity: Searchable, row: string, tenantId: number, where: Where): Condition {
   return semiJoins(entity, row, tenantId, clauseOf(entity, where), (of, alias, comparison) => {

@@ -38,7 +38,7 @@ interface Item {
   readonly error: { readonly code: string; readonly detail: string; readonly pointer: string | null } | null;
 }
 
-interface Problem {
+interface Rejection {
   readonly id?: string;
   readonly code?: string;
   readonly detail?: string;
@@ -126,7 +126,7 @@ function operationDoor(world: World, { call }: TestCaller, { id, method, path }:
       const written: Written[] = [];
       for (const body of bodies) {
         const place = path.replace(/\{[^}]+\}/, () => String(ofPath[id]?.(world)));
-        const response = await call<Problem>(method, place, body);
+        const response = await call<Rejection>(method, place, body);
         if (response.status >= 500) throw new Error(`${id} ${JSON.stringify(body)}: ${JSON.stringify(response.body)}`);
         const { code, detail = '', errors = [] } = response.body;
         written.push({

@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { allOperations, type Operation } from '../../src/contract/contract.ts';
+import { Rejection } from '../../src/contract/rejection.ts';
 import { createContractValidator } from '../../src/contract/validator.ts';
 import { checkRequest } from '../../src/http/check-request.ts';
-import { Problem } from '../../src/http/problem.ts';
 import { findGrowth, type GrownRequest, type GrowthFinding, type Send } from './measure.ts';
 import { growthCases } from './requests.ts';
 
@@ -52,7 +52,7 @@ test('what takes linear time is not reported: createEngagement', async () => {
       headers: { ...headers },
       bytes: Buffer.from(String(body)),
     }).catch((error) => {
-      if (!(error instanceof Problem)) throw error;
+      if (!(error instanceof Rejection)) throw error;
     });
   expect(await findingsOf('createEngagement', 'body /jobIds', 'list of different items', check)).toEqual([]);
 });

@@ -1,13 +1,13 @@
+import { Rejection } from '../../contract/rejection.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
-import { Violation } from '../../entity/violation.ts';
 import { client } from '../clients/client.ts';
 import { job } from '../projects/job.ts';
 
-/** @throws Violation `INVALID_STATE` if the client can no longer be billed. */
+/** @throws Rejection `INVALID_STATE` if the client can no longer be billed. */
 export function checkBillable({ status }: Row<'Client'>): void {
   if (status === 'ARCHIVED')
-    throw new Violation('INVALID_STATE', 'The client is ARCHIVED. Nothing can be billed to it.', '/clientId');
+    throw new Rejection('INVALID_STATE', 'The client is ARCHIVED. Nothing can be billed to it.', '/clientId');
 }
 
 /**

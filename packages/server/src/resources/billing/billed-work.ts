@@ -1,6 +1,6 @@
+import { Rejection } from '../../contract/rejection.ts';
 import { type Decimal, sum, zero } from '../../entity/decimal.ts';
 import type { Row } from '../../entity/row.ts';
-import { Violation } from '../../entity/violation.ts';
 import { outstandingOf } from '../time/outstanding.ts';
 import { type InvoiceLine, invalidLine } from './invoice-lines.ts';
 import { type BilledRow, reliefOf } from './relief.ts';
@@ -12,7 +12,7 @@ export function wipIdsOf(lines: readonly InvoiceLine[]): string[] {
   return lines.flatMap(({ wipIds }) => wipIds);
 }
 
-/** @throws Violation if a line refers to work in progress that the draft cannot bill. */
+/** @throws Rejection if a line refers to work in progress that the draft cannot bill. */
 export function checkBilledRows(
   draft: Row<'DraftInvoice'>,
   index: number,
@@ -36,7 +36,7 @@ export function checkBilledRows(
         row.status === 'IN_DRAFT'
           ? 'Another draft invoice includes this row.'
           : `The work in progress is ${row.status}.`;
-      throw new Violation('INVALID_STATE', detail, `/lines/${index}/${pointer}`);
+      throw new Rejection('INVALID_STATE', detail, `/lines/${index}/${pointer}`);
     }
     billed.push(row);
   }

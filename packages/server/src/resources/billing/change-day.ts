@@ -1,6 +1,6 @@
 import type { AnyEntity } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { invalidField } from '../../entity/violation.ts';
 
 /** What callers send with a change of the books, and reads do not return. */
 interface ChangeInput {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Handler } from '../../context.ts';
 import type { Input } from '../../contract/handler.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { type Decimal, parseDecimal, sum } from '../../entity/decimal.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { checkBound } from '../../entity/row-bounds.ts';
-import { Violation } from '../../entity/violation.ts';
 import { invalid } from '../../http/problem.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { unknownClientRef } from '../clients/active-client.ts';
@@ -34,7 +34,7 @@ export function createLink(plan: Plan, apiUserId: string, page: string, body: Bo
   const owner = plan.find(client, 'clientRef', clientRef);
   if (owner === undefined) throw unknownClientRef(clientRef, 'body');
   if (!owner.active)
-    throw new Violation('INVALID_STATE', 'The client is inactive and cannot be used in new rows.', '/clientRef');
+    throw new Rejection('INVALID_STATE', 'The client is inactive and cannot be used in new rows.', '/clientRef');
   const chosen = invoiceIds.map((id, index) => payableInvoice(plan, owner, id, `/invoiceIds/${index}`));
   const [first] = chosen;
   const other = chosen.findIndex(({ currency }) => currency !== first?.currency);
@@ -69,10 +69,10 @@ export function createLink(plan: Plan, apiUserId: string, page: string, body: Bo
 function payableInvoice(plan: Plan, owner: Row<'Client'>, id: string, pointer: string): Row<'Invoice'> {
   const row = plan.getForShare(invoice, id);
   if (row?.active !== true)
-    throw new Violation('REFERENCE_NOT_FOUND', 'No active invoice with this ID exists.', pointer);
+    throw new Rejection('REFERENCE_NOT_FOUND', 'No active invoice with this ID exists.', pointer);
   if (row.clientId !== owner.id) throw invalid(pointer, 'CLIENT', 'The invoice belongs to another client.');
   if (!isOpen(row))
-    throw new Violation('INVALID_STATE', `${row.invoiceNumber} cannot be paid: its status is ${row.status}.`, pointer);
+    throw new Rejection('INVALID_STATE', `${row.invoiceNumber} cannot be paid: its status is ${row.status}.`, pointer);
   return row;
 }
 

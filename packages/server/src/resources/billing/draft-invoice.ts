@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import { zero } from '../../entity/decimal.ts';
 import { defineEntity } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { changedFields, isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 import { client } from '../clients/client.ts';
 import { wipEntry } from '../time/wip-entry.ts';
 import { totalsOf } from './amounts.ts';
@@ -58,18 +59,18 @@ export const draftInvoice = defineEntity('DraftInvoice', {
     conditions: {
       hasLines({ values }) {
         if (values.lines.length === 0)
-          throw new Violation('INVALID_STATE', 'A draft without lines cannot go into review.', '/status');
+          throw new Rejection('INVALID_STATE', 'A draft without lines cannot go into review.', '/status');
       },
       totalIsNotNegative({ values }) {
         if (values.total.lt(zero))
-          throw new Violation('INVALID_STATE', 'A draft with a negative total cannot go into review.', '/status');
+          throw new Rejection('INVALID_STATE', 'A draft with a negative total cannot go into review.', '/status');
       },
       approverIsNotPreparer({ values, previous }, plan) {
         const { caller } = plan.origin;
         if (caller === undefined || plan.tenant.settings.selfApproval) return;
         const isCreator = plan.lookup(creators, values.id) === caller.apiUserId;
         if (!isCreator && (caller.staffId === null || caller.staffId !== previous?.preparedById)) return;
-        throw new Violation(
+        throw new Rejection(
           'FORBIDDEN',
           'You cannot approve a draft that you created or prepared. Approve it as another API user, or have the operator set selfApproval of the tenant to on.',
           '/status',
@@ -119,16 +120,16 @@ function draftNumber(year: string) {
   };
 }
 
-/** Whether the caller changes anything. @throws Violation if the status of the draft does not allow it. */
+/** Whether the caller changes anything. @throws Rejection if the status of the draft does not allow it. */
 function checkChange({ entity, values, previous, input }: DraftChange): boolean {
   if (previous === undefined || !isChanged(entity, previous, values)) return false;
   if (previous.status === 'POSTED' || previous.status === 'DELETED')
-    throw new Violation('INVALID_STATE', `The draft is ${previous.status} and cannot change.`);
+    throw new Rejection('INVALID_STATE', `The draft is ${previous.status} and cannot change.`);
   if (values.clientId !== previous.clientId) throw invalidField('clientId', 'The client of a draft cannot change.');
   if (previous.status === 'DRAFT' || values.status === 'DRAFT') return true;
   const fixed = changedFields(entity, previous, values).find((name) => name in input && !writableInReview.has(name));
   if (fixed === undefined) return true;
-  throw new Violation(
+  throw new Rejection(
     'INVALID_STATE',
     `The draft is ${previous.status}. Return it to DRAFT to change it.`,
     `/${fixed}`,

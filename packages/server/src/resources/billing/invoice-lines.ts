@@ -1,7 +1,7 @@
+import { Rejection } from '../../contract/rejection.ts';
 import { type Decimal, zero } from '../../entity/decimal.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
-import { Violation } from '../../entity/violation.ts';
 import { newId } from '../../store/new-id.ts';
 import { taxRegion } from '../clients/reference-data.ts';
 import { job } from '../projects/job.ts';
@@ -21,7 +21,7 @@ type LineInput = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'amount' | 'taxAmou
  * position, and one without a tax rate keeps its rate, so that sending the same lines again changes nothing.
  *
  * @param previous the current lines of the document.
- * @throws Violation if a line violates a rule, with a pointer relative to the lines.
+ * @throws Rejection if a line violates a rule, with a pointer relative to the lines.
  */
 export function completeLines(
   plan: Plan,
@@ -59,7 +59,7 @@ export function completeLines(
 }
 
 /**
- * @throws Violation if a line has a sign that its type does not allow. Lines that bill work in progress can have either.
+ * @throws Rejection if a line has a sign that its type does not allow. Lines that bill work in progress can have either.
  */
 export function checkSigns(lines: readonly InvoiceLine[]): void {
   for (const [index, { lineType, amount, wipIds }] of lines.entries()) {
@@ -76,8 +76,8 @@ export function checkSigns(lines: readonly InvoiceLine[]): void {
   }
 }
 
-export function invalidLine(index: number, pointer: string, detail: string): Violation {
-  return new Violation('VALIDATION_ERROR', detail, `/lines/${index}/${pointer}`);
+export function invalidLine(index: number, pointer: string, detail: string): Rejection {
+  return new Rejection('VALIDATION_ERROR', detail, `/lines/${index}/${pointer}`);
 }
 
 function standardTaxRate(plan: Plan, owner: Row<'Client'> | undefined, taxable: boolean): Decimal {

@@ -1,13 +1,14 @@
 import { sql } from 'kysely';
 import { fieldsOf, membersOf } from '../../contract/fields.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { type Decimal, zero } from '../../entity/decimal.ts';
 import { embedValue, jsonObject, mostEmbedded } from '../../entity/embed.ts';
 import { defineEntity, manyIn, one } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { changedFields, isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 import { completeAddress } from '../clients/address.ts';
 import { client } from '../clients/client.ts';
 import { contactInfo } from '../clients/contact-info.ts';
@@ -77,7 +78,7 @@ export const invoice = defineEntity('Invoice', {
       nothingAllocated({ previous }) {
         const { amountPaid = zero, amountCredited = zero, amountPending = zero } = previous ?? {};
         if (amountPaid.plus(amountCredited).plus(amountPending).eq(zero)) return;
-        throw new Violation(
+        throw new Rejection(
           'INVALID_STATE',
           'A payment of the invoice is allocated or pending. Void or refund it first.',
           '/status',
@@ -213,7 +214,7 @@ function completeChange({ entity, id, values, previous, input }: InvoiceChange, 
   };
   const [changed] = changedFields(entity, previous, rest);
   if (changed !== undefined)
-    throw new Violation(
+    throw new Rejection(
       'INVALID_STATE',
       'Invoices cannot change. Only status, voidReason and writeOffReason can be written, with changeDate and changeReason.',
       `/${changed}`,
@@ -224,7 +225,7 @@ function completeChange({ entity, id, values, previous, input }: InvoiceChange, 
   if (values.status === 'VOIDED') values.voidedAt = plan.now;
   if (values.status === 'WRITTEN_OFF') {
     if (previous.amountPending.gt(zero))
-      throw new Violation('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
+      throw new Rejection('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
     values.amountWrittenOff = previous.amountWrittenOff.plus(dueOf(previous));
     return;
   }
@@ -240,7 +241,7 @@ function checkCover({ amountPaid, amountCredited }: Row<'Invoice'>, expected: bo
   const detail = expected
     ? 'Nothing of the invoice is paid or credited. Set the status to POSTED.'
     : 'A part of the invoice is paid or credited. Set the status to PARTIALLY_PAID.';
-  throw new Violation('INVALID_STATE', detail, '/status');
+  throw new Rejection('INVALID_STATE', detail, '/status');
 }
 
 /** Each reason belongs to one status. */

@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import { type Decimal, zero } from '../../entity/decimal.ts';
 import { defineEntity, manyIn, one } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { changedFields, isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 import { client } from '../clients/client.ts';
 import { reopenClient } from '../clients/reopen-client.ts';
 import { type Allocation, type Share, sumOf, takeNewest } from './allocations.ts';
@@ -56,13 +57,13 @@ export const payment = defineEntity('Payment', {
     conditions: {
       enteredAsRecord({ values }) {
         if (values.source === 'QUICK_PAYMENT_LINK')
-          throw new Violation('INVALID_STATE', 'The result of this payment comes from its processor.', '/status');
+          throw new Rejection('INVALID_STATE', 'The result of this payment comes from its processor.', '/status');
       },
       changeReasonGiven,
       canBeReturned({ values }) {
         if (!withoutBank.includes(values.method)) return;
         const detail = `A payment by ${values.method} is not returned by a bank. Void or refund it.`;
-        throw new Violation('INVALID_STATE', detail, '/status');
+        throw new Rejection('INVALID_STATE', detail, '/status');
       },
       canBeRefunded: ({ values }) => checkRefundable(values),
       partRefunded({ values }) {
@@ -75,7 +76,7 @@ export const payment = defineEntity('Payment', {
       },
       enteredByFirm({ values }) {
         if (values.source !== 'MANUAL' && values.source !== 'IMPORT')
-          throw new Violation(
+          throw new Rejection(
             'INVALID_STATE',
             `A payment of the source ${values.source} cannot be voided. Refund it, or record that it was returned.`,
             '/status',
@@ -98,7 +99,7 @@ function completeNew(change: PaymentChange, plan: Plan): void {
       throw invalidField('source', 'Only the payment page creates payments with this source. Use another one.');
     values.status = input.status ?? (values.method === 'ACH' ? 'PENDING' : 'COMPLETED');
     if ((values.status === 'PENDING') !== (values.method === 'ACH'))
-      throw new Violation(
+      throw new Rejection(
         'INVALID_STATE',
         'A new ACH payment is PENDING, and a payment by any other method is COMPLETED.',
         '/status',
@@ -135,7 +136,7 @@ function completeChange(change: PaymentChange, plan: Plan): void {
   values.allocations = withKnownParts(values.allocations, previous.allocations);
   if (!isChanged(entity, previous, values)) return;
   const fixed = changedFields(entity, previous, values).find((name) => name in input && !writableLater.has(name));
-  if (fixed !== undefined) throw new Violation('INVALID_STATE', `${fixed} of a payment cannot change.`, `/${fixed}`);
+  if (fixed !== undefined) throw new Rejection('INVALID_STATE', `${fixed} of a payment cannot change.`, `/${fixed}`);
   if (!values.refundedAmount.eq(previous.refundedAmount)) refund(change, plan);
   else if (values.status !== previous.status) Object.assign(values, outcomeOf(previous, values.status, plan));
   else reallocate(change, plan);
@@ -146,14 +147,14 @@ function checkRefundable({ method }: PaymentRow): void {
   if (method !== 'CREDIT') return;
   const detail =
     'A credit is not money, so it cannot be refunded. Apply it to an invoice, unapply the payment of that invoice, and refund that.';
-  throw new Violation('INVALID_STATE', detail, '/refundedAmount');
+  throw new Rejection('INVALID_STATE', detail, '/refundedAmount');
 }
 
 /** Takes a refund from the unapplied amount first, then from the newest allocations. */
 function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
   if (previous === undefined) return;
   if (!counts(previous.status) || previous.status === 'REFUNDED')
-    throw new Violation(
+    throw new Rejection(
       'INVALID_STATE',
       `The payment is ${previous.status}. There is nothing to refund.`,
       '/refundedAmount',
@@ -224,7 +225,7 @@ function reallocate(change: PaymentChange, plan: Plan): void {
   const { values, previous } = change;
   if (previous === undefined || values.allocations === previous.allocations) return;
   if (previous.status !== 'COMPLETED' && previous.status !== 'PARTIALLY_REFUNDED')
-    throw new Violation(
+    throw new Rejection(
       'INVALID_STATE',
       `The payment is ${previous.status}. Its allocations cannot change.`,
       '/allocations',
@@ -243,7 +244,7 @@ function withKnownParts(input: readonly Allocation[], known: readonly Allocation
   return isSame ? known : complete;
 }
 
-/** @throws Violation if an allocation is to an invoice that the payment cannot cover, or exceeds its amount due. */
+/** @throws Rejection if an allocation is to an invoice that the payment cannot cover, or exceeds its amount due. */
 function completeAllocations(
   { values, previous }: PaymentChange,
   input: readonly (AllocationInput & Partial<Allocation>)[],
@@ -283,22 +284,22 @@ function checkAllocation(plan: Plan, paid: PaymentRow, target: Row<'Invoice'>, a
       );
   }
   if (!isOpen(target))
-    throw new Violation(
+    throw new Rejection(
       'INVALID_STATE',
       `${target.invoiceNumber} is ${target.status}.`,
       `/allocations/${index}/invoiceId`,
     );
   const payable = dueOf(target).minus(target.amountPending);
   if (amount.gt(payable))
-    throw new Violation(
+    throw new Rejection(
       'INVALID_STATE',
       `At most ${payable.toFixed(2)} can be allocated to ${target.invoiceNumber}: the amount due, less pending payments.`,
       `/allocations/${index}/amount`,
     );
 }
 
-function invalidAllocation(index: number, field: string, detail: string): Violation {
-  return new Violation('VALIDATION_ERROR', detail, `/allocations/${index}/${field}`);
+function invalidAllocation(index: number, field: string, detail: string): Rejection {
+  return new Rejection('VALIDATION_ERROR', detail, `/allocations/${index}/${field}`);
 }
 
 /** Updates the invoices that were covered before or are covered now. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import { parseDecimal, zero } from '../../entity/decimal.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { Violation } from '../../entity/violation.ts';
 import { outstandingOf } from '../time/outstanding.ts';
 import { wipEntry } from '../time/wip-entry.ts';
 import { lockBalances } from './balances.ts';
@@ -38,7 +38,7 @@ const reliefOfInvoices: Lookup<readonly StoredRelief[]> = {
  * Restores the work in progress that a voided invoice relieved. Rows that were written off since then remain written off:
  * the write-off grows by the restored amount.
  *
- * @throws Violation `INVALID_STATE` if a draft invoice reserves a row.
+ * @throws Rejection `INVALID_STATE` if a draft invoice reserves a row.
  */
 export function returnWork(plan: Plan, invoiceId: string): void {
   const reliefs = plan.lookup(reliefOfInvoices, invoiceId) ?? [];
@@ -55,7 +55,7 @@ export function returnWork(plan: Plan, invoiceId: string): void {
     const row = rows.get(wipEntryId);
     if (row === undefined) throw new Error(`Work in progress ${wipEntryId} not found.`);
     if (row.status === 'IN_DRAFT')
-      throw new Violation(
+      throw new Rejection(
         'INVALID_STATE',
         'A draft invoice includes work in progress that this invoice billed in part. Post or delete that draft first.',
         '/status',

@@ -1,7 +1,6 @@
+import { Rejection } from '../../contract/rejection.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
-import { Violation } from '../../entity/violation.ts';
-import { Problem } from '../../http/problem.ts';
 import { client } from './client.ts';
 
 /** The client of a request, identified by exactly one of the two. */
@@ -11,24 +10,24 @@ export interface ClientName {
 }
 
 /** Creates the problem of a request for a client that does not exist. */
-export function unknownClientRef(clientRef: string, place: 'query' | 'body'): Problem {
-  return new Problem('NOT_FOUND', `No client in your tenant has the clientRef ${clientRef}.`, {
+export function unknownClientRef(clientRef: string, place: 'query' | 'body'): Rejection {
+  return new Rejection('NOT_FOUND', `No client in your tenant has the clientRef ${clientRef}.`, {
     errors: [{ in: place, pointer: '/clientRef', code: 'NOT_FOUND', detail: 'No client has this clientRef.' }],
   });
 }
 
-/** @throws Problem `NOT_FOUND` if the request contains a `clientRef` that does not exist. */
+/** @throws Rejection `NOT_FOUND` if the request contains a `clientRef` that does not exist. */
 export function checkClientRef(plan: Plan, { clientRef }: ClientName): void {
   if (clientRef !== undefined && plan.find(client, 'clientRef', clientRef) === undefined)
     throw unknownClientRef(clientRef, 'body');
 }
 
-/** Returns the active client of a request. @throws Violation `REFERENCE_NOT_FOUND` */
+/** Returns the active client of a request. @throws Rejection `REFERENCE_NOT_FOUND` */
 export function activeClient(plan: Plan, { clientId, clientRef }: ClientName): Row<'Client'> {
   const key = clientId === undefined ? 'clientRef' : 'id';
   const found = plan.find(client, key, clientId ?? clientRef ?? '');
   if (found?.active === true) return found;
-  throw new Violation(
+  throw new Rejection(
     'REFERENCE_NOT_FOUND',
     `No active client with this ${key === 'id' ? 'ID' : key} exists.`,
     key === 'id' ? '/clientId' : '/clientRef',

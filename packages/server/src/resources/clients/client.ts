@@ -1,12 +1,13 @@
 import { sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import { checkAncestors } from '../../entity/ancestors.ts';
 import { zero } from '../../entity/decimal.ts';
 import { defineEntity, type Entity, many, one } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 import { clientType, org } from './reference-data.ts';
 
 /** Days after the invoice, if neither the client nor its type specifies them. */
@@ -70,7 +71,7 @@ function complete(change: PendingChange<'Client'>, plan: Plan): void {
   const { values, previous } = change;
   if (previous !== undefined) {
     if (values.currency !== previous.currency && plan.lookup(clientsWithMoney, previous.id) === true)
-      throw new Violation(
+      throw new Rejection(
         'INVALID_STATE',
         'The currency cannot change, because the client has invoices, payments or work in progress.',
         '/currency',
@@ -100,7 +101,7 @@ const clientNumber = {
 
 function checkSettled({ outstandingBalance, unbilledWip, unappliedCredit }: Row<'Client'>, pointer?: string): void {
   if (outstandingBalance.eq(zero) && unbilledWip.eq(zero) && unappliedCredit.eq(zero)) return;
-  throw new Violation(
+  throw new Rejection(
     'INVALID_STATE',
     'The client has receivables, work in progress or unapplied credit. Bill and collect, apply or refund these first.',
     pointer,

@@ -1,9 +1,9 @@
 import { type AnyEntity, defineEntity } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { RowInput } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField } from '../../entity/violation.ts';
 import { completeAddress } from './address.ts';
 import { client } from './client.ts';
 

@@ -1,8 +1,8 @@
 import type { Handler } from '../../context.ts';
 import type { Input } from '../../contract/handler.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { visibleTo } from '../../entity/field-access.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { Violation } from '../../entity/violation.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { contact } from '../contacts/contact.ts';
 import { contactClient } from '../contacts/contact-client.ts';
@@ -61,7 +61,7 @@ function findOrCreateContact(plan: Plan, input: ContactInput): { contactId: stri
   if (input.pmsRef !== undefined) {
     const known = plan.find(contact, 'pmsRef', input.pmsRef);
     if (known?.active === true) return { contactId: known.id, created: false };
-    throw new Violation('REFERENCE_NOT_FOUND', 'No active contact with this pmsRef exists.', '/pmsRef');
+    throw new Rejection('REFERENCE_NOT_FOUND', 'No active contact with this pmsRef exists.', '/pmsRef');
   }
   const email = emailToFind(input);
   const known = email === undefined ? undefined : findByEmail(plan, email);

@@ -1,6 +1,6 @@
 import { embedCount, embedMany, embedValue } from '../../entity/embed.ts';
 import { defineEntity, many } from '../../entity/entity.ts';
-import { invalidField } from '../../entity/violation.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 
 /** A contact person of the firm's clients. */
 export const contact = defineEntity('Contact', {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Handler } from '../../context.ts';
-import { Problem } from '../../http/problem.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { pageScope } from '../../query/handlers.ts';
 import { pageReader } from '../../query/read.ts';
 import { contact } from './contact.ts';
@@ -11,7 +11,7 @@ export const listContactsByClient: Handler<'listContactsByClient'> = (context, {
     const client = await session.first(
       sql`select 1 from client where tenant_id = ${context.tenant.id} and id = ${path.clientId}`,
     );
-    if (client === undefined) throw new Problem('NOT_FOUND', 'Your tenant has no client with this ID.');
+    if (client === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no client with this ID.');
     const condition = sql<boolean>`e.active and exists (
       select 1 from contact_client link
       join client linked on linked.tenant_id = link.tenant_id and linked.id = link.client_id

@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
 import { defineJob, enqueue } from '../../background/job.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
-import { Violation } from '../../entity/violation.ts';
-import { Problem } from '../../http/problem.ts';
 import { engagementBatch } from './engagement-batch.ts';
 import { type NewEngagement, planEngagement } from './plan-engagement.ts';
 import { writeLetters } from './write-letter.ts';
@@ -90,7 +89,7 @@ async function createOne(
   const [outcome] = await unit.items([entry], (plan, body) => planItem(plan, body, requestedBy));
   if (outcome === undefined) throw new Error('The entry was not planned.');
   const created = 'result' in outcome ? outcome.result : null;
-  const failure = 'violation' in outcome ? failureOf(outcome.violation, index) : null;
+  const failure = 'rejection' in outcome ? failureOf(outcome.rejection, index) : null;
   if (created !== null) await writeLetters(unit, created);
   // The batch includes the results of its entries, so it gets a new version.
   await transaction.all(sql`
@@ -107,11 +106,11 @@ function planItem(plan: Plan, entry: NewEngagement, requestedBy: string): string
   try {
     return planEngagement(plan, entry, { requestedBy });
   } catch (error) {
-    if (!(error instanceof Problem) || error.code !== 'CONFLICT') throw error;
-    throw new Violation('INVALID_STATE', error.message, error.errors?.[0]?.pointer);
+    if (!(error instanceof Rejection) || error.code !== 'CONFLICT') throw error;
+    throw new Rejection('INVALID_STATE', error.message, error.pointer);
   }
 }
 
-function failureOf({ code, message, pointer }: Violation, index: number) {
+function failureOf({ code, message, pointer }: Rejection, index: number) {
   return { index, code, detail: message, pointer: pointer === undefined ? null : `/engagements/${index}${pointer}` };
 }

@@ -1,9 +1,9 @@
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
 import { checkBound } from '../../entity/row-bounds.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField } from '../../entity/violation.ts';
 
 /** Statuses of jobs whose work has started. */
 const started: ReadonlySet<string> = new Set(['IN_PROGRESS', 'ON_HOLD', 'IN_REVIEW', 'COMPLETED', 'CLOSED']);

@@ -1,11 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import { checkDateOrder } from '../../entity/date-order.ts';
 import { defineEntity, many, one } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { isFieldChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 import { client } from '../clients/client.ts';
 import { job } from '../projects/job.ts';
 import { createLetter, recallLetter, replaceLetter, sendLetter, signLetter } from './documents.ts';
@@ -60,7 +61,7 @@ export const engagement = defineEntity('Engagement', {
     },
     beforeRemoval({ values }) {
       if (values.status !== 'DRAFT')
-        throw new Violation('INVALID_STATE', `The engagement is ${values.status}. Only a DRAFT can be deleted.`);
+        throw new Rejection('INVALID_STATE', `The engagement is ${values.status}. Only a DRAFT can be deleted.`);
     },
     afterWrite(change, plan) {
       const { values, previous } = change;
@@ -72,7 +73,7 @@ export const engagement = defineEntity('Engagement', {
       hasSigner({ values }) {
         if (values.signers.length > 0) return;
         const detail = 'A letter without signers cannot be sent. Add at least one to signers.';
-        throw new Violation('INVALID_STATE', detail, '/status');
+        throw new Rejection('INVALID_STATE', detail, '/status');
       },
     },
     constraints: {
@@ -122,7 +123,7 @@ function engagementNumber(year: string) {
 function completeChange(change: EngagementChange, previous: Row<'Engagement'>, plan: Plan): void {
   const { values, input } = change;
   if (!previous.active && Object.keys(input).length > 0)
-    throw new Violation('INVALID_STATE', 'The engagement was deleted and cannot change.');
+    throw new Rejection('INVALID_STATE', 'The engagement was deleted and cannot change.');
   checkTerms(change, previous);
   if (values.expiresAt !== previous.expiresAt) checkExpiry(values, plan);
   const isViewed = values.signers.some(({ status }) => status === 'VIEWED');
@@ -146,7 +147,7 @@ function checkTerms({ entity, values }: EngagementChange, previous: Row<'Engagem
   const changed = changedAmong(entity, terms, previous, values);
   if (changed === undefined) return;
   const recall = previous.status === 'SENT' ? ' Set the status to DRAFT to recall it before you change them.' : '';
-  throw new Violation('INVALID_STATE', `The letter has been sent, so its terms are fixed.${recall}`, `/${changed}`);
+  throw new Rejection('INVALID_STATE', `The letter has been sent, so its terms are fixed.${recall}`, `/${changed}`);
 }
 
 function changedAmong(

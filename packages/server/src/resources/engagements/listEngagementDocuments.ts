@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Handler } from '../../context.ts';
-import { Problem } from '../../http/problem.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { pageScope } from '../../query/handlers.ts';
 import { pageReader } from '../../query/read.ts';
 import { engagementDocument } from './documents.ts';
@@ -12,7 +12,7 @@ export const listEngagementDocuments: Handler<'listEngagementDocuments'> = (cont
     const engagement = await session.first(
       sql`select 1 from engagement where tenant_id = ${context.tenant.id} and id = ${engagementId}`,
     );
-    if (engagement === undefined) throw new Problem('NOT_FOUND', 'Your tenant has no engagement with this ID.');
+    if (engagement === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no engagement with this ID.');
     const condition = sql<boolean>`e.engagement_id = ${engagementId}`;
     const scope = { ...pageScope(context), name: `${context.operation.id}/${engagementId}`, condition };
     return { status: 200, body: await pageReader(scope, engagementDocument, query).run(session) };

@@ -1,8 +1,7 @@
 import type { Input } from '../../contract/handler.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { checkBound } from '../../entity/row-bounds.ts';
-import { Violation } from '../../entity/violation.ts';
-import { Problem } from '../../http/problem.ts';
 import { activeClient } from '../clients/active-client.ts';
 import { job } from '../projects/job.ts';
 import { engagement } from './engagement.ts';
@@ -56,7 +55,7 @@ function withBothNames(body: NewEngagement): Omit<NewEngagement, 'clientId' | 'c
 /**
  * Links exactly these jobs to an engagement.
  *
- * @throws Violation if one does not exist or belongs to another client, and Problem `CONFLICT` if one has another
+ * @throws Rejection if one does not exist or belongs to another client, and with `CONFLICT` if one has another
  * engagement.
  */
 export function linkJobs(plan: Plan, engagementId: string, clientId: string, jobIds: readonly string[]): void {
@@ -66,12 +65,12 @@ export function linkJobs(plan: Plan, engagementId: string, clientId: string, job
     const row = rows.get(id);
     if (row?.engagementId === engagementId) return false;
     const pointer = `/jobIds/${index}`;
-    if (row?.active !== true) throw new Violation('REFERENCE_NOT_FOUND', 'No active job with this ID exists.', pointer);
+    if (row?.active !== true) throw new Rejection('REFERENCE_NOT_FOUND', 'No active job with this ID exists.', pointer);
     if (row.clientId !== clientId)
-      throw new Violation('VALIDATION_ERROR', 'The job belongs to another client.', pointer);
+      throw new Rejection('VALIDATION_ERROR', 'The job belongs to another client.', pointer);
     if (row.engagementId === null) return true;
     const detail = 'The job is linked to another engagement. Unlink it there first.';
-    throw new Problem('CONFLICT', detail, { errors: [{ in: 'body', pointer, code: 'CONFLICT', detail }] });
+    throw new Rejection('CONFLICT', detail, pointer);
   });
   const { jobs = [] } = plan.getForUpdate(engagement, engagementId) ?? {};
   const known = new Set(jobs.map(({ id }) => id));

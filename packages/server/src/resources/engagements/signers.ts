@@ -1,9 +1,10 @@
 import { fieldsOf, membersOf } from '../../contract/fields.ts';
 import type { Input } from '../../contract/handler.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { checkInitialState, findTransition, type Machine, machineOf } from '../../entity/state-machine.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 import { contact } from '../contacts/contact.ts';
 import { contactClient } from '../contacts/contact-client.ts';
 
@@ -31,10 +32,10 @@ export function checkSigner(plan: Plan, clientId: string, contactId: string, poi
     () => plan.all(contactClient, 'contactId', contactId),
   );
   if (plan.get(contact, contactId)?.active !== true)
-    throw new Violation('REFERENCE_NOT_FOUND', 'No active contact with this ID exists.', pointer);
+    throw new Rejection('REFERENCE_NOT_FOUND', 'No active contact with this ID exists.', pointer);
   const links = plan.all(contactClient, 'contactId', contactId);
   if (!links.some((link) => link.active && link.clientId === clientId))
-    throw new Violation('VALIDATION_ERROR', 'The contact has no active link to the client.', pointer);
+    throw new Rejection('VALIDATION_ERROR', 'The contact has no active link to the client.', pointer);
 }
 
 /** The engagement before and after a change. */
@@ -47,7 +48,7 @@ export interface SignerChange {
 /**
  * Returns the signers after a change: the contacts in the list, with the values of the entry, or else the stored ones.
  *
- * @throws Violation if the letter is sent and the signers differ, or a signature does not match the status of the letter.
+ * @throws Rejection if the letter is sent and the signers differ, or a signature does not match the status of the letter.
  */
 export function changeSigners(plan: Plan, change: SignerChange, entries: readonly Entry[]): Signer[] {
   const { row, status } = change;
@@ -57,7 +58,7 @@ export function changeSigners(plan: Plan, change: SignerChange, entries: readonl
   if (isFixed && !isSame) {
     const detail =
       'The letter has been sent, so its signers are fixed. Set the status to DRAFT to recall it before you change them.';
-    throw new Violation('INVALID_STATE', detail, '/signers');
+    throw new Rejection('INVALID_STATE', detail, '/signers');
   }
   return entries.map((entry, index) =>
     plan.at(`/signers/${index}`, () => {
@@ -79,7 +80,7 @@ function changeSigner(plan: Plan, { row, status }: SignerChange, previous: Signe
     const holds = (roles: readonly string[]) => plan.holds(roles);
     const { conditions = [] } = findTransition(machine, from, to, { operation: 'updateEngagement', holds });
     if (conditions.includes('letterIsSent') && (row.status !== 'SENT' || status !== 'SENT'))
-      throw new Violation('INVALID_STATE', 'Signatures are recorded while the engagement is SENT.', '/status');
+      throw new Rejection('INVALID_STATE', 'Signatures are recorded while the engagement is SENT.', '/status');
   }
   const signedAt = typeof entry.signedAt === 'string' ? new Date(entry.signedAt).toISOString() : null;
   if (to !== 'SIGNED') {

@@ -1,8 +1,8 @@
 import type { Context, Handler } from '../../context.ts';
 import type { Input } from '../../contract/handler.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { lockVersion } from '../../entity/lock-version.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { Violation } from '../../entity/violation.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { job } from '../projects/job.ts';
 import { engagement } from './engagement.ts';
@@ -29,7 +29,7 @@ function change(plan: Plan, id: string, ifMatch: Context['ifMatch'], body: Input
   plan.update(engagement, id, fields, { system: { signers } });
   if (jobIds !== undefined) linkJobs(plan, id, clientId, jobIds);
   else if (clientId !== row.clientId && plan.all(job, 'engagementId', id).length > 0)
-    throw new Violation('VALIDATION_ERROR', 'Jobs of another client are linked. Send jobIds of this one.', '/clientId');
+    throw new Rejection('VALIDATION_ERROR', 'Jobs of another client are linked. Send jobIds of this one.', '/clientId');
 }
 
 /** Checks that all signers are linked to the client, also to a new one. */

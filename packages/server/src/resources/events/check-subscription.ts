@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts';
 import type { Input } from '../../contract/handler.ts';
-import { invalid, Problem } from '../../http/problem.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import { invalid } from '../../http/problem.ts';
 import { findEventType, readRolesOf } from './catalog.ts';
 import { ownPaymentLinks } from './payment-filter.ts';
 
@@ -9,7 +10,7 @@ type Scope = Pick<Input<'createEventSubscription'>['body'], 'entityType' | 'oper
 /**
  * Checks that the tenant's catalog enables the events.
  *
- * @throws Problem `VALIDATION_ERROR` that points at the type or the operation.
+ * @throws Rejection `VALIDATION_ERROR` that points at the type or the operation.
  */
 export async function checkEvents(context: Context, { entityType, operations }: Scope): Promise<void> {
   const { tenant } = context;
@@ -23,7 +24,7 @@ export async function checkEvents(context: Context, { entityType, operations }: 
   }
 }
 
-function notEnabled(pointer: string, detail: string): Problem {
+function notEnabled(pointer: string, detail: string): Rejection {
   return invalid(pointer, 'EVENT_NOT_ENABLED', detail);
 }
 
@@ -31,7 +32,7 @@ function notEnabled(pointer: string, detail: string): Problem {
  * Whoever has events sent somewhere must be allowed to read such rows; for payments through links of one's own, to subscribe is
  * enough.
  *
- * @throws Problem `FORBIDDEN`
+ * @throws Rejection `FORBIDDEN`
  */
 export function checkReader(
   { holds }: Context,
@@ -39,13 +40,13 @@ export function checkReader(
 ): void {
   const roles = readRolesOf(entityType);
   if (filterExpression === ownPaymentLinks || holds(roles)) return;
-  throw new Problem('FORBIDDEN', `Receiving events of ${entityType} requires the ${roles.join(' or ')} role.`);
+  throw new Rejection('FORBIDDEN', `Receiving events of ${entityType} requires the ${roles.join(' or ')} role.`);
 }
 
 /**
  * Checks that events may be sent to a URL. It asks DNS, so it comes before the transaction.
  *
- * @throws Problem `VALIDATION_ERROR` that points at `/deliveryUrl`.
+ * @throws Rejection `VALIDATION_ERROR` that points at `/deliveryUrl`.
  */
 export async function checkDeliveryUrl({ service, tenant }: Context, deliveryUrl: string): Promise<void> {
   const fault = await service.deliveryAddresses.faultOf(deliveryUrl, tenant.settings.deliveryPorts);

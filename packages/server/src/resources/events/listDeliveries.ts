@@ -2,7 +2,7 @@ import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import type { Handler } from '../../context.ts';
 import { numberOf } from '../../contract/contract.ts';
-import { Problem } from '../../http/problem.ts';
+import { Rejection } from '../../contract/rejection.ts';
 
 type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
 
@@ -17,7 +17,7 @@ export const listDeliveries: Handler<'listDeliveries'> = (context, { path, query
       sql`select 1 from event_subscription where tenant_id = ${tenantId} and id = ${path.id}`,
     );
     if (subscription === undefined)
-      throw new Problem('NOT_FOUND', 'Your tenant has no EventSubscription with this ID.');
+      throw new Rejection('NOT_FOUND', 'Your tenant has no EventSubscription with this ID.');
     const conditions = [sql`tenant_id = ${tenantId} and subscription_id = ${path.id}`];
     if (httpStatusCode !== undefined) conditions.push(sql`http_status_code = ${httpStatusCode}`);
     if (from !== undefined) conditions.push(sql`attempted_at >= ${from}`);

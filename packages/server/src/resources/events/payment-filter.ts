@@ -1,5 +1,5 @@
 import type { components } from '@financial-automation/spec';
-import { Problem } from '../../http/problem.ts';
+import { Rejection } from '../../contract/rejection.ts';
 
 type PaymentFilter = components['schemas']['PaymentFilterExpression'];
 
@@ -23,7 +23,7 @@ export function isFiltered(entityType: string): boolean {
 /**
  * Checks the filter of a subscription against the roles of the caller who creates, redirects or reactivates it.
  *
- * @throws Problem `FILTER_NOT_ALLOWED`
+ * @throws Rejection `FILTER_NOT_ALLOWED`
  */
 export function checkFilter(
   holds: (roles: readonly string[]) => boolean,
@@ -41,7 +41,7 @@ export function checkFilter(
     );
 }
 
-function notAllowed(detail: string): Problem {
+function notAllowed(detail: string): Rejection {
   const error = { in: 'body', pointer: '/filterExpression', code: 'FILTER_NOT_ALLOWED', detail } as const;
-  return new Problem('FILTER_NOT_ALLOWED', detail, { errors: [error] });
+  return new Rejection('FILTER_NOT_ALLOWED', detail, { errors: [error] });
 }

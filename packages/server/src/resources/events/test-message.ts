@@ -17,7 +17,7 @@ interface TestMessage {
 /**
  * Signs a message as events are signed.
  *
- * @throws Problem `VALIDATION_ERROR` where the secret is not base64.
+ * @throws Rejection `VALIDATION_ERROR` where the secret is not base64.
  */
 export function signTestMessage({ bytes, secret, id, timestamp }: TestMessage) {
   const payload = compactMember(Buffer.from(bytes).toString(), 'payload');

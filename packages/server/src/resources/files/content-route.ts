@@ -1,8 +1,8 @@
 import { create as contentDisposition } from 'content-disposition';
+import { Rejection } from '../../contract/rejection.ts';
 import { type Content, contentResult } from '../../http/content.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { documentHeaders } from '../../http/pages.ts';
-import { Problem } from '../../http/problem.ts';
 import type { Route } from '../../http/route.ts';
 import { findById } from '../../query/read.ts';
 import type { Service } from '../../service.ts';
@@ -28,7 +28,7 @@ export function contentRoute(service: Service): Route {
   };
 }
 
-/** @throws Problem if the URL is invalid or has expired, or the file can no longer be downloaded. */
+/** @throws Rejection if the URL is invalid or has expired, or the file can no longer be downloaded. */
 async function findContent(
   { store, storage, vault, directory, log }: Service,
   exchange: Exchange,
@@ -36,9 +36,9 @@ async function findContent(
 ): Promise<Content> {
   const download = readDownload({ vault }, fileId, exchange.query);
   if (download === undefined)
-    throw new Problem('FORBIDDEN', 'The URL was modified. Use it unchanged, as getFile returned it.');
+    throw new Rejection('FORBIDDEN', 'The URL was modified. Use it unchanged, as getFile returned it.');
   if (download.expires * 1000 <= Date.now())
-    throw new Problem('FORBIDDEN', 'The URL has expired. Request a new one from getFile.');
+    throw new Rejection('FORBIDDEN', 'The URL has expired. Request a new one from getFile.');
   const tenant = await directory.tenant(download.tenantName);
   if (tenant === undefined) throw gone();
   exchange.tenant = tenant.name;
@@ -59,11 +59,11 @@ async function findContent(
         if (!(error instanceof ContentMissing)) throw error;
         // The operator restored the database without the content, or lost it.
         log.error({ err: error, file: row.id }, 'The content of a file is missing in the storage.');
-        throw new Problem('NOT_FOUND', 'The content of the file is missing.');
+        throw new Rejection('NOT_FOUND', 'The content of the file is missing.');
       }),
   };
 }
 
-function gone(): Problem {
-  return new Problem('NOT_FOUND', 'The file is no longer available.');
+function gone(): Rejection {
+  return new Rejection('NOT_FOUND', 'The file is no longer available.');
 }

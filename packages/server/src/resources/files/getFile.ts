@@ -1,5 +1,5 @@
 import type { Handler } from '../../context.ts';
-import { Problem } from '../../http/problem.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { readerOf } from '../../query/handlers.ts';
 import { findById } from '../../query/read.ts';
@@ -14,12 +14,12 @@ export const getFile: Handler<'getFile'> = async (context, { path, query }) => {
   const { includeDownloadUrl = false } = query;
   if (includeDownloadUrl && !holds(downloadRoles)) {
     const detail = 'A download URL requires the FILE_DL role.';
-    throw new Problem('FORBIDDEN', detail, {
+    throw new Rejection('FORBIDDEN', detail, {
       errors: [{ in: 'query', pointer: '/includeDownloadUrl', code: 'FORBIDDEN', detail }],
     });
   }
   const row = await context.read((session) => findById(session, readerOf(context), file, path.id));
-  if (row === undefined) throw new Problem('NOT_FOUND', 'Your tenant has no File with this ID.');
+  if (row === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no File with this ID.');
   const hasUrl = includeDownloadUrl && row.status === 'AVAILABLE';
   const body = hasUrl ? { ...row, ...downloadUrlOf(service, tenant.name, row.id) } : row;
   return { status: 200, headers: { ETag: entityTag(body) }, body };

@@ -1,7 +1,7 @@
 import type { Handler } from '../../context.ts';
 import type { Input } from '../../contract/handler.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { Violation } from '../../entity/violation.ts';
 import { task } from '../time/task.ts';
 import { assignmentResults, entriesOf, type WrittenAssignment } from './assignments.ts';
 import { job } from './job.ts';
@@ -44,9 +44,9 @@ function assignToTask(plan: Plan, entry: TaskEntry, index: number): WrittenAssig
   const { taskId, staffId } = entry;
   const onTask = plan.getForUpdate(task, taskId);
   if (onTask?.active !== true)
-    throw new Violation('REFERENCE_NOT_FOUND', 'No active task with this ID exists.', '/taskId');
+    throw new Rejection('REFERENCE_NOT_FOUND', 'No active task with this ID exists.', '/taskId');
   if (onTask.status === 'COMPLETED' || onTask.status === 'CANCELLED')
-    throw new Violation('INVALID_STATE', `The task is ${onTask.status}. Staff cannot be assigned to it.`, '/taskId');
+    throw new Rejection('INVALID_STATE', `The task is ${onTask.status}. Staff cannot be assigned to it.`, '/taskId');
   checkJob(plan, onTask.jobId, '/taskId');
   const existing = plan.all(staffTaskAssignment, 'taskId', taskId).find((one) => one.active && one.staffId === staffId);
   const { row } =
@@ -61,7 +61,7 @@ function assignToTask(plan: Plan, entry: TaskEntry, index: number): WrittenAssig
 
 function checkJob(plan: Plan, jobId: string, pointer: string): void {
   const found = plan.getForShare(job, jobId);
-  if (found?.active !== true) throw new Violation('REFERENCE_NOT_FOUND', 'No active job with this ID exists.', pointer);
+  if (found?.active !== true) throw new Rejection('REFERENCE_NOT_FOUND', 'No active job with this ID exists.', pointer);
   if (found.status === 'CLOSED' || found.status === 'CANCELLED')
-    throw new Violation('INVALID_STATE', `The job is ${found.status}. Staff cannot be assigned to it.`, pointer);
+    throw new Rejection('INVALID_STATE', `The job is ${found.status}. Staff cannot be assigned to it.`, pointer);
 }

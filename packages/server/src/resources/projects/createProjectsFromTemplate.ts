@@ -2,10 +2,11 @@ import type { Handler } from '../../context.ts';
 import { schemaOf } from '../../contract/contract.ts';
 import { propertiesOf } from '../../contract/fields.ts';
 import type { Input } from '../../contract/handler.ts';
+import { isItemRejection, Rejection } from '../../contract/rejection.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 import { activeClient, checkClientRef } from '../clients/active-client.ts';
 import { isEmployed, staff } from '../staff/staff.ts';
 import { task } from '../time/task.ts';
@@ -29,7 +30,7 @@ export const createProjectsFromTemplate: Handler<'createProjectsFromTemplate'> =
     return { status: 200, body: { jobs } };
   });
 
-/** Checks the engagement to link the jobs to. @throws Violation if it does not exist, or belongs to another client */
+/** Checks the engagement to link the jobs to. @throws Rejection if it does not exist, or belongs to another client */
 function checkEngagement(plan: Plan, engagementId: string, clientId: string): void {
   plan.checkReference('Engagement', engagementId, '/engagementId');
   const row = plan.get(entityNamed('Engagement'), engagementId);
@@ -41,7 +42,7 @@ function createJob(plan: Plan, forClient: Row<'Client'>, engagementId: string | 
   const { jobTemplateId, systemRef, staffAssignments = [], ...overrides } = entry;
   const template = plan.get(jobTemplate, jobTemplateId);
   if (template?.active !== true)
-    throw new Violation('REFERENCE_NOT_FOUND', 'No active job template with this ID exists.', '/jobTemplateId');
+    throw new Rejection('REFERENCE_NOT_FOUND', 'No active job template with this ID exists.', '/jobTemplateId');
   const { startDate = plan.today } = entry;
   const dueDate =
     startDate === null || template.durationDays === null ? null : addDays(startDate, template.durationDays);
@@ -93,14 +94,14 @@ function blameTemplate<Result>({ name }: Row<'JobTemplate'>, work: () => Result)
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof Violation)) throw error;
+    if (!isItemRejection(error)) throw error;
     const { code, message, pointer = '' } = error;
     if (entryFields.has(pointer.slice(1))) throw error;
     // All entries have the same engagement.
-    if (pointer === '/engagementId') throw new Violation(code, message);
+    if (pointer === '/engagementId') throw new Rejection(code, message);
     // The job gets it from its jobRef.
-    if (pointer === '/pmsRef') throw new Violation(code, message, '/jobRef');
-    throw new Violation(code, `The template ${name} cannot be used. ${message}`, '/jobTemplateId');
+    if (pointer === '/pmsRef') throw new Rejection(code, message, '/jobRef');
+    throw new Rejection(code, `The template ${name} cannot be used. ${message}`, '/jobTemplateId');
   }
 }
 

@@ -1,13 +1,14 @@
 import { sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import { checkDateOrder } from '../../entity/date-order.ts';
 import { zero } from '../../entity/decimal.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 import { client } from '../clients/client.ts';
 import { checkEngagement, followJob } from '../engagements/engagement-jobs.ts';
 import { isOpenTask } from '../time/open-task.ts';
@@ -26,30 +27,30 @@ export const job = defineEntity('Job', {
     afterWrite: followJob,
     beforeRemoval({ id }, plan) {
       if (workOf(plan, id).some(isOutstanding))
-        throw new Violation('INVALID_STATE', 'The job has work in progress. Bill or write it off first.');
+        throw new Rejection('INVALID_STATE', 'The job has work in progress. Bill or write it off first.');
     },
     conditions: {
       reviewIsAutomatic(_change, plan) {
         if (!plan.tenant.settings.reviewCompletedJobs)
-          throw new Violation('INVALID_STATE', 'This tenant moves jobs to review manually.', '/status');
+          throw new Rejection('INVALID_STATE', 'This tenant moves jobs to review manually.', '/status');
       },
       noOpenTasks({ id }, plan) {
         if (plan.all(entityNamed('Task'), 'jobId', id).some(isOpenTask))
-          throw new Violation('INVALID_STATE', 'The job has open tasks. Complete or cancel them first.', '/status');
+          throw new Rejection('INVALID_STATE', 'The job has open tasks. Complete or cancel them first.', '/status');
       },
       noUnapprovedEntries({ id }, plan) {
         if (plan.lookup(jobsWithUnapprovedEntries, id) !== true) return;
         const detail = 'Time or expenses of the job are not approved. Approve, reject or deactivate them first.';
-        throw new Violation('INVALID_STATE', detail, '/status');
+        throw new Rejection('INVALID_STATE', detail, '/status');
       },
       noOpenWip({ id }, plan) {
         if (!workOf(plan, id).some(isOutstanding)) return;
         const detail = 'The job has open work in progress. Bill or write it off first.';
-        throw new Violation('INVALID_STATE', detail, '/status');
+        throw new Rejection('INVALID_STATE', detail, '/status');
       },
       nothingBilled({ id }, plan) {
         if (workOf(plan, id).some((row) => !row.billedAmount.eq(zero)))
-          throw new Violation('INVALID_STATE', 'Work on the job is billed. Void its invoices first.', '/status');
+          throw new Rejection('INVALID_STATE', 'Work on the job is billed. Void its invoices first.', '/status');
       },
     },
   },
@@ -106,7 +107,7 @@ function checkWithoutWork({ id, values, previous }: PendingChange<'Job'>, plan: 
   for (const field of ['clientId', 'currency'] as const) {
     if (values[field] === previous?.[field] || workOf(plan, id).length === 0) continue;
     const detail = `${field} cannot change, because the job has work in progress, billed or not.`;
-    throw new Violation('INVALID_STATE', detail, `/${field}`);
+    throw new Rejection('INVALID_STATE', detail, `/${field}`);
   }
 }
 

@@ -1,9 +1,9 @@
 import { fieldsOf } from '../../contract/fields.ts';
 import { checkDateOrder } from '../../entity/date-order.ts';
 import { defineEntity } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField } from '../../entity/violation.ts';
 import { checkEmployed } from '../staff/staff.ts';
 import { job } from './job.ts';
 

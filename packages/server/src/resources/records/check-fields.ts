@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import { entityOf } from '../../entity/registry.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
-import { Violation } from '../../entity/violation.ts';
 import { findUnstorable } from '../../http/body.ts';
-import { Problem, type ProblemDetail } from '../../http/problem.ts';
+import type { ProblemDetail } from '../../http/problem.ts';
 import { type CustomField, type CustomFieldInput, completeField, keysOfType } from './custom-field.ts';
 import { targetOf } from './custom-record.ts';
 import { findCustomTypes } from './custom-type.ts';
@@ -19,7 +19,7 @@ type Finding = readonly [rule: keyof CustomField, code: string, detail: string];
  *
  * @param typeName the type of the fields, which they may refer to.
  * @param stored the current fields of the type: their existing references may be to inactive types and rows.
- * @throws Problem `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` that points at each invalid rule.
+ * @throws Rejection `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` that points at each invalid rule.
  */
 export async function readFields(
   unit: UnitOfWork,
@@ -46,7 +46,7 @@ function detailOf(index: number, [rule, code, detail]: Finding): ProblemDetail {
 
 function rejectIfAny(code: 'VALIDATION_ERROR' | 'REFERENCE_NOT_FOUND', errors: readonly ProblemDetail[]): void {
   if (errors.length === 0) return;
-  throw new Problem(code, 'The definition of a field is invalid.', { errors });
+  throw new Rejection(code, 'The definition of a field is invalid.', { errors });
 }
 
 const texts = ['STRING', 'TEXT', 'EMAIL', 'URL'];
@@ -160,15 +160,15 @@ async function withDefault(unit: UnitOfWork, field: CustomField, index: number):
   if (defaultValue === null) return field;
   try {
     const unstorable = findUnstorable(defaultValue);
-    if (unstorable !== undefined) throw new Violation('VALIDATION_ERROR', unstorable.detail);
+    if (unstorable !== undefined) throw new Rejection('VALIDATION_ERROR', unstorable.detail);
     compileChecks([field])({ [name]: defaultValue });
     if (field.referencedEntityType !== null)
       await checkDefaultReference(unit, field.referencedEntityType, defaultValue);
     return { ...field, defaultValue: normalize(field, defaultValue) };
   } catch (error) {
-    if (!(error instanceof Violation)) throw error;
+    if (!(error instanceof Rejection)) throw error;
     const detail = `It does not fit the field: ${error.message}`;
-    throw new Problem('VALIDATION_ERROR', 'The definition of a field is invalid.', {
+    throw new Rejection('VALIDATION_ERROR', 'The definition of a field is invalid.', {
       errors: [detailOf(index, ['defaultValue', error.code, detail])],
     });
   }
@@ -178,5 +178,5 @@ async function checkDefaultReference(unit: UnitOfWork, type: string, id: unknown
   const target = targetOf(type);
   const row = await unit.transaction.first<{ active: boolean }>(sql`
     select e.active from ${sql.table(target.table)} e where ${target.within('e', unit.tenantId)} and e.id = ${id}`);
-  if (row?.active !== true) throw new Violation('REFERENCE_NOT_FOUND', `No active ${type} with this ID exists.`);
+  if (row?.active !== true) throw new Rejection('REFERENCE_NOT_FOUND', `No active ${type} with this ID exists.`);
 }

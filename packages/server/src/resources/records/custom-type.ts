@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { FieldDefinition, RecordType } from '../../bulk/record-type.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { type AnyEntity, defineEntity } from '../../entity/entity.ts';
 import type { StoredRow } from '../../entity/row.ts';
 import { selection } from '../../entity/select.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
-import { Problem } from '../../http/problem.ts';
 import type { Session } from '../../store/store.ts';
 import { type CustomField, definitionOfCustomField } from './custom-field.ts';
 import { customRecordEntity } from './custom-record.ts';
@@ -65,7 +65,7 @@ export function findCustomTypes(
   );
 }
 
-/** Returns the custom type with the name, active or not. @throws Problem `NOT_FOUND`. */
+/** Returns the custom type with the name, active or not. @throws Rejection `NOT_FOUND`. */
 export async function customTypeNamed(session: Session, tenantId: number, name: string): Promise<CustomTypeRow> {
   return found(name, await findCustomTypes(session, tenantId, [name]));
 }
@@ -76,7 +76,7 @@ export async function customTypeForUpdate(unit: UnitOfWork, name: string): Promi
 }
 
 function found(name: string, [row]: readonly CustomTypeRow[]): CustomTypeRow {
-  if (row === undefined) throw new Problem('NOT_FOUND', `Your tenant has no custom record type ${name}.`);
+  if (row === undefined) throw new Rejection('NOT_FOUND', `Your tenant has no custom record type ${name}.`);
   return row;
 }
 

@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type Schema, schemaOf } from '../../contract/contract.ts';
 import { addUniqueItems } from '../../contract/unique-items.ts';
-import { violationOf } from '../../entity/attributes.ts';
+import { rejectionOf } from '../../entity/attributes.ts';
 import type { CustomField } from './custom-field.ts';
 import { compareDecimals, inShortestForm, withPlaces } from './decimal.ts';
 import { compilePattern, PatternFault } from './pattern.ts';
@@ -20,14 +20,14 @@ ajv.addFormat('one-line', (text: string) => !/[\r\n\u2028\u2029]/.test(text));
 addBound('decimalMinimum', (value, limit) => compareDecimals(value, limit) >= 0, '>=');
 addBound('decimalMaximum', (value, limit) => compareDecimals(value, limit) <= 0, '<=');
 
-/** Checks attributes, with references as IDs. Missing attributes are allowed. @throws Violation with its pointer. */
+/** Checks attributes, with references as IDs. Missing attributes are allowed. @throws Rejection with its pointer. */
 export type CheckAttributes = (attributes: Readonly<Record<string, unknown>>) => void;
 
 /** Compiles the validation of a custom type's fields. */
 export function compileChecks(fields: readonly CustomField[]): CheckAttributes {
   const validate = compileFields(fields);
   return (attributes) => {
-    if (!validate(attributes)) throw violationOf(validate.errors?.[0]);
+    if (!validate(attributes)) throw rejectionOf(validate.errors?.[0]);
   };
 }
 

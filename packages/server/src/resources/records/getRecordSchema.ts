@@ -1,11 +1,11 @@
 import { recordSchemaOf } from '../../bulk/record-type.ts';
 import type { Handler } from '../../context.ts';
-import { Problem } from '../../http/problem.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { recordTypeNamed } from './record-types.ts';
 
 /** Returns the fields of a record type. */
 export const getRecordSchema: Handler<'getRecordSchema'> = async (context, { path }) => {
   const type = await context.read((session) => recordTypeNamed(session, context.tenant.id, path.type));
-  if (type === undefined) throw new Problem('NOT_FOUND', `No record type ${path.type} exists.`);
+  if (type === undefined) throw new Rejection('NOT_FOUND', `No record type ${path.type} exists.`);
   return { status: 200, body: recordSchemaOf(type) };
 };

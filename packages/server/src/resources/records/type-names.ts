@@ -10,7 +10,7 @@ const vocabulary: ReadonlySet<string> = new Set(
     .map((name) => name.toLowerCase()),
 );
 
-/** @throws Problem `VALIDATION_ERROR` if a custom type cannot have this name. */
+/** @throws Rejection `VALIDATION_ERROR` if a custom type cannot have this name. */
 export function checkTypeName(name: string): void {
   if (!vocabulary.has(name.toLowerCase())) return;
   throw invalid('/name', 'RESERVED', 'The name is reserved. Choose another one.');

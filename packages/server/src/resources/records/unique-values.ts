@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
-import { Violation } from '../../entity/violation.ts';
 import type { CustomField } from './custom-field.ts';
 import { identityOf } from './custom-values.ts';
 
@@ -36,7 +36,7 @@ const holders: Lookup<string> = {
  * Updates the table of unique values for a record: an active record holds the values of its unique fields, an inactive
  * one none. Two transactions that write the same value wait for each other at the table's primary key.
  *
- * @throws Violation `DUPLICATE_REF` if another active record has a value.
+ * @throws Rejection `DUPLICATE_REF` if another active record has a value.
  */
 export function holdUniqueValues(
   plan: Plan,
@@ -60,7 +60,7 @@ function take(plan: Plan, key: ValueKey, id: string, entity: PendingChange<'Cust
   const holder = planned === undefined ? plan.lookup(holders, keyText(key)) : planned?.record_id;
   if (holder !== undefined && holder !== null && holder !== id) {
     const detail = `Another active ${key.type} already has this ${key.field}.`;
-    throw new Violation('DUPLICATE_REF', detail, `/${key.field}`);
+    throw new Rejection('DUPLICATE_REF', detail, `/${key.field}`);
   }
   plan.insertPlain({ entity, table, key, columns: { record_id: id } });
 }

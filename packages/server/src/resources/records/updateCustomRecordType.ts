@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { Handler } from '../../context.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import { sameValue } from '../../entity/values.ts';
 import { checkVersion } from '../../http/headers.ts';
-import { Problem } from '../../http/problem.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { readFields } from './check-fields.ts';
 import type { CustomField } from './custom-field.ts';
@@ -29,13 +29,13 @@ export const updateCustomRecordType: Handler<'updateCustomRecordType'> = (contex
     return { status: 200, headers: { ETag: entityTag(stored) }, body: stored };
   });
 
-/** @throws Problem `CONFLICT` if stored records do not match the new fields. */
+/** @throws Rejection `CONFLICT` if stored records do not match the new fields. */
 async function changeFields(unit: UnitOfWork, row: CustomTypeRow, fields: readonly CustomField[]): Promise<void> {
   const record = await unit.transaction.first(sql`
     select 1 from custom_record where tenant_id = ${unit.tenantId} and type = ${row.name} limit 1`);
   const errors = record === undefined ? [] : breakingChanges(row.fields, fields);
   if (errors.length > 0) {
-    throw new Problem(
+    throw new Rejection(
       'CONFLICT',
       'The type has records, so its fields cannot be removed or restricted. Set active of the field to false instead.',
       { errors },

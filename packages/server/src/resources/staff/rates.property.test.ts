@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { moveClock, startClock } from '../../../test/clock.ts';
 import { testService } from '../../../test/service.ts';
-import { Problem } from '../../http/problem.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { firmOf } from './testing.ts';
 
 // The service gets the day of a write from this clock. Reads use the clock of the database: PGlite, in this process, uses
@@ -72,7 +72,7 @@ async function changeRates(staffId: string, { on, from }: Write, rate: string): 
     await service.handle('updateStaff', { path: { staffId }, body });
     return 'written';
   } catch (error) {
-    if (error instanceof Problem && error.code === 'CONFLICT') return 'rejected';
+    if (error instanceof Rejection && error.code === 'CONFLICT') return 'rejected';
     throw error;
   }
 }

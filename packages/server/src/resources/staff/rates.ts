@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { fieldsOf, membersOf } from '../../contract/fields.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { formatDecimal } from '../../entity/decimal.ts';
 import { jsonObject } from '../../entity/embed.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
@@ -7,7 +8,6 @@ import type { Plan } from '../../entity/plan.ts';
 import type { ProvidedFields } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { sameValue } from '../../entity/values.ts';
-import { Problem } from '../../http/problem.ts';
 
 const table = 'staff_rate';
 
@@ -54,7 +54,7 @@ export function ratesOn(plan: Plan, staffId: string, day: string): Period | unde
  * Writes the rates of a change of a staff member; null ends the current ones, so that none apply from today on. The rates
  * are separate rows, but changing them counts as a change of the staff member.
  *
- * @throws Problem `CONFLICT` if they start before the latest rates.
+ * @throws Rejection `CONFLICT` if they start before the latest rates.
  */
 export function writeRates(change: PendingChange<'Staff'>, plan: Plan): void {
   const { id, entity, input, previous } = change;
@@ -104,8 +104,8 @@ function columnsOf({ billingRate, averageRate, currency, rateCardId = null, rate
   };
 }
 
-function startsTooEarly(latest: Period): Problem {
+function startsTooEarly(latest: Period): Rejection {
   const detail = `The latest rates start on ${latest.effective_from_date}. New rates must start on that day or later.`;
   const error = { in: 'body', pointer: '/rateCardAssignment/effectiveFromDate', code: 'CONFLICT', detail } as const;
-  return new Problem('CONFLICT', detail, { errors: [error] });
+  return new Rejection('CONFLICT', detail, { errors: [error] });
 }

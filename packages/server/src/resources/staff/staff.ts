@@ -1,9 +1,9 @@
+import { Rejection } from '../../contract/rejection.ts';
 import { checkDateOrder } from '../../entity/date-order.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
-import { Violation } from '../../entity/violation.ts';
 import { isFinished, job } from '../projects/job.ts';
 import { currentRates, writeRates } from './rates.ts';
 
@@ -28,7 +28,7 @@ export const staff = defineEntity('Staff', {
     beforeRemoval({ id }, plan) {
       const assignments = plan.all(entityNamed('StaffJobAssignment'), 'staffId', id).filter((one) => one.active);
       if (assignments.every(({ jobId }) => isFinished(plan.get(job, jobId)))) return;
-      throw new Violation(
+      throw new Rejection(
         'INVALID_STATE',
         'The staff member is assigned to open jobs. Remove these assignments first.',
       );
@@ -44,9 +44,9 @@ export function isEmployed(person: Row<'Staff'> | undefined): boolean {
 /**
  * Checks that a person who is assigned to work is not terminated. The reference itself is checked with all others.
  *
- * @throws Violation `INVALID_STATE`
+ * @throws Rejection `INVALID_STATE`
  */
 export function checkEmployed(plan: Plan, staffId: string, pointer: string): void {
   if (plan.get(staff, staffId)?.status !== 'TERMINATED') return;
-  throw new Violation('INVALID_STATE', 'The staff member is TERMINATED and cannot be assigned to work.', pointer);
+  throw new Rejection('INVALID_STATE', 'The staff member is TERMINATED and cannot be assigned to work.', pointer);
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import { defineEntity, type EntityDefinition } from '../../entity/entity.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
-import { Violation } from '../../entity/violation.ts';
 
 type CodeType = 'WorkCode' | 'ExpenseCode' | 'NonWorkCode';
 
@@ -34,7 +34,7 @@ function definitionOf<Type extends CodeType>(
         const stored = (previous as { readonly code: string } | undefined)?.code;
         if (stored === undefined || stored === code || plan.lookup(usedCodes, stored) !== true) return;
         const detail = `The code ${stored} is in use, so it cannot change. Deactivate it and create another one.`;
-        throw new Violation('INVALID_STATE', detail, '/code');
+        throw new Rejection('INVALID_STATE', detail, '/code');
       },
     },
   };

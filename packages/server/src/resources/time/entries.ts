@@ -1,11 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../../contract/fields.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { type AnyEntity, manyIn, one, through } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
 import { isChanged } from '../../entity/row-changes.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 import { client } from '../clients/client.ts';
 import { isFinished, job } from '../projects/job.ts';
 import { staff } from '../staff/staff.ts';
@@ -94,11 +95,11 @@ export function beginChange({ entity, id, values, previous, privateColumns }: En
   if (!isChanged(entity, previous, values)) return false;
   if (previous.status === 'APPROVED' && values.status !== 'DRAFT') {
     if (hasLockedWip(plan, key, id)) throw locked(key);
-    throw new Violation('INVALID_STATE', 'An approved entry cannot change. Return it to DRAFT first.');
+    throw new Rejection('INVALID_STATE', 'An approved entry cannot change. Return it to DRAFT first.');
   }
   if (!values.active && values.status !== previous.status && isPending(values.status)) {
     const detail = `An inactive entry cannot become ${values.status}. Send active: true with it.`;
-    throw new Violation('INVALID_STATE', detail, '/status');
+    throw new Rejection('INVALID_STATE', detail, '/status');
   }
   return true;
 }
@@ -138,7 +139,7 @@ export function lockWork(
   );
 }
 
-/** @throws Violation `INVALID_STATE` if the job no longer accepts entries. */
+/** @throws Rejection `INVALID_STATE` if the job no longer accepts entries. */
 export function checkOpenJob({ values, previous }: Pick<EntryChange, 'values' | 'previous'>, plan: Plan): void {
   const { jobId, status } = values;
   // Rejecting an entry and correcting a draft record nothing.
@@ -147,14 +148,14 @@ export function checkOpenJob({ values, previous }: Pick<EntryChange, 'values' | 
   const found = plan.get(job, jobId);
   if (found === undefined || !isFinished(found)) return;
   const state = found.active ? found.status : 'inactive';
-  throw new Violation('INVALID_STATE', `The job is ${state}. Nothing can be recorded on it.`, '/jobId');
+  throw new Rejection('INVALID_STATE', `The job is ${state}. Nothing can be recorded on it.`, '/jobId');
 }
 
 /** Staff cannot have time or expenses after their termination date. */
 export function checkEmployedOn(plan: Plan, staffId: string, day: string): void {
   const person = plan.get(staff, staffId);
   if (person?.status !== 'TERMINATED' || (person.terminationDate !== null && day <= person.terminationDate)) return;
-  throw new Violation('INVALID_STATE', 'The staff member has left the firm before that day.', '/staffId');
+  throw new Rejection('INVALID_STATE', 'The staff member has left the firm before that day.', '/staffId');
 }
 
 /** Sets the reason of a rejection, and the approver and time of an approval. */
@@ -186,7 +187,7 @@ export function entryConditions(table: string, key: WipKey) {
       const creator = plan.isNew(values.id) ? caller : plan.lookup(creators, values.id);
       const isOwn = caller.staffId !== null && [values.staffId, creator?.staffId].includes(caller.staffId);
       if (creator?.apiUserId !== caller.apiUserId && !isOwn) return;
-      throw new Violation(
+      throw new Rejection(
         'FORBIDDEN',
         'You cannot approve an entry that you created or that is yours. Approve it as another API user, or have the operator set selfApproval of the tenant to on.',
         '/status',
@@ -224,13 +225,13 @@ function hasLockedWip(plan: Plan, key: WipKey, entryId: string): boolean {
   return plan.all(wipEntry, key, entryId).some(({ status }) => status !== 'OPEN' && status !== 'REVERSED');
 }
 
-function locked(key: WipKey): Violation {
+function locked(key: WipKey): Rejection {
   const reason = 'The work in progress of the entry is in a draft invoice, billed or written off.';
   const correction =
     key === 'timeEntryId'
       ? 'Correct it by an entry with negative hours and reversesSystemRef.'
       : 'Correct it by a record of the type WipEntry, an ADJUSTMENT.';
-  return new Violation('LOCKED', `${reason} ${correction}`);
+  return new Rejection('LOCKED', `${reason} ${correction}`);
 }
 
 /** Reverses the work in progress of an entry that is no longer approved. */
@@ -245,7 +246,7 @@ export function createWip(plan: Plan, jobId: string, fields: RowInput<'WipEntry'
   if (work === undefined) throw new Error(`Job ${jobId} not found.`);
   const { clientId, engagementId, currency } = work;
   if (plan.get(client, clientId)?.status === 'ARCHIVED')
-    throw new Violation('INVALID_STATE', 'The client of the job is ARCHIVED. Nothing can be billed to it.', '/jobId');
+    throw new Rejection('INVALID_STATE', 'The client of the job is ARCHIVED. Nothing can be billed to it.', '/jobId');
   const ofJob = { jobId, clientId, engagementId, currency };
   plan.create(wipEntry, {}, { system: { ...fields, ...ofJob, postedAt: plan.now } });
 }
@@ -259,5 +260,5 @@ export function checkRemovable(
   if (!isPending(values.status)) return;
   if (hasLockedWip(plan, key, values.id)) throw locked(key);
   const remedy = values.status === 'SUBMITTED' ? 'Reject it first.' : 'Return it to DRAFT first.';
-  throw new Violation('INVALID_STATE', `A ${entity.type} that is ${values.status} cannot be deactivated. ${remedy}`);
+  throw new Rejection('INVALID_STATE', `A ${entity.type} that is ${values.status} cannot be deactivated. ${remedy}`);
 }

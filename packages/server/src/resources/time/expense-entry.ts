@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import { zero } from '../../entity/decimal.ts';
 import { defineEntity } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { Violation } from '../../entity/violation.ts';
 import { expenseCode } from './codes.ts';
 import {
   beginChange,
@@ -56,7 +56,7 @@ function complete(change: ExpenseChange, plan: Plan): void {
 function checkCode(plan: Plan, code: string): void {
   const found = plan.find(expenseCode, 'code', code);
   if (found?.active !== true)
-    throw new Violation('REFERENCE_NOT_FOUND', `No active expense code "${code}" exists.`, '/code');
+    throw new Rejection('REFERENCE_NOT_FOUND', `No active expense code "${code}" exists.`, '/code');
   // The text of a code that entries use must not change.
   plan.getForShare(expenseCode, found.id);
 }

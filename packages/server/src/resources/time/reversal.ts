@@ -1,9 +1,10 @@
+import { Rejection } from '../../contract/rejection.ts';
 import { sum, zero } from '../../entity/decimal.ts';
 import type { Entity } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 
 type TimeChange = PendingChange<'TimeEntry'>;
 type TimeEntry = Entity<'TimeEntry'>;
@@ -21,19 +22,19 @@ const sameFields = ['staffId', 'jobId', 'taskId', 'isBillable'] as const;
  * Completes a reversal: omitted fields are copied from the reversed entry, and the hours must not exceed what is left of
  * it.
  *
- * @throws Violation if the entry does not exist, or the reversal concerns other work.
+ * @throws Rejection if the entry does not exist, or the reversal concerns other work.
  */
 export function completeReversal(change: TimeChange, plan: Plan): void {
   const { values, input, previous } = change;
   const original = reversedEntry(change, plan);
   if (original?.active !== true || original.reversesSystemRef !== null)
-    throw new Violation(
+    throw new Rejection(
       'REFERENCE_NOT_FOUND',
       'No active time entry with this systemRef exists that is not a reversal itself.',
       '/reversesSystemRef',
     );
   if (original.status !== 'APPROVED')
-    throw new Violation('INVALID_STATE', 'Only an approved entry can be reversed.', '/reversesSystemRef');
+    throw new Rejection('INVALID_STATE', 'Only an approved entry can be reversed.', '/reversesSystemRef');
   if (previous === undefined)
     for (const name of ['jobId', 'taskId', 'code', 'isBillable'] as const)
       if (input[name] === undefined) Object.assign(values, { [name]: original[name] });
@@ -52,11 +53,11 @@ function reversalsOf(entity: TimeEntry, plan: Plan, { systemRef }: Row<'TimeEntr
   return all.filter(({ active, status }) => active && status !== 'REJECTED');
 }
 
-/** @throws Violation if an entry with reversals would no longer be approved. */
+/** @throws Rejection if an entry with reversals would no longer be approved. */
 export function checkNotReversed({ entity, values, previous }: TimeChange, plan: Plan): void {
   if (previous?.status !== 'APPROVED' || values.status === 'APPROVED') return;
   if (reversalsOf(entity, plan, previous).length > 0)
-    throw new Violation(
+    throw new Rejection(
       'INVALID_STATE',
       'Another entry reverses this one. Reject or deactivate that entry first.',
       '/status',

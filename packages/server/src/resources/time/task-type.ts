@@ -1,5 +1,5 @@
+import { Rejection } from '../../contract/rejection.ts';
 import { defineEntity } from '../../entity/entity.ts';
-import { Violation } from '../../entity/violation.ts';
 import { workCode } from './codes.ts';
 
 /** A kind of task, with the settings for billing work of that kind. */
@@ -10,7 +10,7 @@ export const taskType = defineEntity('TaskType', {
       if (code === null || code === previous?.defaultWorkCode) return;
       const found = plan.find(workCode, 'code', code);
       if (found?.active !== true)
-        throw new Violation('REFERENCE_NOT_FOUND', `No active work code "${code}" exists.`, '/defaultWorkCode');
+        throw new Rejection('REFERENCE_NOT_FOUND', `No active work code "${code}" exists.`, '/defaultWorkCode');
       // The text of a code that is in use must not change.
       plan.getForShare(workCode, found.id);
     },

@@ -1,8 +1,8 @@
+import { Rejection } from '../../contract/rejection.ts';
 import { embedOne } from '../../entity/embed.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { Violation } from '../../entity/violation.ts';
 import { isFinished, job } from '../projects/job.ts';
 import { assignToJobOfTask } from '../projects/staff-job-assignment.ts';
 import { staffTaskAssignment } from '../projects/staff-task-assignment.ts';
@@ -39,7 +39,7 @@ export const task = defineEntity('Task', {
 
 function complete({ values, previous }: PendingChange<'Task'>, plan: Plan): void {
   if (previous !== undefined && values.jobId !== previous.jobId)
-    throw new Violation(
+    throw new Rejection(
       'INVALID_STATE',
       'The job of a task cannot change. Create another task on the other job.',
       '/jobId',
@@ -56,7 +56,7 @@ function checkJobAcceptsTasks(plan: Plan, jobId: string): void {
   const found = plan.getForShare(job, jobId);
   if (found === undefined || !isFinished(found)) return;
   const state = found.active ? found.status : 'inactive';
-  throw new Violation('INVALID_STATE', `The job is ${state} and cannot have open tasks.`, '/jobId');
+  throw new Rejection('INVALID_STATE', `The job is ${state} and cannot have open tasks.`, '/jobId');
 }
 
 /** Assigns the assignee to the task, and therefore to its job. */

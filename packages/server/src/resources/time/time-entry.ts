@@ -1,9 +1,10 @@
+import { Rejection } from '../../contract/rejection.ts';
 import { type Decimal, parseDecimal, round, zero } from '../../entity/decimal.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 import { job } from '../projects/job.ts';
 import { staff } from '../staff/staff.ts';
 import { nonWorkCode, workCode } from './codes.ts';
@@ -42,7 +43,7 @@ export const timeEntry = defineEntity('TimeEntry', {
       ...entryConditions('time_entry', 'timeEntryId'),
       rateExists(change: TimeChange, plan: Plan) {
         if (change.values.isBillable && rateOf(change, plan) === undefined)
-          throw new Violation('NO_RATE', 'No billing rate applies to the staff member on this day.', '/workDate');
+          throw new Rejection('NO_RATE', 'No billing rate applies to the staff member on this day.', '/workDate');
       },
     },
     constraints: {
@@ -117,7 +118,7 @@ function findCode(plan: Plan, code: string, isNew: boolean) {
   const timeOff = work === undefined ? plan.find(nonWorkCode, 'code', code) : undefined;
   const found = work ?? timeOff;
   if (found === undefined || (isNew && !found.active))
-    throw new Violation('REFERENCE_NOT_FOUND', `No active work code or code for time off "${code}" exists.`, '/code');
+    throw new Rejection('REFERENCE_NOT_FOUND', `No active work code or code for time off "${code}" exists.`, '/code');
   // The text of a code that entries use must not change.
   if (work !== undefined) plan.getForShare(workCode, work.id);
   if (timeOff !== undefined) plan.getForShare(nonWorkCode, timeOff.id);

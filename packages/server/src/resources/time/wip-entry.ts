@@ -1,12 +1,13 @@
 import { sql } from 'kysely';
+import { Rejection } from '../../contract/rejection.ts';
 import { type Decimal, isBetween, parseDecimal, round, sum, zero } from '../../entity/decimal.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import { isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
 import { recordBookChange } from '../billing/change-day.ts';
 import { client } from '../clients/client.ts';
 import { reopenClient } from '../clients/reopen-client.ts';
@@ -88,9 +89,9 @@ function completeNew({ values }: WipChange, plan: Plan): void {
   if (forJob !== undefined && forJob.clientId !== values.clientId)
     throw invalidField('clientId', 'clientId must be the client of the job.');
   if (plan.get(client, values.clientId)?.status === 'ARCHIVED')
-    throw new Violation('INVALID_STATE', 'The client is ARCHIVED. Nothing can be billed to it.', '/clientId');
+    throw new Rejection('INVALID_STATE', 'The client is ARCHIVED. Nothing can be billed to it.', '/clientId');
   if (forJob?.status === 'CLOSED' || forJob?.status === 'CANCELLED')
-    throw new Violation('INVALID_STATE', `The job is ${forJob.status}.`, '/jobId');
+    throw new Rejection('INVALID_STATE', `The job is ${forJob.status}.`, '/jobId');
   if (values.taskId !== null && plan.get(task, values.taskId)?.jobId !== values.jobId)
     throw invalidField('taskId', 'taskId must be a task of the job.');
   if (!values.writeOffAmount.eq(zero))
@@ -105,13 +106,13 @@ function checkChange({ values, previous, input }: WipChange): void {
   const changed = Object.keys(input).filter((name) => !isSame(previous, values, name));
   if (previous.status === 'IN_DRAFT' || previous.status === 'BILLED') {
     const holder = previous.status === 'IN_DRAFT' ? 'A draft invoice holds this row' : 'The row is billed';
-    throw new Violation('LOCKED', `${holder}, so it cannot change.`);
+    throw new Rejection('LOCKED', `${holder}, so it cannot change.`);
   }
   if (previous.status === 'REVERSED')
-    throw new Violation('INVALID_STATE', 'The row is REVERSED, because the approval of its entry was withdrawn.');
+    throw new Rejection('INVALID_STATE', 'The row is REVERSED, because the approval of its entry was withdrawn.');
   const isOpenOwn = previous.status === 'OPEN' && writableTypes.includes(previous.wipType);
   const fixed = changed.find((name) => !writeOffFields.includes(name) && !isOpenOwn);
-  if (fixed !== undefined) throw new Violation('INVALID_STATE', 'This row can only be written off.', `/${fixed}`);
+  if (fixed !== undefined) throw new Rejection('INVALID_STATE', 'This row can only be written off.', `/${fixed}`);
   for (const name of ['wipType', 'clientId', 'jobId'] as const)
     if (changed.includes(name)) throw invalidField(name, `${name} of a row cannot change.`);
 }
@@ -126,7 +127,7 @@ function checkCode({ values, previous }: WipChange, plan: Plan): void {
   const { code } = values;
   if (code === null || code === previous?.code) return;
   if ([workCode, expenseCode].some((type) => plan.find(type, 'code', code)?.active === true)) return;
-  throw new Violation('REFERENCE_NOT_FOUND', `No active work code or expense code "${code}" exists.`, '/code');
+  throw new Rejection('REFERENCE_NOT_FOUND', `No active work code or expense code "${code}" exists.`, '/code');
 }
 
 function checkAmount({ values }: WipChange): void {

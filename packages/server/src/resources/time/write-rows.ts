@@ -2,9 +2,9 @@ import type { ItemSchema } from '../../bulk/read-items.ts';
 import type { RecordType } from '../../bulk/record-type.ts';
 import { type RecordItem, writeRecords } from '../../bulk/write-records.ts';
 import type { Context } from '../../context.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { readAttributes } from '../../entity/attributes.ts';
 import type { AnyWritten, Plan } from '../../entity/plan.ts';
-import { Violation } from '../../entity/violation.ts';
 
 /** A code or an entry of a request. */
 interface RowItem extends RecordItem {
@@ -32,7 +32,7 @@ function writeRow(
   const row = plan.untyped.findForUpdate(entity, 'systemRef', systemRef);
   if (row === undefined) {
     if (active === false)
-      throw new Violation('RECORD_NOT_FOUND', `No ${name} with this systemRef exists to deactivate.`, '/systemRef');
+      throw new Rejection('RECORD_NOT_FOUND', `No ${name} with this systemRef exists to deactivate.`, '/systemRef');
     return plan.at('/attributes', () =>
       plan.untyped.create(entity, readAttributes(plan, entity, attributes, undefined), { systemRef }),
     );

@@ -1,0 +1,118 @@
+import type { components } from '@financial-automation/spec';
+import { contract, schemaOf } from './contract.ts';
+
+export type ProblemCode = components['schemas']['ProblemCode'];
+export type ProblemDetail = components['schemas']['ProblemError'];
+export type ItemErrorCode = components['schemas']['ItemErrorCode'];
+
+type RejectionCode = ProblemCode | ItemErrorCode;
+
+/** Limits that the contract declares: a hostile body can have very many errors, at very long paths. */
+const maximum = { errors: 100, pointer: 1_000, detail: 1_000, problemDetail: 2_000 };
+
+interface More {
+  /** Several places, or places outside the body. */
+  readonly errors?: readonly ProblemDetail[];
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cause?: unknown;
+}
+
+/**
+ * What a caller requested and does not get: a code, a place and a sentence. Where it is thrown decides what it rejects:
+ * within an item of a bulk operation this item, if items have such a code; elsewhere the whole request.
+ */
+export class Rejection<Code extends RejectionCode = RejectionCode> extends Error {
+  override readonly name = 'Rejection';
+  readonly code: Code;
+  /** A JSON Pointer to the invalid value in the body, relative to the `Plan.at` call. */
+  readonly pointer: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly #errors: readonly ProblemDetail[] | undefined;
+
+  /** @param place the pointer to the invalid value, unless there are several */
+  constructor(code: Code, detail: string, place: string | More = {}) {
+    const { errors, headers = {}, cause }: More = typeof place === 'string' ? {} : place;
+    super(cut(detail, maximum.problemDetail), { cause });
+    this.code = code;
+    this.pointer = typeof place === 'string' ? place : undefined;
+    this.headers = headers;
+    this.#errors = errors;
+  }
+
+  /** The invalid values; undefined if the rejection concerns none. */
+  get errors(): readonly ProblemDetail[] | undefined {
+    const { pointer, code, message } = this;
+    const errors = pointer === undefined ? this.#errors : [{ in: 'body' as const, pointer, code, detail: message }];
+    return errors?.slice(0, maximum.errors).map((error) => ({
+      ...error,
+      pointer: cut(error.pointer, maximum.pointer),
+      detail: cut(error.detail, maximum.detail),
+    }));
+  }
+
+  /** The code of a request that is rejected as a whole. */
+  get problemCode(): ProblemCode {
+    const code: RejectionCode = this.code;
+    return code === 'RECORD_NOT_FOUND' ? 'NOT_FOUND' : code;
+  }
+
+  get status(): number {
+    return statusOf(this.problemCode);
+  }
+
+  /** The same rejection with a prefixed pointer. */
+  under(prefix: string): Rejection<Code> {
+    return this.pointer === undefined ? this : new Rejection(this.code, this.message, `${prefix}${this.pointer}`);
+  }
+}
+
+/** A rejection that an item of a bulk operation can have. */
+export type ItemRejection = Rejection<ItemErrorCode>;
+
+const itemErrorCodes: ReadonlySet<string> = new Set(schemaOf('ItemErrorCode').enum);
+
+export function isItemRejection(error: unknown): error is ItemRejection {
+  return error instanceof Rejection && itemErrorCodes.has(error.code);
+}
+
+/** Combines rejections of several items to one of the whole request. The first one determines its code. */
+export function together(rejections: readonly [Rejection, ...Rejection[]]): Rejection {
+  const [first] = rejections;
+  // Several items may have the same error in a value that they share.
+  const others = rejections.filter(
+    (one, index) => index > 0 && !rejections.slice(0, index).some((earlier) => isSame(one, earlier)),
+  );
+  if (others.length === 0) return first;
+  const errors = [first, ...others].flatMap((one) => one.errors ?? []);
+  const detail = `${first.message} (${others.length} more in errors.)`;
+  return new Rejection(first.code, detail, errors.length === 0 ? {} : { errors });
+}
+
+function isSame(left: Rejection, right: Rejection): boolean {
+  return left.code === right.code && left.pointer === right.pointer && left.message === right.message;
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : text.slice(0, length).toWellFormed();
+}
+
+const statuses = readStatuses();
+
+function statusOf(code: ProblemCode): number {
+  const status = statuses.get(code);
+  if (status === undefined) throw new Error(`No response of the contract has the code ${code}.`);
+  return status;
+}
+
+/** Maps codes to statuses: each problem schema of the contract declares one status and its codes. */
+function readStatuses(): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const schema of Object.values(contract.components.schemas)) {
+    const status = schema.properties?.status?.const;
+    if (typeof status !== 'number') continue;
+    for (const code of schema.properties?.code?.enum ?? []) found.set(code, status);
+  }
+  const outside = schemaOf('ProblemCode') as { 'x-codes-outside-operations'?: Record<string, number> };
+  for (const [code, status] of Object.entries(outside['x-codes-outside-operations'] ?? {})) found.set(code, status);
+  return found;
+}
