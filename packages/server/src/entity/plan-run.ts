@@ -1,7 +1,7 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import type { Tenant } from '../auth/caller.ts';
 import { Rejection } from '../contract/rejection.ts';
-import type { LoadedRows, Lookup } from './loaded-rows.ts';
+import type { LoadedRows, Lookup, RowQuery } from './loaded-rows.ts';
 import type { AnyEntity, Entity } from './model.ts';
 import type { NewKeys, ReferenceNumber } from './new-keys.ts';
 import type { PendingRows, PlainRow } from './pending-rows.ts';
@@ -82,16 +82,21 @@ export class PlanRun implements Plan {
     if (!isComplete) throw notLoaded;
   }
 
+  #one<Type extends EntityType>(entity: Entity<Type>, query: Omit<RowQuery, 'entity'>): Row<Type> | undefined {
+    const row = this.#rows.one({ entity, ...query });
+    return row === undefined ? undefined : typed(entity, row);
+  }
+
   get<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
-    return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'none' }));
+    return this.#one(entity, { field: 'id', value: id, lock: 'none' });
   }
 
   getForShare<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
-    return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'share' }));
+    return this.#one(entity, { field: 'id', value: id, lock: 'share' });
   }
 
   getForUpdate<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
-    return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'update' }));
+    return this.#one(entity, { field: 'id', value: id, lock: 'update' });
   }
 
   getManyForUpdate<Type extends EntityType>(
@@ -100,7 +105,7 @@ export class PlanRun implements Plan {
   ): ReadonlyMap<string, Row<Type>> {
     const found = [...ids].map((id) => this.#rows.peek({ entity, field: 'id', value: id, lock: 'update' }));
     if (found.some(({ isLoaded }) => !isLoaded)) throw notLoaded;
-    return new Map(found.flatMap(({ row }) => (row === undefined ? [] : [[row.id, typed<Type>(row)] as const])));
+    return new Map(found.flatMap(({ row }) => (row === undefined ? [] : [[row.id, typed(entity, row)] as const])));
   }
 
   find<Type extends EntityType>(
@@ -108,7 +113,7 @@ export class PlanRun implements Plan {
     field: keyof Row<Type> & string,
     value: string,
   ): Row<Type> | undefined {
-    return typed(this.#rows.one({ entity, field, value, lock: 'none' }));
+    return this.#one(entity, { field, value, lock: 'none' });
   }
 
   findForUpdate<Type extends EntityType>(
@@ -116,7 +121,7 @@ export class PlanRun implements Plan {
     field: keyof Row<Type> & string,
     value: string,
   ): Row<Type> | undefined {
-    return typed(this.#rows.one({ entity, field, value, lock: 'update' }));
+    return this.#one(entity, { field, value, lock: 'update' });
   }
 
   all<Type extends EntityType>(
@@ -124,7 +129,7 @@ export class PlanRun implements Plan {
     field: keyof Row<Type> & string,
     value: string,
   ): readonly Row<Type>[] {
-    return this.#rows.all({ entity, field, value, lock: 'none' }).map((row) => typed<Type>(row));
+    return this.#rows.all({ entity, field, value, lock: 'none' }).map((row) => typed(entity, row));
   }
 
   allForUpdate<Type extends EntityType>(
@@ -132,7 +137,7 @@ export class PlanRun implements Plan {
     field: keyof Row<Type> & string,
     value: string,
   ): readonly Row<Type>[] {
-    return this.#rows.all({ entity, field, value, lock: 'update' }).map((row) => typed<Type>(row));
+    return this.#rows.all({ entity, field, value, lock: 'update' }).map((row) => typed(entity, row));
   }
 
   created<Type extends EntityType>(
@@ -143,7 +148,7 @@ export class PlanRun implements Plan {
     const ids = [...this.#pending.withValue(entity, field, value)].filter((id) => this.#pending.isNew(id));
     return ids.flatMap((id) => {
       const row = this.#pending.get(entity, id)?.row;
-      return row === undefined ? [] : [typed<Type>(row)];
+      return row === undefined ? [] : [typed(entity, row)];
     });
   }
 
@@ -166,7 +171,7 @@ export class PlanRun implements Plan {
     input: RowInput<Type>,
     { id, systemRef, system = {} }: CreateOptions<Type> = {},
   ): Written<Type> {
-    return written(this.#writer.create(entity, input, { id, systemRef, system }));
+    return written(entity, this.#writer.create(entity, input, { id, systemRef, system }));
   }
 
   update<Type extends EntityType>(
@@ -175,7 +180,7 @@ export class PlanRun implements Plan {
     input: RowInput<Type>,
     { system = {}, event }: UpdateOptions<Type> = {},
   ): Written<Type> {
-    return written(this.#writer.update(entity, id, input, system, event));
+    return written(entity, this.#writer.update(entity, id, input, system, event));
   }
 
   setSystemFields<Type extends EntityType>(entity: Entity<Type>, id: string, system: RowInput<Type>): void {
@@ -183,7 +188,7 @@ export class PlanRun implements Plan {
   }
 
   remove<Type extends EntityType>(entity: Entity<Type>, id: string): Written<Type> {
-    return written(this.#writer.remove(entity, id));
+    return written(entity, this.#writer.remove(entity, id));
   }
 
   readonly untyped: UntypedPlan = {
@@ -218,13 +223,11 @@ export class PlanRun implements Plan {
   }
 }
 
-/** The type of a row follows from its entity, but code for all entities cannot express it. */
-function typed<Type extends EntityType>(row: AnyRow): Row<Type>;
-function typed<Type extends EntityType>(row: AnyRow | undefined): Row<Type> | undefined;
-function typed(row: unknown) {
-  return row;
+/** The type of a row follows from its entity; rows of all entities are held together, where it is not known. */
+function typed<Type extends EntityType>(_entity: Entity<Type>, row: AnyRow): Row<Type> {
+  return row as AnyRow & Row<Type>;
 }
 
-function written<Type extends EntityType>({ status, row }: AnyWritten): Written<Type> {
-  return { status, row: typed<Type>(row) };
+function written<Type extends EntityType>(entity: Entity<Type>, { status, row }: AnyWritten): Written<Type> {
+  return { status, row: typed(entity, row) };
 }

@@ -73,8 +73,8 @@ export async function findById<Type extends EntityType>(
   entity: Entity<Type>,
   id: string,
 ): Promise<StoredRow<Type> | undefined> {
-  const row = await session.first(queryById(entity)(tenantId, id));
-  return row === undefined ? undefined : typed<Type>(visibleTo(holds, entity, row));
+  const row = await session.first<StoredRow<Type>>(queryById(entity)(tenantId, id));
+  return row === undefined ? undefined : visibleTo(holds, entity, row);
 }
 
 /** The read of a page, before it runs. */
@@ -95,18 +95,16 @@ export function pageReader<Type extends EntityType>(
   entity: Entity<Type>,
   request: PageRequest,
 ): PageRead<StoredRow<Type>> {
-  const { isCostly, run } = anyPageReader(scope, entity, request);
-  return {
-    isCostly,
-    async run(session) {
-      const page = await run(session);
-      return { ...page, data: page.data.map((row) => typed<Type>(row)) };
-    },
-  };
+  return readerOf<StoredRow<Type>>(scope, entity, request);
 }
 
 /** The same for an entity that is only known at run time. */
 export function anyPageReader(scope: PageScope, entity: AnyEntity, request: PageRequest): PageRead<AnyStoredRow> {
+  return readerOf(scope, entity, request);
+}
+
+/** @typeParam Row what the entity's table returns: it matches the contract, and responses are validated against it */
+function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, request: PageRequest): PageRead<Row> {
   const { tenantId, vault, name, paging, place, condition, holds } = scope;
   const { where = {}, orderBy = [], pageSize = standardPageSizes[paging], includeTotal = false, page = 0 } = request;
   const { cursor } = request;
@@ -129,17 +127,17 @@ export function anyPageReader(scope: PageScope, entity: AnyEntity, request: Page
 
   const run = async (session: Session) => {
     // One additional row shows whether there are more, without counting.
-    const rows: AnyStoredRow[] = [];
+    const rows: Row[] = [];
     for (const range of ranges) {
       const missing = pageSize + 1 - rows.length;
       if (missing === 0) break;
       const order = orderClause(entity, 'e', keys);
       const rest = sql`where ${matching} and ${range} order by ${order} limit ${missing}`;
-      const found = await session.all<AnyStoredRow>(
+      const found = await session.all(
         isSkipping
-          ? sql`${selection(entity)} where ${entity.within('e', tenantId)} and e.id = any(array(
+          ? sql<Row>`${selection(entity)} where ${entity.within('e', tenantId)} and e.id = any(array(
               select e.id from ${sql.table(entity.table)} ${sql.id('e')} ${rest} offset ${offset})) order by ${order}`
-          : sql`${selection(entity)} ${rest}`,
+          : sql<Row>`${selection(entity)} ${rest}`,
       );
       rows.push(...found);
     }
@@ -148,7 +146,7 @@ export function anyPageReader(scope: PageScope, entity: AnyEntity, request: Page
     const last = rows.at(-1);
     const next =
       paging === 'offset' && hasMore && last !== undefined
-        ? { values: keys.map((key) => last[key.field]), offset: offset + pageSize }
+        ? { values: keys.map((key): unknown => Reflect.get(last, key.field)), offset: offset + pageSize }
         : undefined;
     const read = {
       data: rows.map((row) => visibleTo(holds, entity, row)),
@@ -162,10 +160,4 @@ export function anyPageReader(scope: PageScope, entity: AnyEntity, request: Page
     return { ...read, ...(await totalOf(session, entity, 'e', matching, known)) };
   };
   return { isCostly, run };
-}
-
-/** Tables match the contract, and responses are validated against it. */
-function typed<Type extends EntityType>(row: AnyStoredRow): StoredRow<Type>;
-function typed(row: unknown) {
-  return row;
 }
