@@ -187,6 +187,10 @@ export class PlanRun implements Plan {
     this.#writer.update(entity, id, {}, system, undefined);
   }
 
+  touch(entity: AnyEntity, id: string): void {
+    this.#writer.touch(entity, id);
+  }
+
   remove<Type extends EntityType>(entity: Entity<Type>, id: string): Written<Type> {
     return written(entity, this.#writer.remove(entity, id));
   }

@@ -152,6 +152,8 @@ export interface Plan {
   ): Written<Type>;
   /** Sets fields that callers cannot write, for the rules of another entity. */
   setSystemFields<Type extends EntityType>(entity: Entity<Type>, id: string, system: RowInput<Type>): void;
+  /** Gives a row a new version, because a value that it embeds or is calculated from has changed. */
+  touch(entity: AnyEntity, id: string): void;
   /**
    * Deactivates a row. It remains readable.
    *

@@ -127,11 +127,10 @@ export class RowWriter {
     const findAll = (other: AnyEntity, field: string, value: string) =>
       this.#rows.all({ entity: other, field, value, lock: 'none' });
     for (const embedder of rowsThatEmbed({ entity, previous, row: values }, findAll))
-      this.#touch(embedder.entity, embedder.id);
+      this.touch(embedder.entity, embedder.id);
   }
 
-  /** Gives a row a new version, because an embedded value has changed. */
-  #touch(entity: AnyEntity, id: string): void {
+  touch(entity: AnyEntity, id: string): void {
     const row = this.#rows.locked(entity, id);
     this.#put({ ...pendingChange({ entity, id, previous: row, values: row, input: {} }), isTouched: true });
   }

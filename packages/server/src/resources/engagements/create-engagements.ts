@@ -85,20 +85,20 @@ async function createOne(
   { index, entry }: Item,
   requestedBy: string,
 ): Promise<void> {
-  const { transaction, tenantId, now } = unit;
+  const { transaction, tenantId } = unit;
+  // Before the rows of the engagement, in the lock order.
+  await unit.plan((plan) => plan.getForUpdate(engagementBatch, batchId));
   const [outcome] = await unit.items([entry], (plan, body) => planItem(plan, body, requestedBy));
   if (outcome === undefined) throw new Error('The entry was not planned.');
   const created = 'result' in outcome ? outcome.result : null;
   const failure = 'rejection' in outcome ? failureOf(outcome.rejection, index) : null;
   if (created !== null) await writeLetters(unit, created);
-  // The batch includes the results of its entries, so it gets a new version.
   await transaction.all(sql`
-    with item as (
-      update engagement_batch_item
-      set engagement_id = ${created}::uuid, failure = ${failure === null ? null : JSON.stringify(failure)}::jsonb
-      where tenant_id = ${tenantId} and engagement_batch_id = ${batchId} and index = ${index})
-    update engagement_batch set version = version + 1, updated_at = greatest(updated_at + interval '1 millisecond', ${now})
-    where tenant_id = ${tenantId} and id = ${batchId}`);
+    update engagement_batch_item
+    set engagement_id = ${created}::uuid, failure = ${failure === null ? null : JSON.stringify(failure)}::jsonb
+    where tenant_id = ${tenantId} and engagement_batch_id = ${batchId} and index = ${index}`);
+  // The batch includes the results of its entries.
+  await unit.plan((plan) => plan.touch(engagementBatch, batchId));
 }
 
 /** A conflict would fail a whole request, but only fails the entry of a batch. */

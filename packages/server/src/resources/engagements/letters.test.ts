@@ -207,7 +207,12 @@ describe('createEngagementBatch', () => {
     expect(await textOf(letter?.fileId ?? null)).toContain('Ines Calder');
     const { events, audit } = await trace(batchId);
     expect(events).toMatchObject([{ operation: 'UPDATE', data: { status: 'COMPLETED_WITH_ERRORS', succeeded: 2 } }]);
-    expect(audit.map(({ after }) => after.status)).toEqual(['PENDING', 'PROCESSING', 'COMPLETED_WITH_ERRORS']);
+    expect(audit.map(({ after }) => after.status)).toEqual([
+      'PENDING',
+      ...Array.from({ length: 6 }, () => 'PROCESSING'),
+      'COMPLETED_WITH_ERRORS',
+    ]);
+    expect(audit.map(({ after }) => Number(after.succeeded) + Number(after.failed))).toEqual([0, 0, 1, 2, 3, 4, 5, 5]);
   });
 
   test('is COMPLETED or FAILED depending on its entries', async () => {
