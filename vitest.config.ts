@@ -15,18 +15,18 @@ const unitTests = '**/*.unit.test.ts';
 /** Only `pnpm test:nightly` runs these. */
 const nightlyTests = '{packages,openapi,scripts}/**/*.nightly.test.ts';
 /** Tests of the server that need a database. All of them run on PostgreSQL, which takes half of the time of PGlite. */
-const databaseTests = 'packages/server/{src,test}/**/*.test.ts';
+const databaseTests = '{packages/server/{src,test},packages/demo-data/src}/**/*.test.ts';
 /**
  * What depends on the engine also runs on PGlite: its own tests, SQL and its plans, locks, the unit of work, the queue and the process
  * that owns a database. `ENGINES=all` runs everything on both.
  */
 const engineTests = [
-  'packages/server/src/{store,query,entity,background}/**/*.test.ts',
-  'packages/server/src/resources/**/*{concurrency,property}.test.ts',
-  'packages/server/src/bounds.property.test.ts',
-  'packages/server/src/delivery/delivery.test.ts',
+  'packages/server/src/{platform/store,query,entity,background}/**/*.test.ts',
+  'packages/server/src/modules/**/*{concurrency,property}.test.ts',
+  'packages/server/src/app/bounds.property.test.ts',
+  'packages/server/src/modules/events/delivery/delivery.test.ts',
   // How a server starts, and what it says if it cannot, also depends on where its data is.
-  'packages/server/src/{main,bad-start}.test.ts',
+  'packages/server/src/main/{main,bad-start}.test.ts',
   'packages/server/src/**/*.pglite.test.ts',
 ];
 

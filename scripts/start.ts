@@ -8,7 +8,7 @@ import { glob, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { listen } from '../packages/server/src/listen.ts';
+import { listen } from '../packages/server/src/main/listen.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const generated = ['openapi.json', 'openapi.yaml', 'types.ts', 'operations.ts', 'calls.ts'].map((name) =>

@@ -1,4 +1,4 @@
-/// <reference path="../../packages/server/src/resources/clients/provinces.d.ts" />
+/// <reference path="../../packages/server/src/modules/clients/provinces.d.ts" />
 /** The samples work: the programs compile, and the commands succeed when pasted. */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDemoKey, createDemoTenant } from '../../packages/demo-data/src/demo.ts';
 import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
 import { startMock } from '../../packages/mock/src/server.ts';
-import { createDemoKey, createDemoTenant } from '../../packages/server/src/demo-data/demo.ts';
-import { type Running, serve } from '../../packages/server/src/main.ts';
+import { type Running, serve } from '../../packages/server/src/main/main.ts';
 import { createDataDir } from '../../packages/server/test/database.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';
 import { literal } from './literal.ts';

@@ -1,4 +1,4 @@
-/// <reference path="../../packages/server/src/resources/clients/provinces.d.ts" />
+/// <reference path="../../packages/server/src/modules/clients/provinces.d.ts" />
 /** The files next to the reference, as the running server serves them: Markdown pages, and the Postman collection. */
 import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import postman from 'postman-collection';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDemoKey } from '../../packages/demo-data/src/demo.ts';
+import { seedDemoData } from '../../packages/demo-data/src/demo-data.ts';
 import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
-import { createDemoKey } from '../../packages/server/src/demo-data/demo.ts';
-import { seedDemoData } from '../../packages/server/src/demo-data/demo-data.ts';
-import { type Running, serve } from '../../packages/server/src/main.ts';
+import { type Running, serve } from '../../packages/server/src/main/main.ts';
 import { createTenant } from '../../packages/server/src/operator/tenants.ts';
 import { createDataDir } from '../../packages/server/test/database.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';

@@ -34,7 +34,7 @@ process.exitCode = failures === 0 ? 0 : 1;
 
 async function filesThatDependOnTheDay(): Promise<string[]> {
   const found: string[] = [];
-  for await (const file of glob('packages/server/src/**/*.test.ts')) {
+  for await (const file of glob('packages/{server,demo-data}/src/**/*.test.ts')) {
     if (/\.(unit|postgres)\.test\.ts$/.test(file)) continue;
     if (/Temporal\.Now|Date\.now|new Date\(\)|today|plusDays|daysAgo/i.test(await readFile(file, 'utf8')))
       found.push(file);

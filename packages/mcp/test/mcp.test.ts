@@ -1,4 +1,4 @@
-/// <reference path="../../server/src/resources/clients/provinces.d.ts" />
+/// <reference path="../../server/src/modules/clients/provinces.d.ts" />
 /** The command, started and called over standard input and output by the SDK's own client, in front of a running service. */
 import { execFile, spawnSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Running, serve } from '../../server/src/main.ts';
+import { type Running, serve } from '../../server/src/main/main.ts';
 import { createApiKey } from '../../server/src/operator/api-keys.ts';
 import { createTenant } from '../../server/src/operator/tenants.ts';
 import { createDataDir } from '../../server/test/database.ts';

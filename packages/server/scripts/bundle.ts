@@ -11,7 +11,12 @@ import { parseArgs } from 'node:util';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const output = join(root, 'packages/server/dist');
-const sources = ['packages/server/{src,scripts}/**/*.ts', 'packages/spec/src/*.ts', 'pnpm-lock.yaml'];
+const sources = [
+  'packages/server/{src,scripts}/**/*.ts',
+  'packages/demo-data/src/**/*.ts',
+  'packages/spec/src/*.ts',
+  'pnpm-lock.yaml',
+];
 const markFile = join(output, 'sources.sha256');
 
 /** Creates the bundle of the current sources if it does not exist. @returns whether it was created */
@@ -28,7 +33,7 @@ async function bundle(mark: string): Promise<void> {
   const build = await rolldown({
     input: {
       cli: join(root, 'packages/server/src/cli.ts'),
-      'demo-data': join(root, 'packages/server/src/demo-data/cli.ts'),
+      'demo-data': join(root, 'packages/demo-data/src/cli.ts'),
     },
     platform: 'node',
     // These load files or modules next to their own. pg tries to load pg-native, which is optional.

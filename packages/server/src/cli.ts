@@ -1,4 +1,4 @@
-import { prepareProcess } from './command-line.ts';
+import { prepareProcess } from './main/command-line.ts';
 
 prepareProcess();
-await import('./program.ts');
+await import('./main/program.ts');

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { defineClockTask } from '../src/background/clock.ts';
 import { defineJob, enqueue } from '../src/background/job.ts';
-import { serve } from '../src/main.ts';
+import { serve } from '../src/main/main.ts';
 import { count } from './rows.ts';
 
 /**

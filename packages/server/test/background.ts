@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { pino } from 'pino';
-import { Directory } from '../src/auth/directory.ts';
-import { Vault } from '../src/auth/vault.ts';
 import { type Background, type BackgroundWork, startBackground } from '../src/background/background.ts';
 import type { BackgroundService } from '../src/background/job.ts';
-import { createMetrics } from '../src/metrics.ts';
-import { LocalStorage } from '../src/storage/local-storage.ts';
-import type { Store } from '../src/store/store.ts';
+import { Directory } from '../src/platform/auth/directory.ts';
+import { Vault } from '../src/platform/auth/vault.ts';
+import { LocalStorage } from '../src/platform/storage/local-storage.ts';
+import type { Store } from '../src/platform/store/store.ts';
+import { createMetrics } from '../src/service/metrics.ts';
 import { atEnd } from './at-end.ts';
 
 export interface TestBackground extends Background {

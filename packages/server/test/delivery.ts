@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { DeliveryAddresses } from '../src/delivery/addresses.ts';
-import { type Delivery, startDelivery } from '../src/delivery/delivery.ts';
-import type { SenderOptions } from '../src/delivery/sender.ts';
-import { recordsOf } from '../src/resources/records/testing.ts';
+import { type Delivery, startDelivery } from '../src/modules/events/delivery/delivery.ts';
+import type { SenderOptions } from '../src/modules/events/delivery/sender.ts';
+import { recordsOf } from '../src/modules/records/testing.ts';
+import { DeliveryAddresses } from '../src/platform/addresses.ts';
 import { atEnd } from './at-end.ts';
 import type { Receiver } from './receiver.ts';
 import { type TestCaller, type TestService, type TestServiceOptions, testService } from './service.ts';

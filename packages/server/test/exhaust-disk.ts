@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { openStore } from '../src/store/store.ts';
+import { openStore } from '../src/platform/store/store.ts';
 import { patientLimits } from './patient-limits.ts';
 import { insertOrg } from './rows.ts';
 import { fillDisk } from './small-disk.ts';

@@ -1,4 +1,4 @@
-import { lockDirectory } from '../src/store/lock.ts';
+import { lockDirectory } from '../src/platform/store/lock.ts';
 
 /** A process that locks a directory, reports it, and holds the lock until it is killed. */
 const [directory = ''] = process.argv.slice(2);

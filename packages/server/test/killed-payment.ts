@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
-import { Directory } from '../src/auth/directory.ts';
-import { Vault } from '../src/auth/vault.ts';
-import { databaseOf, readConfig } from '../src/config.ts';
 import { transact } from '../src/entity/transact.ts';
-import { findAttempt } from '../src/pay/attempt.ts';
-import type { PaymentOrder, Progress } from '../src/pay/processor.ts';
-import { followUp } from '../src/pay/reconcile.ts';
-import { SandboxProcessor } from '../src/pay/sandbox.ts';
-import { openStore } from '../src/store/store.ts';
+import { findAttempt } from '../src/modules/billing/pay/attempt.ts';
+import { followUp } from '../src/modules/billing/pay/reconcile.ts';
+import { Directory } from '../src/platform/auth/directory.ts';
+import { Vault } from '../src/platform/auth/vault.ts';
+import type { PaymentOrder, Progress } from '../src/platform/payments/processor.ts';
+import { SandboxProcessor } from '../src/platform/payments/sandbox.ts';
+import { openStore } from '../src/platform/store/store.ts';
+import { databaseOf, readConfig } from '../src/service/config.ts';
 
 /**
  * Follows up an attempt to pay in a process that kills itself before or after a step at the processor:

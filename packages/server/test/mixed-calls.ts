@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { pino } from 'pino';
-import { createApp } from '../src/app.ts';
-import { databaseOf, readConfig } from '../src/config.ts';
+import { createApp } from '../src/app/app.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { createTenant } from '../src/operator/tenants.ts';
-import { createService } from '../src/service.ts';
-import { openStore } from '../src/store/store.ts';
+import { openStore } from '../src/platform/store/store.ts';
+import { databaseOf, readConfig } from '../src/service/config.ts';
+import { createService } from '../src/service/service.ts';
 import { portOf } from './free-port.ts';
 
 /** A tenant with the IDs and names of its stored clients. */

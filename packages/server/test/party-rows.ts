@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import type { Store } from '../src/store/store.ts';
+import type { Store } from '../src/platform/store/store.ts';
 
 /** The fields of a contact for `insertContacts`; the others are empty. */
 export interface ContactSeed {

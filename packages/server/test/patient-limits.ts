@@ -1,4 +1,4 @@
-import { type Limits, standardLimits } from '../src/store/limits.ts';
+import { type Limits, standardLimits } from '../src/platform/store/limits.ts';
 
 /** For tests of other features, which must not fail on a busy machine. */
 export const patientLimits: Limits = {

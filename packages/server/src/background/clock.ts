@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { Tenant } from '../auth/caller.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
-import type { Session, Transaction } from '../store/store.ts';
+import type { Tenant } from '../platform/auth/caller.ts';
+import type { Session, Transaction } from '../platform/store/store.ts';
 import { type ClockTurn, holdTurn } from './clock-turn.ts';
 import type { BackgroundService } from './job.ts';
 import { writeAsSystem } from './write-as-system.ts';
@@ -40,7 +40,7 @@ export interface Tick {
   write<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>;
 }
 
-/** Declares a task. It runs if it is listed in `resources/jobs.ts`. */
+/** Declares a task. It runs if it is listed in `app/jobs.ts`. */
 export function defineClockTask(task: ClockTask): ClockTask {
   return task;
 }

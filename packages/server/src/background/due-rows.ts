@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Plan } from '../entity/plan.ts';
-import type { Session, Transaction } from '../store/store.ts';
+import type { Session, Transaction } from '../platform/store/store.ts';
 import type { Tick } from './clock.ts';
 
 /** Number of rows of a slice. They change in one transaction, limited so that locks are held briefly. */

@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
-import { DatabaseUnavailable, TransactionConflict } from '../store/errors.ts';
-import { newId } from '../store/new-id.ts';
-import type { Store } from '../store/store.ts';
+import { DatabaseUnavailable, TransactionConflict } from '../platform/store/errors.ts';
+import { newId } from '../platform/store/new-id.ts';
+import type { Store } from '../platform/store/store.ts';
 import type { Job } from './job.ts';
 
 /** A job that this process holds for one run. */

@@ -4,8 +4,8 @@ import { counted, jobStates, runBackground, type TestBackground, wait } from '..
 import { testStore } from '../../test/database.ts';
 import { count, insertOrg } from '../../test/rows.ts';
 import { listJobs, retryJob } from '../operator/jobs.ts';
-import { newId } from '../store/new-id.ts';
-import type { Transaction } from '../store/store.ts';
+import { newId } from '../platform/store/new-id.ts';
+import type { Transaction } from '../platform/store/store.ts';
 import { defineJob, enqueue, type Job, JobLost } from './job.ts';
 
 const { store, tenantId, otherTenantId } = await testStore();

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { Tenant } from '../auth/caller.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
-import type { Service } from '../service.ts';
-import { newId } from '../store/new-id.ts';
-import type { Session, Transaction } from '../store/store.ts';
+import type { Tenant } from '../platform/auth/caller.ts';
+import { newId } from '../platform/store/new-id.ts';
+import type { Session, Transaction } from '../platform/store/store.ts';
+import type { Service } from '../service/service.ts';
 
 /** The parts of the service that background work uses. */
 export type BackgroundService = Pick<
@@ -90,7 +90,7 @@ export class JobLost extends Error {
 const jobName = /^[a-z][a-z0-9-]{1,62}$/;
 
 /**
- * Declares a job. It runs if it is listed in `resources/jobs.ts`.
+ * Declares a job. It runs if it is listed in `app/jobs.ts`.
  *
  * @param definition the name (lower case, with hyphens), the fields of the data, the function to run, and the settings
  * that differ from the defaults.

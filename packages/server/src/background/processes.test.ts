@@ -3,7 +3,7 @@ import { counted, jobStates } from '../../test/background.ts';
 import { engineName } from '../../test/database.ts';
 import { freePort } from '../../test/free-port.ts';
 import { type Environment, processEnvironment, runCli, startBackgroundServer } from '../../test/process.ts';
-import { openStore, type Store } from '../store/store.ts';
+import { openStore, type Store } from '../platform/store/store.ts';
 
 /** Creates an environment with a tenant. */
 async function newEnvironment(): Promise<Environment> {

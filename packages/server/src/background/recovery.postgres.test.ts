@@ -3,7 +3,7 @@ import { counted, runBackground } from '../../test/background.ts';
 import { addTenant, testDatabase } from '../../test/database.ts';
 import { count } from '../../test/rows.ts';
 import { openProxy } from '../../test/severable-proxy.ts';
-import { openStore } from '../store/store.ts';
+import { openStore } from '../platform/store/store.ts';
 import { defineJob, enqueue } from './job.ts';
 
 const { databaseUrl = '' } = await testDatabase();

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
-import type { Transaction } from '../store/store.ts';
+import type { Transaction } from '../platform/store/store.ts';
 import { type BackgroundService, isDataOf, type Job, JobLost } from './job.ts';
 import type { Claim } from './worker.ts';
 import { writeAsSystem } from './write-as-system.ts';

@@ -1,10 +1,10 @@
 import type { components } from '@financial-automation/spec';
-import type { Context } from '../context.ts';
 import { Rejection } from '../contract/rejection.ts';
 import type { AnyStoredRow } from '../entity/row.ts';
+import type { Session } from '../platform/store/store.ts';
 import { pageScope } from '../query/handlers.ts';
 import { anyPageReader, type Page, type PageRequest } from '../query/read.ts';
-import type { Session } from '../store/store.ts';
+import type { Context } from '../service/context.ts';
 import { baseFields, type RecordType } from './record-type.ts';
 
 type RecordRow = components['schemas']['RecordRow'];

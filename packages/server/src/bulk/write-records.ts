@@ -1,6 +1,5 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
-import type { Context } from '../context.ts';
 import { schemaOf } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { readAttributes } from '../entity/attributes.ts';
@@ -8,6 +7,7 @@ import { visibleToWriter } from '../entity/field-access.ts';
 import type { AnyWritten, Plan } from '../entity/plan.ts';
 import type { AnyInput, AnyStoredRow } from '../entity/row.ts';
 import type { ItemOutcome, UnitOfWork } from '../entity/unit-of-work.ts';
+import type { Context } from '../service/context.ts';
 import { type ItemSchema, readItems } from './read-items.ts';
 import type { RecordOperation, RecordType } from './record-type.ts';
 

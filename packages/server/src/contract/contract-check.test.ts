@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describeContract } from '@financial-automation/contract-check/vitest';
 import { withOpenItems } from '@financial-automation/spec/open-items';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
+import { seedDemoData } from '../../../demo-data/src/demo-data.ts';
 import { atEnd } from '../../test/at-end.ts';
 import { testService } from '../../test/service.ts';
-import { seedDemoData } from '../demo-data/demo-data.ts';
 import { createApiKey } from '../operator/api-keys.ts';
 import { contract } from './contract.ts';
 

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Field, membersOf } from '../contract/fields.ts';
 import type { ItemRejection } from '../contract/rejection.ts';
-import { CheckViolation, ForeignKeyViolation, UniqueViolation } from '../store/errors.ts';
-import type { Transaction } from '../store/store.ts';
+import { CheckViolation, ForeignKeyViolation, UniqueViolation } from '../platform/store/errors.ts';
+import type { Transaction } from '../platform/store/store.ts';
 import { type ConstraintError, explain } from './constraints.ts';
 import { membersShown } from './embed.ts';
 import type { AnyEntity, Embed, Owned, OwnedLink } from './model.ts';

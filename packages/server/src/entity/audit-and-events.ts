@@ -1,6 +1,6 @@
 import { isEventEnabled } from '../contract/events.ts';
-import type { Transaction } from '../store/store.ts';
-import { recordChanges, type TracedChange } from '../store/trace.ts';
+import type { Transaction } from '../platform/store/store.ts';
+import { recordChanges, type TracedChange } from '../platform/store/trace.ts';
 import { withoutRestricted } from './field-access.ts';
 import type { AnyEntity } from './model.ts';
 import type { Origin } from './plan.ts';

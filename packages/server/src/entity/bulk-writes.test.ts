@@ -2,9 +2,9 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
+import { contact } from '../modules/contacts/contact.ts';
+import { recordsOf } from '../modules/records/testing.ts';
 import { asOperator } from '../operator/tenants.ts';
-import { contact } from '../resources/contacts/contact.ts';
-import { recordsOf } from '../resources/records/testing.ts';
 
 const service = await testService();
 const { call, store, tenant } = service;

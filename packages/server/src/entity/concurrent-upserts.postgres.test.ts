@@ -5,7 +5,7 @@ import { type Door, rowDoors } from '../../test/bounds/doors.ts';
 import { World } from '../../test/bounds/world.ts';
 import { type HttpResponse, testService } from '../../test/service.ts';
 import { typesWith } from '../bulk/standard-types.ts';
-import { recordsOf } from '../resources/records/testing.ts';
+import { recordsOf } from '../modules/records/testing.ts';
 
 // Enough connections for 20 requests of one API user at a time.
 const service = await testService({ config: { poolSize: 54 } });

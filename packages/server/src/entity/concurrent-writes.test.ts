@@ -2,11 +2,11 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
+import { client } from '../modules/clients/client.ts';
+import { industry } from '../modules/clients/reference-data.ts';
+import { contact } from '../modules/contacts/contact.ts';
+import { contactClient } from '../modules/contacts/contact-client.ts';
 import { asOperator } from '../operator/tenants.ts';
-import { client } from '../resources/clients/client.ts';
-import { industry } from '../resources/clients/reference-data.ts';
-import { contact } from '../resources/contacts/contact.ts';
-import { contactClient } from '../resources/contacts/contact-client.ts';
 import type { Plan } from './plan.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 

@@ -1,5 +1,5 @@
 import { type ItemRejection, Rejection } from '../contract/rejection.ts';
-import { type CheckViolation, ForeignKeyViolation, UniqueViolation } from '../store/errors.ts';
+import { type CheckViolation, ForeignKeyViolation, UniqueViolation } from '../platform/store/errors.ts';
 import type { AnyEntity } from './model.ts';
 import { describeRange } from './row-bounds.ts';
 import { rulesOf } from './rules.ts';

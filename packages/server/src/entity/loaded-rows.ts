@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
-import type { Transaction } from '../store/store.ts';
+import type { Transaction } from '../platform/store/store.ts';
 import { compareLocks } from './lock-order.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyRow, AnyStoredRow } from './row.ts';

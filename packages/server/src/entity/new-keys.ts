@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
-import { nextNumber, returnNumbers } from '../store/counter.ts';
-import { newId } from '../store/new-id.ts';
-import type { Transaction } from '../store/store.ts';
+import { nextNumber, returnNumbers } from '../platform/store/counter.ts';
+import { newId } from '../platform/store/new-id.ts';
+import type { Transaction } from '../platform/store/store.ts';
 import type { AnyEntity } from './model.ts';
 import type { PendingRows } from './pending-rows.ts';
 

@@ -1,6 +1,6 @@
 import { hasRole } from '@financial-automation/spec/roles';
-import type { Tenant } from '../auth/caller.ts';
 import { Rejection } from '../contract/rejection.ts';
+import type { Tenant } from '../platform/auth/caller.ts';
 import type { LoadedRows, Lookup, RowQuery } from './loaded-rows.ts';
 import type { AnyEntity, Entity } from './model.ts';
 import type { NewKeys, ReferenceNumber } from './new-keys.ts';

@@ -1,5 +1,5 @@
-import type { Caller, Tenant } from '../auth/caller.ts';
-import type { Vault } from '../auth/vault.ts';
+import type { Caller, Tenant } from '../platform/auth/caller.ts';
+import type { Vault } from '../platform/auth/vault.ts';
 import type { Lookup } from './loaded-rows.ts';
 import type { AnyEntity, Entity } from './model.ts';
 import type { ReferenceNumber } from './new-keys.ts';

@@ -1,5 +1,5 @@
+import { zero } from '../contract/decimal.ts';
 import { type Field, membersOf } from '../contract/fields.ts';
-import { zero } from './decimal.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyInput } from './row.ts';
 import { perEntity } from './select.ts';

@@ -1,5 +1,5 @@
 import type { components, SchemasOfTypes } from '@financial-automation/spec';
-import type { Decimal } from './decimal.ts';
+import type { Decimal } from '../contract/decimal.ts';
 
 type Schemas = components['schemas'] & SchemasOfTypes;
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { compiler, type Session } from '../store/session.ts';
+import { compiler, type Session } from '../platform/store/session.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyStoredRow } from './row.ts';
 

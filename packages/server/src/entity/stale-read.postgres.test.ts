@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
+import { contact } from '../modules/contacts/contact.ts';
+import { contactClient } from '../modules/contacts/contact-client.ts';
 import { asOperator } from '../operator/tenants.ts';
-import { contact } from '../resources/contacts/contact.ts';
-import { contactClient } from '../resources/contacts/contact-client.ts';
 
 const { handle, service, store, tenant } = await testService();
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { contract } from '../contract/contract.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import { Rejection } from '../contract/rejection.ts';
-import '../resources/handlers.ts';
+import '../app/handlers.ts';
 import { allEntities } from './registry.ts';
 import { rulesOf } from './rules.ts';
 import { checkInitialState, findTransition, type Machine, type Mover, machineOf } from './state-machine.ts';

@@ -1,5 +1,5 @@
-import type { Store, Transaction } from '../store/store.ts';
-import { eventsRecorded } from '../store/trace.ts';
+import type { Store, Transaction } from '../platform/store/store.ts';
+import { eventsRecorded } from '../platform/store/trace.ts';
 import type { Origin } from './plan.ts';
 import { UnitOfWork } from './unit-of-work.ts';
 

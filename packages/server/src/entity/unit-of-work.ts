@@ -1,6 +1,6 @@
 import { type ItemRejection, isItemRejection, together } from '../contract/rejection.ts';
-import { UniqueViolation } from '../store/errors.ts';
-import type { Transaction } from '../store/store.ts';
+import { UniqueViolation } from '../platform/store/errors.ts';
+import type { Transaction } from '../platform/store/store.ts';
 import { applyChanges, RejectedRows } from './apply.ts';
 import { type TrackedRow, writeAuditAndEvents } from './audit-and-events.ts';
 import { LoadedRows, LockOrderViolation } from './loaded-rows.ts';

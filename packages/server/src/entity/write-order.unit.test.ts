@@ -10,7 +10,7 @@ async function orderAfter(...earlier: readonly string[]): Promise<string> {
     `const { inWriteOrder } = ${load('write-order.ts')};`,
     `const { allEntities } = ${load('registry.ts')};`,
     ...earlier.map((file) => `${load(file)}; inWriteOrder(allEntities());`),
-    `${load('../resources/handlers.ts')};`,
+    `${load('../app/handlers.ts')};`,
     'console.log(inWriteOrder(allEntities()).map(({ key }) => key).join());',
   ];
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program.join('\n')]);
@@ -21,5 +21,5 @@ test('inWriteOrder › includes entities that are defined after the order was fi
   const order = await orderAfter();
   const places = order.trim().split(',');
   expect(places.indexOf('Client')).toBeLessThan(places.indexOf('Invoice'));
-  expect(await orderAfter('../resources/clients/client.ts')).toBe(order);
+  expect(await orderAfter('../modules/clients/client.ts')).toBe(order);
 });

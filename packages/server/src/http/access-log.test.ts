@@ -3,8 +3,8 @@ import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
-import { routesOf } from '../app.ts';
-import { filesOf } from '../resources/files/testing.ts';
+import { routesOf } from '../app/app.ts';
+import { filesOf } from '../modules/files/testing.ts';
 import type { Route } from './route.ts';
 
 interface Line {

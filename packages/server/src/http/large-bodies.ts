@@ -3,7 +3,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { Operation } from '../contract/contract.ts';
 import type { OperationId } from '../contract/handler.ts';
 import { Rejection } from '../contract/rejection.ts';
-import { sourceFile } from '../source-file.ts';
+import { sourceFile } from '../platform/source-file.ts';
 import { type TransferredBody, unpackBody } from './body-transfer.ts';
 import type { CheckedRequest, RawRequest } from './check-request.ts';
 import type { ProblemCode, ProblemDetail } from './problem.ts';

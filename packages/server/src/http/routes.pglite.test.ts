@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
 import { type WireResponse, wire } from '../../test/wire.ts';
-import { goodCard, payerDetails, payingFirm } from '../pay/testing.ts';
-import { filesOf } from '../resources/files/testing.ts';
+import { goodCard, payerDetails, payingFirm } from '../modules/billing/pay/testing.ts';
+import { filesOf } from '../modules/files/testing.ts';
 import type { ProblemDocument } from './problem.ts';
 
 /**

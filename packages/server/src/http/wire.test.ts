@@ -6,8 +6,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { portOf } from '../../test/free-port.ts';
 import { testService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
-import { createApp, createProbes } from '../app.ts';
-import { recordsOf } from '../resources/records/testing.ts';
+import { createApp, createProbes } from '../app/app.ts';
+import { recordsOf } from '../modules/records/testing.ts';
 
 const lines: string[] = [];
 const log = pino(

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import type { Tenant } from '../auth/caller.ts';
 import { schemaOf } from '../contract/contract.ts';
-import type { Transaction } from '../store/store.ts';
-import { recordChanges, type TracedChange } from '../store/trace.ts';
+import type { Tenant } from '../platform/auth/caller.ts';
+import type { Transaction } from '../platform/store/store.ts';
+import { recordChanges, type TracedChange } from '../platform/store/trace.ts';
 import { type Operator, tenantNamed } from './tenants.ts';
 
 export interface NewApiKey {

@@ -1,16 +1,16 @@
 import { sql } from 'kysely';
 import type { AnyEntity } from '../entity/entity.ts';
 import { readStored } from '../entity/select.ts';
-import { type Breach, findBreaches } from '../resources/billing/invariants.ts';
-import { invoice } from '../resources/billing/invoice.ts';
-import { type Difference, differencesOf, type KeptSums, keptSums } from '../resources/billing/kept-sums.ts';
-import { payment } from '../resources/billing/payment.ts';
-import { client } from '../resources/clients/client.ts';
-import { job } from '../resources/projects/job.ts';
-import { task } from '../resources/time/task.ts';
-import { CheckViolation } from '../store/errors.ts';
-import type { Transaction } from '../store/store.ts';
-import { recordChanges } from '../store/trace.ts';
+import { invoice } from '../modules/billing/invoice/invoice.ts';
+import { type Breach, findBreaches } from '../modules/billing/ledger/invariants.ts';
+import { type Difference, differencesOf, type KeptSums, keptSums } from '../modules/billing/ledger/kept-sums.ts';
+import { payment } from '../modules/billing/payment/payment.ts';
+import { client } from '../modules/clients/client.ts';
+import { job } from '../modules/projects/job.ts';
+import { task } from '../modules/time/task.ts';
+import { CheckViolation } from '../platform/store/errors.ts';
+import type { Transaction } from '../platform/store/store.ts';
+import { recordChanges } from '../platform/store/trace.ts';
 import { type Operator, tenantNamed } from './tenants.ts';
 
 export interface BooksRequest {

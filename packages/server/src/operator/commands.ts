@@ -1,5 +1,5 @@
-import type { SigningKeyState } from '../auth/key-ring.ts';
-import type { OperatorSettings } from '../auth/tenant-settings.ts';
+import type { SigningKeyState } from '../platform/auth/key-ring.ts';
+import type { OperatorSettings } from '../platform/auth/tenant-settings.ts';
 import { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys.ts';
 import { type BooksReport, type BooksRequest, checkBooks } from './books.ts';
 import { type ReplayRequest, replayDeliveries, rotateWebhookSecret } from './deliveries.ts';

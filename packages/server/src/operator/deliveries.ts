@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { rotateSecret } from '../resources/events/webhook-secret.ts';
-import { recordOperatorAct } from '../store/operator-log.ts';
-import type { Transaction } from '../store/store.ts';
+import { rotateSecret } from '../modules/events/signatures/webhook-secret.ts';
+import { recordOperatorAct } from '../platform/store/operator-log.ts';
+import type { Transaction } from '../platform/store/store.ts';
 import { type Operator, tenantNamed } from './tenants.ts';
 
 /**

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
 import { processEnvironment, runCli } from '../../test/process.ts';
 import { testService } from '../../test/service.ts';
-import { firmOf } from '../resources/staff/testing.ts';
+import { firmOf } from '../modules/staff/testing.ts';
 import { importFiles } from './import-files.ts';
 import { importFolder } from './import-folder.ts';
 

@@ -4,11 +4,11 @@ import { basename, dirname, join, relative } from 'node:path';
 import type { components } from '@financial-automation/spec';
 import { schemaOf } from '../contract/contract.ts';
 import type { Plan } from '../entity/plan.ts';
-import { client } from '../resources/clients/client.ts';
-import { checkContentType } from '../resources/files/content-type.ts';
-import { addFile, addRejectedFile, file, type NewFile } from '../resources/files/file.ts';
-import type { StoredContent } from '../storage/storage.ts';
-import { reasonOf } from '../store/errors.ts';
+import { client } from '../modules/clients/client.ts';
+import { checkContentType } from '../modules/files/content-type.ts';
+import { addFile, addRejectedFile, file, type NewFile } from '../modules/files/file.ts';
+import type { StoredContent } from '../platform/storage/storage.ts';
+import { reasonOf } from '../platform/store/errors.ts';
 import { asOperator, type Operator, tenantNamed } from './tenants.ts';
 
 /** Files of a folder on this machine, with the client and source to record. */

@@ -1,6 +1,6 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
-import { reasonOf } from '../store/errors.ts';
+import { reasonOf } from '../platform/store/errors.ts';
 import type { ImportedFiles, ImportResult } from './import-files.ts';
 
 export interface ImportOptions {

@@ -5,9 +5,9 @@ import type { AnyEntity } from '../entity/entity.ts';
 import { allEntities } from '../entity/registry.ts';
 import type { AnyStoredRow } from '../entity/row.ts';
 import { selection } from '../entity/select.ts';
-import { type CustomTypeRow, listCustomTypes, recordTypeOf } from '../resources/records/custom-type.ts';
-import { compileFields } from '../resources/records/custom-values.ts';
-import type { Session } from '../store/store.ts';
+import { type CustomTypeRow, listCustomTypes, recordTypeOf } from '../modules/records/custom-type.ts';
+import { compileFields } from '../modules/records/custom-values.ts';
+import type { Session } from '../platform/store/store.ts';
 import { type Operator, tenantNamed } from './tenants.ts';
 
 /** The last row that has been checked. */

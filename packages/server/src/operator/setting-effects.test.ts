@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { type TestService, testService } from '../../test/service.ts';
-import { Directory } from '../auth/directory.ts';
-import { type OperatorSettings, settingSchemas } from '../auth/tenant-settings.ts';
-import { recordsOf } from '../resources/records/testing.ts';
-import { firmOf, outcomeOf, timeOf, unique } from '../resources/time/testing.ts';
+import { recordsOf } from '../modules/records/testing.ts';
+import { firmOf, outcomeOf, timeOf, unique } from '../modules/time/testing.ts';
+import { Directory } from '../platform/auth/directory.ts';
+import { type OperatorSettings, settingSchemas } from '../platform/auth/tenant-settings.ts';
 import { setTenantSetting } from './tenant-settings.ts';
 
 /** Fake time in milliseconds; the directory caches settings for five seconds. */

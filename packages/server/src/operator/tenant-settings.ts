@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { type OperatorSettings, parseSetting, readTenantSettings } from '../auth/tenant-settings.ts';
-import { DatabaseError } from '../store/errors.ts';
+import { type OperatorSettings, parseSetting, readTenantSettings } from '../platform/auth/tenant-settings.ts';
+import { DatabaseError } from '../platform/store/errors.ts';
 import { noTenant, type Operator } from './tenants.ts';
 
 export interface SettingChange {

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
-import type { Tenant } from '../auth/caller.ts';
-import { parseSetting, readTenantSettings } from '../auth/tenant-settings.ts';
 import { schemaOf } from '../contract/contract.ts';
 import { transact } from '../entity/transact.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
-import { org } from '../resources/clients/reference-data.ts';
-import type { Service } from '../service.ts';
-import { UniqueViolation } from '../store/errors.ts';
-import { recordOperatorAct } from '../store/operator-log.ts';
+import { org } from '../modules/clients/reference-data.ts';
+import type { Tenant } from '../platform/auth/caller.ts';
+import { parseSetting, readTenantSettings } from '../platform/auth/tenant-settings.ts';
+import { UniqueViolation } from '../platform/store/errors.ts';
+import { recordOperatorAct } from '../platform/store/operator-log.ts';
+import type { Service } from '../service/service.ts';
 
 export interface NewTenant {
   /** The name in the `Tenant` header of requests. */

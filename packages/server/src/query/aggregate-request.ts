@@ -1,6 +1,6 @@
 import type { components } from '@financial-automation/spec';
+import { parseDecimal } from '../contract/decimal.ts';
 import { Rejection } from '../contract/rejection.ts';
-import { parseDecimal } from '../entity/decimal.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { invalid } from '../http/problem.ts';
 import type { Where } from './clause.ts';

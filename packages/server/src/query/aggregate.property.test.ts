@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { loadProfile } from '../../../demo-data/src/profiles/load-profile.ts';
 import { testDatabase } from '../../test/database.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, contract, type Operation, type Schema } from '../contract/contract.ts';
+import { type Decimal, parseDecimal, sum, zero } from '../contract/decimal.ts';
 import { propertiesOf, resolved } from '../contract/fields.ts';
-import { loadProfile } from '../demo-data/profiles/load-profile.ts';
-import { type Decimal, parseDecimal, sum, zero } from '../entity/decimal.ts';
 import { ensureApiUser } from '../operator/api-keys.ts';
 import type { AggregateRequest, GroupBy, Measure } from './aggregate-request.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
-import { firmOf, timeOf } from '../resources/time/testing.ts';
+import { firmOf, timeOf } from '../modules/time/testing.ts';
 
 const service = await testService();
 const firm = await firmOf(service);

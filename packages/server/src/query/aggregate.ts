@@ -2,7 +2,7 @@ import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
 import { numberOf } from '../contract/contract.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import type { Session } from '../store/session.ts';
+import type { Session } from '../platform/store/session.ts';
 import { type AggregateRequest, checkAggregate } from './aggregate-request.ts';
 import { checkCost } from './cost.ts';
 import { readCursor, writeCursor } from './cursor.ts';

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { allOperations, contract, type Schema } from '../contract/contract.ts';
 import { propertiesOf, resolved } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import { contact } from '../resources/contacts/contact.ts';
+import { contact } from '../modules/contacts/contact.ts';
 // Entities can only refer to each other once all of them are defined.
-import '../resources/handlers.ts';
+import '../app/handlers.ts';
 import type { Where } from './clause.ts';
 import { checkCost } from './cost.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Vault } from '../auth/vault.ts';
 import { Rejection } from '../contract/rejection.ts';
+import type { Vault } from '../platform/auth/vault.ts';
 
 /** The position after which a list continues: the values of the last row in the keys of the order. */
 export interface Position {

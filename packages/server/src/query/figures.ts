@@ -1,7 +1,7 @@
 import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
+import { parseDecimal } from '../contract/decimal.ts';
 import type { Field } from '../contract/fields.ts';
-import { parseDecimal } from '../entity/decimal.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import type { GroupBy, Measure } from './aggregate-request.ts';
 

@@ -1,5 +1,5 @@
 import type { RawBuilder } from 'kysely';
-import { compiler, type Query } from '../store/session.ts';
+import { compiler, type Query } from '../platform/store/session.ts';
 
 /** Placeholder for an argument while a query is compiled. */
 class Placeholder {

@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Vault } from '../auth/vault.ts';
 import { contract, numberOf } from '../contract/contract.ts';
 import type { AnyEntity, Entity } from '../entity/entity.ts';
 import { visibleTo } from '../entity/field-access.ts';
@@ -7,7 +6,8 @@ import type { AnyStoredRow, EntityType, StoredRow } from '../entity/row.ts';
 import { perEntity, selection } from '../entity/select.ts';
 import { eitherCursorOrPage } from '../http/findings.ts';
 import { invalid } from '../http/problem.ts';
-import type { Session } from '../store/session.ts';
+import type { Vault } from '../platform/auth/vault.ts';
+import type { Session } from '../platform/store/session.ts';
 import type { Where } from './clause.ts';
 import { checkCost } from './cost.ts';
 import { readCursor, writeCursor } from './cursor.ts';

@@ -5,13 +5,13 @@ import { insertClients, insertContacts, insertLinks } from '../../test/party-row
 import { runOn } from '../../test/postgres-server.ts';
 import { insertOrg } from '../../test/rows.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import { client } from '../resources/clients/client.ts';
-import { contact } from '../resources/contacts/contact.ts';
-import '../resources/contacts/contact-client.ts';
-import { job } from '../resources/projects/job.ts';
-import { staff } from '../resources/staff/staff.ts';
-import { task } from '../resources/time/task.ts';
-import { openStore } from '../store/store.ts';
+import { client } from '../modules/clients/client.ts';
+import { contact } from '../modules/contacts/contact.ts';
+import '../modules/contacts/contact-client.ts';
+import { job } from '../modules/projects/job.ts';
+import { staff } from '../modules/staff/staff.ts';
+import { task } from '../modules/time/task.ts';
+import { openStore } from '../platform/store/store.ts';
 import type { Where } from './clause.ts';
 import { conditionOf } from './where.ts';
 
@@ -46,7 +46,7 @@ await insertLinks(
   })),
 );
 
-// Whether an index can be used under row-level security depends on leakproof declarations (`store/leakproof.ts`); this
+// Whether an index can be used under row-level security depends on leakproof declarations (`platform/store/leakproof.ts`); this
 // tests which index the statements of a search can use.
 const tables = ['client', 'contact', 'contact_client', 'staff', 'job', 'task'].map(
   (table) => `alter table ${table} no force row level security`,

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { insertContacts } from '../../test/party-rows.ts';
 import { testService } from '../../test/service.ts';
 import { withReads } from '../../test/with-reads.ts';
-import { TimeBudgetExceeded } from '../store/errors.ts';
-import type { Session, Store } from '../store/store.ts';
+import { TimeBudgetExceeded } from '../platform/store/errors.ts';
+import type { Session, Store } from '../platform/store/store.ts';
 
 /** Replaces the statements of reads if a test sets it. */
 let instead: ((statement: number) => Promise<never>) | undefined;

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Searchable } from '../entity/entity.ts';
-import { TimeBudgetExceeded } from '../store/errors.ts';
-import type { Session } from '../store/store.ts';
+import { TimeBudgetExceeded } from '../platform/store/errors.ts';
+import type { Session } from '../platform/store/store.ts';
 
 export interface Total {
   readonly total: number;

@@ -5,8 +5,8 @@ import { insertClients, insertContacts, insertLinks, insertPartners } from '../.
 import { testService } from '../../test/service.ts';
 import { matches, type Where } from '../../test/where-in-memory.ts';
 import type { Searchable } from '../entity/entity.ts';
-import { client } from '../resources/clients/client.ts';
-import { contact } from '../resources/contacts/contact.ts';
+import { client } from '../modules/clients/client.ts';
+import { contact } from '../modules/contacts/contact.ts';
 import { checkCost } from './cost.ts';
 import { conditionOf } from './where.ts';
 

@@ -7,10 +7,10 @@ import { schemaOf } from '../contract/contract.ts';
 import { propertiesOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { selection } from '../entity/select.ts';
-import { project } from '../resources/projects/project.ts';
-import { task } from '../resources/time/task.ts';
-import { newId } from '../store/new-id.ts';
-import { openStore } from '../store/store.ts';
+import { project } from '../modules/projects/project.ts';
+import { task } from '../modules/time/task.ts';
+import { newId } from '../platform/store/new-id.ts';
+import { openStore } from '../platform/store/store.ts';
 import { afterClauses, orderClause, orderKeys } from './order.ts';
 import { conditionOf } from './where.ts';
 

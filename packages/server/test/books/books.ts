@@ -1,8 +1,8 @@
 import type { components } from '@financial-automation/spec';
+import { counts, payment, recordResult } from '../../src/modules/billing/payment/payment.ts';
+import type { firm } from '../../src/modules/billing/testing.ts';
+import { only, recordsOf, type WriteItem, type WriteResult } from '../../src/modules/records/testing.ts';
 import { asOperator } from '../../src/operator/tenants.ts';
-import { counts, payment, recordResult } from '../../src/resources/billing/payment.ts';
-import type { firm } from '../../src/resources/billing/testing.ts';
-import { only, recordsOf, type WriteItem, type WriteResult } from '../../src/resources/records/testing.ts';
 import type { TestCaller, TestService } from '../service.ts';
 import { type BooksRequest, reason, type SentAllocation, type SentLine } from './requests.ts';
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
+import type { Random } from '../../../demo-data/src/profiles/random.ts';
 import { typesWith } from '../../src/bulk/standard-types.ts';
 import { allOperations, contract, type Operation, type Schema } from '../../src/contract/contract.ts';
 import { resolved } from '../../src/contract/fields.ts';
-import type { Random } from '../../src/demo-data/profiles/random.ts';
 import { entityOf } from '../../src/entity/registry.ts';
 import type { TestService } from '../service.ts';
 import type { World } from './world.ts';

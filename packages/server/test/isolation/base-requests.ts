@@ -1,5 +1,5 @@
+import type { Random } from '../../../demo-data/src/profiles/random.ts';
 import { contract, type Operation, type Schema, schemaOf } from '../../src/contract/contract.ts';
-import type { Random } from '../../src/demo-data/profiles/random.ts';
 import { allEntities, entityOf } from '../../src/entity/registry.ts';
 import type { TenantValues } from './tenant-values.ts';
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Store, Transaction } from '../../src/store/store.ts';
+import type { Store, Transaction } from '../../src/platform/store/store.ts';
 
 /** Part of the texts of one tenant, and of no other text. */
 export const mark = 'Zyzzyva';

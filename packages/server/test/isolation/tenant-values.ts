@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/platform/store/store.ts';
 import { columnsOfTenants } from './marked-tenant.ts';
 
 /** The values of a tenant in all tables, by table and column. */

@@ -1,15 +1,15 @@
-/// <reference path="../../../../server/src/resources/clients/provinces.d.ts" />
+/// <reference path="../../../../server/src/modules/clients/provinces.d.ts" />
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { seedDemoData } from '../../../../server/src/demo-data/demo-data.ts';
-import { serve } from '../../../../server/src/main.ts';
+import { seedDemoData } from '../../../../demo-data/src/demo-data.ts';
+import { serve } from '../../../../server/src/main/main.ts';
 import { createApiKey } from '../../../../server/src/operator/api-keys.ts';
 import { createTenant } from '../../../../server/src/operator/tenants.ts';
-import type { Service } from '../../../../server/src/service.ts';
+import type { Service } from '../../../../server/src/service/service.ts';
 import { OpenApiDocument } from '../../../src/document/document.ts';
 import { type Operation, operationsOf } from '../../../src/document/operation.ts';
 import { isObject } from '../../../src/json.ts';

@@ -1,0 +1,222 @@
+/**
+ * Measures what one tenant can do to the others: how fast a quiet tenant reads by id, and whether the service is ready, while
+ * another tenant does its worst. `--seconds N`, `--rounds N` and `--only NAME` narrow it; `--unlimited` switches rate limits off;
+ * `--server FILE` attacks another bundle; `--profile FOLDER` writes a profile of its processor time.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { pino } from 'pino';
+import { ensureBundle } from '../server/scripts/bundle.ts';
+import { createApiKey } from '../server/src/operator/api-keys.ts';
+import { createTenant } from '../server/src/operator/tenants.ts';
+import { openStore } from '../server/src/platform/store/store.ts';
+import { readConfig } from '../server/src/service/config.ts';
+import { createService } from '../server/src/service/service.ts';
+import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
+import { findServer } from '../server/test/postgres-setup.ts';
+import type { AttackOrder, AttackReport } from './attacker.ts';
+import { type Attack, attacks } from './attacks.ts';
+import { largeTenant, seedLargeTenant } from './large-tenant.ts';
+import { Probe, quantile, type Seen, together } from './probe.ts';
+
+const { values } = parseArgs({
+  options: {
+    attack: { type: 'boolean' },
+    seconds: { type: 'string', default: '60' },
+    only: { type: 'string', default: '' },
+    unlimited: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '3' },
+    server: { type: 'string' },
+    profile: { type: 'string' },
+  },
+});
+const seconds = Number(values.seconds);
+const rounds = Number(values.rounds);
+const port = 40_000 + (process.pid % 10_000);
+const address = `http://127.0.0.1:${port}`;
+
+console.log('Starting PostgreSQL …');
+const postgres = await findServer();
+const database = `attack_${process.pid}`;
+await runOn(postgres.url, `create database ${database} template template0`);
+const environment = {
+  ...process.env,
+  DATABASE_URL: databaseUrl(postgres.url, database),
+  MASTER_KEY: randomBytes(32).toString('base64'),
+  PORT: String(port),
+  LOG_LEVEL: 'warn',
+  // Nothing is sent to Stripe: forged notifications are rejected before.
+  PAYMENT_PROCESSOR: 'stripe',
+  STRIPE_SECRET_KEY: 'sk_test_bench',
+  STRIPE_WEBHOOK_SECRET: 'whsec_bench',
+  RATE_LIMIT_FACTOR: values.unlimited ? '0' : '1',
+};
+
+let server: ChildProcess | undefined;
+try {
+  const { quietKey, attackKeys, clientId } = await prepare();
+  server = await startServer();
+  const quiet = { token: await tokenOf(quietKey), tenant: 'quiet' };
+  const probe = new Probe(address, quiet, `/gql/v1/client/${clientId}`);
+  // What the process compiles and caches in the beginning is no part of the measurement.
+  await probe.watch(5);
+  const rows: Record<string, object> = {};
+  for (const attack of attacks.filter(({ name }) => name.includes(values.only))) {
+    console.log(`${attack.name}: ${rounds} × ${seconds} s …`);
+    const alone: Seen[] = [];
+    const attacked: Seen[] = [];
+    const received = new Map<string, AttackReport>();
+    const before = await residentMemory();
+    let most = before;
+    // In turns, so that a slow minute of the machine hits both.
+    for (let round = 0; round < rounds; round += 1) {
+      alone.push(await probe.watch(Math.ceil(seconds / 2)));
+      const attackers = await Promise.all(
+        partsOf(attack).map(async ({ name }) => {
+          // A user of its own for each round, so that the one before has used up no limit.
+          const token = await tokenOf(attackKeys.get(keyName(name, round)) ?? '');
+          const from = `127.0.1.${1 + attacks.findIndex((one) => one.name === name)}`;
+          return { name, child: await startAttacker({ address, token, tenant: 'noisy', attack: name, from }) };
+        }),
+      );
+      const sampling = setInterval(async () => {
+        most = Math.max(most, await residentMemory());
+      }, 250);
+      // The attack is under way before the measurement begins, and still is when it ends.
+      await pause(2_000);
+      attacked.push(await probe.watch(seconds));
+      clearInterval(sampling);
+      for (const { name, child } of attackers)
+        received.set(name, sumOf(received.get(name) ?? {}, await stopAttacker(child)));
+      await pause(3_000);
+    }
+    rows[attack.name] = { ...rowOf(together(attacked), together(alone)), MB: `${before} to ${most}` };
+    for (const [name, report] of received) console.log(`  ${name} received ${JSON.stringify(report)}`);
+  }
+  await probe.close();
+  console.table(rows);
+} finally {
+  if (server?.kill() === true) await once(server, 'exit');
+  await dropDatabase(postgres.url, database);
+  await postgres.stop();
+}
+
+/** Two tenants, one of them large, and what their API users sign in with. */
+async function prepare() {
+  console.log(`Filling a tenant with ${largeTenant.contacts} contacts and ${largeTenant.links} links …`);
+  // Filling the large tenant takes longer than a request may.
+  const store = await openStore({ databaseUrl: environment.DATABASE_URL, limits: { statement: 600_000 } });
+  const service = await createService(readConfig(environment), store, pino({ level: 'silent' }));
+  const place = { currency: 'USD', timeZone: 'UTC', country: 'US' };
+  const quiet = await createTenant({ service }, { name: 'quiet', displayName: 'Quiet', ...place });
+  const noisy = await createTenant({ service }, { name: 'noisy', displayName: 'Noisy', ...place });
+  await seedLargeTenant(store, noisy.id, largeTenant);
+  const { clientId } = await seedLargeTenant(store, quiet.id, { clients: 500, contacts: 1_000, links: 2_000 });
+  const keyOf = async (tenant: string, user: string, roles: string[]) =>
+    (await createApiKey({ service }, { tenant, user, roles, days: 1, description: undefined })).key;
+  const quietKey = await keyOf('quiet', 'crm', ['CLNT_R']);
+  const attackKeys = new Map<string, string>();
+  for (const { name, role } of attacks)
+    for (let round = 0; round < rounds; round += 1) {
+      const user = keyName(name, round);
+      attackKeys.set(user, await keyOf('noisy', user, [role]));
+    }
+  await store.close();
+  await runOn(environment.DATABASE_URL, 'vacuum analyze');
+  return { quietKey, attackKeys, clientId };
+}
+
+/** The server as an operator starts it, with all its limits. */
+async function startServer(): Promise<ChildProcess> {
+  await ensureBundle();
+  const cli = values.server ?? fileURLToPath(new URL('../server/dist/cli.js', import.meta.url));
+  const profile = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
+  const child = spawn(process.execPath, [...profile, cli, 'serve'], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  for (;;) {
+    const isReady = await fetch(`${address}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) return child;
+    if (child.exitCode !== null) throw new Error('The server did not start.');
+    await pause(100);
+  }
+}
+
+async function tokenOf(apiKey: string): Promise<string> {
+  const headers = { 'Content-Type': 'application/json' };
+  const answer = await fetch(`${address}/v1/auth/token`, { method: 'POST', headers, body: JSON.stringify({ apiKey }) });
+  if (answer.status !== 200) throw new Error(`The API key was not exchanged: ${answer.status}`);
+  return ((await answer.json()) as { access_token: string }).access_token;
+}
+
+async function startAttacker(order: AttackOrder): Promise<ChildProcess> {
+  // Attackers have machines of their own: this one, with all of its threads, takes what the service leaves of the processors.
+  const child = fork(new URL('attacker.ts', import.meta.url), {
+    execPath: 'nice',
+    execArgv: ['-n', '19', process.execPath],
+  });
+  child.send(order);
+  await once(child, 'message');
+  return child;
+}
+
+/** How often the attacker received each status. */
+async function stopAttacker(child: ChildProcess): Promise<AttackReport> {
+  child.send('stop');
+  const [report] = (await once(child, 'message')) as [AttackReport];
+  child.kill();
+  return report;
+}
+
+function sumOf(one: AttackReport, other: AttackReport): AttackReport {
+  const sum: Record<string, number> = { ...one };
+  for (const [outcome, count] of Object.entries(other)) sum[outcome] = (sum[outcome] ?? 0) + count;
+  return sum;
+}
+
+/** The memory of the server in MB, as Linux reports it; NaN elsewhere. */
+async function residentMemory(): Promise<number> {
+  const status = await readFile(`/proc/${server?.pid}/status`, 'utf8').catch(() => '');
+  const kilobytes = /^VmRSS:\s+(\d+)/m.exec(status)?.[1];
+  return Math.round(Number(kilobytes) / 1024);
+}
+
+function partsOf(attack: Attack): readonly Attack[] {
+  if (attack.kind !== 'mixture') return [attack];
+  return attacks.filter(({ name }) => attack.of.includes(name));
+}
+
+/** The name of the API user of an attack in a round. */
+function keyName(attack: string, round: number): string {
+  return `${attack.replaceAll(/\W+/g, '-')}-${round + 1}`;
+}
+
+function rowOf(seen: Seen, alone: Seen) {
+  const [p50, p99] = [quantile(seen.times, 0.5), quantile(seen.times, 0.99)];
+  return {
+    'p50, ms': p50.toFixed(1),
+    'to quiet': (p50 / quantile(alone.times, 0.5)).toFixed(1),
+    'p99, ms': p99.toFixed(1),
+    'p99 to quiet': (p99 / quantile(alone.times, 0.99)).toFixed(1),
+    reads: seen.times.length,
+    errors: tally(seen.errors),
+    'errors alone': tally(alone.errors),
+    'readyz p99, ms': quantile(seen.readyTimes, 0.99).toFixed(1),
+    'not ready': seen.notReady,
+  };
+}
+
+/** How often each status came: `429 × 3`. */
+function tally(statuses: readonly number[]): string {
+  const groups = [...Map.groupBy(statuses, (status) => status)];
+  return groups.map(([status, all]) => `${status} × ${all.length}`).join(', ');
+}

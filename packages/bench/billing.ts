@@ -1,0 +1,109 @@
+/**
+ * Measures time and billing beside hand-written SQL that does the same: for writes, one transaction that inserts and updates
+ * the rows that the call wrote, with one statement for each table, and the same triggers; for reads, one query for the same
+ * rows. Both run in one process, in turns, on PostgreSQL.
+ */
+import { parseArgs } from 'node:util';
+import { type RawBuilder, sql } from 'kysely';
+import { pino } from 'pino';
+import { createTenant } from '../server/src/operator/tenants.ts';
+import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
+import { findServer } from '../server/test/postgres-setup.ts';
+import { openBench } from './billing-firm.ts';
+import { median } from './median.ts';
+import { rewind, type WrittenRows, writeRaw, writtenRows } from './raw-rows.ts';
+
+const { values } = parseArgs({ options: { billing: { type: 'boolean' }, rounds: { type: 'string', default: '7' } } });
+const rounds = Number(values.rounds);
+
+const postgres = await findServer();
+const database = `bench_billing_${process.pid}`;
+await runOn(postgres.url, `create database ${database} template template0`);
+const url = databaseUrl(postgres.url, database);
+const bench = await openBench(url, pino({ level: 'silent' }), createTenant);
+const { store, tenantId } = bench;
+
+interface Figures {
+  readonly raw: number[];
+  readonly call: number[];
+}
+
+const figures = new Map<string, Figures>();
+
+try {
+  await bench.fill();
+  for (let round = 0; round <= rounds; round++) {
+    await write(round, '100 time entries upserted', async () => () => bench.upsertEntries(100));
+    await write(round, '1,000 time entries upserted', async () => () => bench.upsertEntries(1_000));
+    await write(round, 'a draft with 400 lines approved', async () => {
+      const approve = await bench.draftInReview(400);
+      return approve;
+    });
+    await write(round, 'a payment on 50 invoices', async () => bench.paymentOn(50));
+    await read(round, 'unpaid invoices of a client', bench.unpaid, unpaidRows());
+    await read(round, 'work in progress by age', bench.agedWip, agedRows());
+  }
+  console.log('\nTime and billing beside hand-written SQL, in milliseconds');
+  console.table(Object.fromEntries([...figures].map(([name, one]) => [name, summary(one)])));
+} finally {
+  await bench.close();
+  await dropDatabase(postgres.url, database);
+  await postgres.stop();
+}
+
+/** A call, and a raw transaction that writes the same rows after the call was undone. The first round only warms up. */
+async function write(round: number, name: string, prepare: () => Promise<() => Promise<unknown>>): Promise<void> {
+  const call = await prepare();
+  const before = await bench.snapshot();
+  const called = await timed(call);
+  const rows: WrittenRows = await writtenRows(store, tenantId, before);
+  await rewind(url, rows);
+  note(round, name, called, await timed(() => writeRaw(store, tenantId, rows)));
+}
+
+async function read(
+  round: number,
+  name: string,
+  call: () => Promise<unknown>,
+  query: RawBuilder<unknown>,
+): Promise<void> {
+  const called = await timed(call);
+  note(round, name, called, await timed(() => store.read(tenantId, (session) => session.all(query))));
+}
+
+function note(round: number, name: string, called: number, raw: number): void {
+  if (round === 0) return;
+  const one = figures.get(name) ?? { raw: [], call: [] };
+  figures.set(name, one);
+  one.call.push(called);
+  one.raw.push(raw);
+}
+
+function unpaidRows(): RawBuilder<unknown> {
+  return sql`select i.*, (select json_agg(l order by l.position) from invoice_line l
+      where l.tenant_id = i.tenant_id and l.invoice_id = i.id) as lines
+    from invoice i join client k on k.tenant_id = i.tenant_id and k.id = i.client_id
+    where i.tenant_id = ${tenantId} and k.client_ref = ${bench.clientRef} and i.status in ('POSTED', 'PARTIALLY_PAID')
+    order by i.due_date, i.id limit 51`;
+}
+
+function agedRows(): RawBuilder<unknown> {
+  return sql`select w.*, greatest(today() - w.work_date, 0) as age from wip_entry w
+    where w.tenant_id = ${tenantId} and w.outstanding_amount <> 0 and w.work_date <= today() - 30
+    order by w.work_date, w.id limit 51`;
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
+}
+
+function summary({ raw, call }: Figures) {
+  const ratios = call.map((time, index) => time / (raw[index] ?? Number.NaN));
+  return {
+    'hand-written SQL': median(raw).toFixed(1),
+    call: median(call).toFixed(1),
+    ratio: `${median(ratios).toFixed(2)} [${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}]`,
+  };
+}

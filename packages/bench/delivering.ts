@@ -1,0 +1,137 @@
+/** What the benchmarks of deliveries have in common: a receiver, a service that reaches it, and tenants with subscriptions. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { createApiKey } from '../server/src/operator/api-keys.ts';
+import { createTenant } from '../server/src/operator/tenants.ts';
+import { DeliveryAddresses } from '../server/src/platform/addresses.ts';
+import type { Tenant } from '../server/src/platform/auth/caller.ts';
+import { readConfig } from '../server/src/service/config.ts';
+// Entities that refer to each other are only whole together.
+import '../server/src/app/handlers.ts';
+import { newId } from '../server/src/platform/store/new-id.ts';
+import { openStore, type StoreOptions } from '../server/src/platform/store/store.ts';
+import { eventsRecorded } from '../server/src/platform/store/trace.ts';
+import { createService, type Service } from '../server/src/service/service.ts';
+import { selfSigned } from '../server/test/certificate.ts';
+import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
+import { findServer } from '../server/test/postgres-setup.ts';
+import type { ReceiverCommand, Taken } from './receiver.ts';
+
+/** A receiver in a process of its own. */
+export interface BenchReceiver {
+  readonly origin: string;
+  /** Its certificate, which senders must trust. */
+  readonly cert: string;
+  ask(command: ReceiverCommand): Promise<Taken>;
+  /** Waits until so many deliveries have arrived. */
+  arrived(count: number): Promise<Taken>;
+  stop(): void;
+}
+
+export async function startReceiver(): Promise<BenchReceiver> {
+  const { key, cert } = await selfSigned('localhost');
+  const child = fork(new URL('receiver.ts', import.meta.url), [key, cert], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const [port] = (await once(child, 'message')) as [number];
+  const ask = async (command: ReceiverCommand): Promise<Taken> => {
+    child.send(command);
+    const [taken] = (await once(child, 'message')) as [Taken];
+    return taken;
+  };
+  const arrived = async (count: number): Promise<Taken> => {
+    for (;;) {
+      const { count: soFar } = await ask('count');
+      if (soFar >= count) return ask('take');
+      await pause(10);
+    }
+  };
+  return { origin: `https://localhost:${port}`, cert, ask, arrived, stop: () => void child.kill() };
+}
+
+export function printLoad(): void {
+  const loads = loadavg().map((load) => load.toFixed(1));
+  console.log(`Load of the machine: ${loads.join(', ')}`);
+}
+
+/** Runs with a database of its own on PostgreSQL, which is dropped after it. */
+export async function onPostgres(name: string, work: (url: string) => Promise<void>): Promise<void> {
+  const postgres = await findServer();
+  const database = `bench_${name}_${process.pid}`;
+  await runOn(postgres.url, `create database ${database} template template0`);
+  try {
+    await work(databaseUrl(postgres.url, database));
+  } finally {
+    await dropDatabase(postgres.url, database);
+    await postgres.stop();
+  }
+}
+
+/** Processes of one benchmark share a database. */
+const masterKey = Buffer.alloc(32, 7).toString('base64');
+
+/** Runs with a service that delivers to this machine, and closes its store. */
+export async function withService(options: StoreOptions, work: (service: Service) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
+  const store = await openStore(options);
+  const environment = { MASTER_KEY: masterKey, RATE_LIMIT_FACTOR: '0', LOG_LEVEL: 'silent' };
+  try {
+    const config = readConfig({ ...environment, DATA_DIR: folder });
+    const created = await createService(config, store, pino({ level: 'silent' }));
+    const deliveryAddresses = new DeliveryAddresses({ allowLoopback: true, resolve: async () => [] });
+    await work({ ...created, deliveryAddresses });
+  } finally {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A tenant with subscriptions to client groups, one for each URL. */
+export async function subscribedTenant(service: Service, name: string, urls: readonly string[]): Promise<Tenant> {
+  const place = { currency: 'USD', timeZone: 'UTC', country: 'US' };
+  const tenant = await createTenant({ service }, { name, displayName: name, ...place });
+  await createApiKey(
+    { service },
+    { tenant: name, user: 'bench', roles: ['API_ADMIN'], days: 1, description: undefined },
+  );
+  for (const url of urls) await addSubscription(service, tenant, url);
+  return tenant;
+}
+
+async function addSubscription({ store }: Service, { id: tenantId }: Tenant, url: string): Promise<void> {
+  const id = newId();
+  await store.write(tenantId, (transaction) =>
+    transaction.all(sql`
+      insert into event_subscription (tenant_id, id, system_ref, delivery_url, entity_type, operations, created_by_api_user_id)
+      select ${tenantId}, ${id}, ${id}, ${url}, 'ClientGroup', array['CREATE', 'UPDATE', 'DELETE'], id from api_user
+      where tenant_id = ${tenantId}`),
+  );
+}
+
+/** The row of an event, as JSON. */
+export const eventData = JSON.stringify({
+  id: newId(),
+  systemRef: 'group',
+  sysRefs: [],
+  active: true,
+  version: 1,
+  name: 'Harbor',
+  note: 'x'.repeat(800),
+});
+
+/** Events of client groups; each has a row of its own. */
+export async function recordEvents({ store }: Service, { id: tenantId }: Tenant, count: number): Promise<void> {
+  await store.write(tenantId, (transaction) =>
+    transaction.all(sql`
+      insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
+      select ${tenantId}, uuidv7(), 'ClientGroup', uuidv7(), 'CREATE', 1, ${eventData}::jsonb
+      from generate_series(1, ${count}::integer)`),
+  );
+  store.notify(eventsRecorded, String(tenantId));
+}

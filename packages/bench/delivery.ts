@@ -1,0 +1,184 @@
+/** Measures the delivery of events; see README.md beside this file. `--engine`, `--subscriptions`, `--throughput` and `--quick` narrow it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Pool } from 'undici';
+import { transact } from '../server/src/entity/transact.ts';
+import { clientGroup } from '../server/src/modules/clients/client-group.ts';
+import { startDelivery } from '../server/src/modules/events/delivery/delivery.ts';
+import type { Tenant } from '../server/src/platform/auth/caller.ts';
+import type { StoreOptions } from '../server/src/platform/store/store.ts';
+import type { Service } from '../server/src/service/service.ts';
+import { onPostgres, printLoad, recordEvents, startReceiver, subscribedTenant, withService } from './delivering.ts';
+import { median } from './median.ts';
+
+const { values } = parseArgs({
+  options: {
+    delivery: { type: 'boolean' },
+    engine: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    subscriptions: { type: 'string', default: '1,10,100' },
+    throughput: { type: 'boolean', default: false },
+  },
+});
+const deliveriesOfRound = values.quick ? 2_000 : 8_000;
+const rounds = values.quick ? 1 : 3;
+const singleEvents = values.quick ? 30 : 150;
+
+const { arrived, ask, cert, origin, stop } = await startReceiver();
+printLoad();
+try {
+  if (values.engine !== 'pglite')
+    await onPostgres('delivery', (databaseUrl) => measureEngine('PostgreSQL', { databaseUrl }));
+  if (values.engine !== 'postgres') await measurePglite();
+} finally {
+  stop();
+}
+
+async function measurePglite(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
+  await measureEngine('PGlite', { dataDir: join(folder, 'data') });
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function measureEngine(engine: string, options: StoreOptions): Promise<void> {
+  await withService(options, async (service) => {
+    const throughput: Record<string, object> = {};
+    const latency: Record<string, object> = {};
+    for (const subscriptions of values.subscriptions.split(',').map(Number)) {
+      const name = `subscribed_${subscriptions}`;
+      const tenant = await subscribedTenant(service, name, urls(name, subscriptions));
+      throughput[subscriptions] = await measureThroughput(service, tenant, subscriptions);
+      if (!values.throughput) latency[subscriptions] = await measureLatency(service, tenant, subscriptions);
+    }
+    console.log(`\n${engine}: deliveries per second, beside a bare loop of POSTs over as many connections`);
+    console.table(throughput);
+    if (values.throughput) return;
+    const dead = await subscribedTenant(service, 'with_a_dead_one', [...urls('with_a_dead_one', 99), `${origin}/dead`]);
+    latency['100, one of them dead'] = await measureLatency(service, dead, 99);
+    console.log(`${engine}: milliseconds from the commit of a single event to its arrival`);
+    console.table(latency);
+    console.log(`${engine}: milliseconds of a write`);
+    console.table(await measureWrites(service));
+  });
+}
+
+function urls(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${origin}/${name}/${index + 1}`);
+}
+
+async function measureThroughput(service: Service, tenant: Tenant, subscriptions: number) {
+  const events = deliveriesOfRound / subscriptions;
+  const own: number[] = [];
+  const bare: number[] = [];
+  let memory = 0;
+  for (let round = 0; round <= rounds; round++) {
+    await recordEvents(service, tenant, events);
+    await ask('reset');
+    const started = performance.now();
+    const delivery = await startDelivery(service, { ca: cert });
+    const { connections } = await arrived(deliveriesOfRound);
+    const seconds = (performance.now() - started) / 1000;
+    memory = Math.max(memory, process.memoryUsage().rss / 1e6);
+    await delivery.stop(5_000);
+    const bareSeconds = await bareLoop(connections);
+    // The first round warms up.
+    if (round > 0) {
+      own.push(deliveriesOfRound / seconds);
+      bare.push(deliveriesOfRound / bareSeconds);
+    }
+  }
+  const ratios = own.map((value, index) => value / (bare[index] ?? Number.NaN));
+  return {
+    'deliveries/s': Math.round(median(own)),
+    'bare POSTs/s': Math.round(median(bare)),
+    ratio: `${median(ratios).toFixed(2)} [${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}]`,
+    'memory in MB': Math.round(memory),
+  };
+}
+
+/** The same number of requests without anything around them. @returns seconds */
+async function bareLoop(connections: number): Promise<number> {
+  const pool = new Pool(origin, { connections, pipelining: 1, allowH2: false, connect: { ca: cert } });
+  const body = Buffer.alloc(1_200, 'x');
+  const headers = { 'content-type': 'application/json', 'webhook-id': 'bare' };
+  let left = deliveriesOfRound;
+  const started = performance.now();
+  const loop = async () => {
+    while (left-- > 0) {
+      const response = await pool.request({ method: 'POST', path: '/bare', headers, body });
+      await response.body.dump();
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, loop));
+  const seconds = (performance.now() - started) / 1000;
+  await pool.close();
+  return seconds;
+}
+
+async function measureLatency(service: Service, tenant: Tenant, subscriptions: number) {
+  const delivery = await startDelivery(service, { ca: cert });
+  const first: number[] = [];
+  const all: number[] = [];
+  for (let event = 0; event < singleEvents + 10; event++) {
+    await ask('reset');
+    await recordEvents(service, tenant, 1);
+    const committed = performance.timeOrigin + performance.now();
+    const { arrivals } = await arrived(subscriptions);
+    const times = arrivals.map(([, , at]) => at - committed);
+    if (event >= 10) {
+      first.push(Math.min(...times));
+      all.push(...times);
+    }
+    await pause(30);
+  }
+  await delivery.stop(0);
+  return {
+    'p50 of the first': percentile(first, 50),
+    'p50 of all': percentile(all, 50),
+    'p99 of all': percentile(all, 99),
+  };
+}
+
+/** Writes with 100 subscriptions that match beside writes with none, in turns. Each waits until the last one is delivered. */
+async function measureWrites(service: Service) {
+  const delivery = await startDelivery(service, { ca: cert });
+  const subscribed = await subscribedTenant(service, 'written_with', urls('written_with', 100));
+  const alone = await subscribedTenant(service, 'written_without', []);
+  const times = { with: [] as number[], without: [] as number[] };
+  for (let round = 0; round < singleEvents + 20; round++) {
+    for (const [name, tenant] of [
+      ['with', subscribed],
+      ['without', alone],
+    ] as const) {
+      await ask('reset');
+      const started = performance.now();
+      const origin = { tenant, caller: undefined, operation: 'bench', requestId: 'bench', vault: service.vault };
+      await transact(service.store, origin, (unit) =>
+        unit.plan((plan) => plan.create(clientGroup, { name: `Group ${name} ${round}` })),
+      );
+      if (round >= 20) times[name].push(performance.now() - started);
+      if (name === 'with') await arrived(100);
+      await pause(10);
+    }
+  }
+  await delivery.stop(0);
+  const [withAll, without] = [percentile(times.with, 50), percentile(times.without, 50)];
+  return {
+    'with 100 subscriptions': { p50: withAll, p99: percentile(times.with, 99) },
+    'without one': { p50: without, p99: percentile(times.without, 99) },
+    ratio: {
+      p50: Number((withAll / without).toFixed(2)),
+      p99: Number((percentile(times.with, 99) / percentile(times.without, 99)).toFixed(2)),
+    },
+  };
+}
+
+function percentile(numbers: readonly number[], share: number): number {
+  const sorted = numbers.toSorted((left, right) => left - right);
+  return Number(
+    (sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * share) / 100))] ?? Number.NaN).toFixed(1),
+  );
+}

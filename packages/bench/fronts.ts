@@ -1,0 +1,15 @@
+import type { RequestListener } from 'node:http';
+import { createApp } from '../server/src/app/app.ts';
+import type { Service } from '../server/src/service/service.ts';
+import { documentedValidator } from './stacks/documented.ts';
+import { bareExpress } from './stacks/express.ts';
+import { fastifyWithSchemas } from './stacks/fastify.ts';
+
+/** What can stand before the handlers, by name. */
+export const fronts: Readonly<Record<string, (service: Service) => RequestListener | Promise<RequestListener>>> = {
+  service: createApp,
+  pooler: createApp,
+  fastify: fastifyWithSchemas,
+  express: bareExpress,
+  documented: documentedValidator,
+};

@@ -1,0 +1,97 @@
+/** Measures the memory of a process that has many deliveries to make; see README.md beside this file. `--seconds` shortens it. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { sql } from 'kysely';
+import type { Tenant } from '../server/src/platform/auth/caller.ts';
+import type { Service } from '../server/src/service/service.ts';
+import type { MemorySample, MemoryUse } from './deliverer.ts';
+import { onPostgres, printLoad, recordEvents, startReceiver, subscribedTenant, withService } from './delivering.ts';
+
+const { values } = parseArgs({
+  options: {
+    delivery: { type: 'boolean' },
+    pending: { type: 'boolean' },
+    seconds: { type: 'string', default: '30' },
+  },
+});
+const pending = 100_000;
+/** Connections, caches, compiled code and the heap reach their size in this time, in seconds. */
+const warmUp = 20;
+/** More growth than this after it is a leak, in MB. What is garbage, and when it is collected, moves RSS. */
+const mostGrowth = { rss: 50, live: 10 };
+
+const receiver = await startReceiver();
+printLoad();
+const table: Record<string, object> = {};
+try {
+  for (const subscriptions of [100, 1]) {
+    for (const path of ['slow', 'dead']) {
+      const urls = Array.from({ length: subscriptions }, () => `${receiver.origin}/${path}`);
+      await onPostgres('pending', (databaseUrl) =>
+        withService({ databaseUrl }, async (service) => {
+          const tenant = await subscribedTenant(service, 'pending', urls);
+          await recordEvents(service, tenant, pending / subscriptions);
+          // Nothing but deliveries is measured.
+          await service.store.write(tenant.id, (transaction) => transaction.all(sql`select relay_events(${pending})`));
+          const memory = await measureMemory(databaseUrl);
+          table[`${subscriptions} to a ${path} receiver`] = { ...memory, attempts: await attemptsOf(service, tenant) };
+        }),
+      );
+    }
+  }
+} finally {
+  receiver.stop();
+}
+console.log(
+  `MB of the delivering process with ${pending} deliveries pending, ${values.seconds} seconds after ${warmUp} of warm-up`,
+);
+console.table(table);
+printLoad();
+
+async function measureMemory(databaseUrl: string) {
+  const settings = [databaseUrl, receiver.cert, String(warmUp), values.seconds];
+  const child = fork(new URL('deliverer.ts', import.meta.url), settings, {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    execArgv: ['--expose-gc'],
+  });
+  const [use] = (await once(child, 'message')) as [MemoryUse];
+  const [rss, heap] = [sizesOf(use, 'rss'), sizesOf(use, 'heapUsed')];
+  const [before, after] = [inMegabytes(use.live.before), inMegabytes(use.live.after)];
+  if (rss.end - rss.warm > mostGrowth.rss || after - before > mostGrowth.live) {
+    console.error(
+      `The memory grew: RSS from ${rss.warm} to ${rss.end} MB, the live heap from ${before} to ${after} MB.`,
+    );
+    process.exitCode = 1;
+  }
+  return {
+    'RSS: start': rss.start,
+    [`after ${warmUp} s`]: rss.warm,
+    max: rss.max,
+    end: rss.end,
+    'heap: start': heap.start,
+    'heap: max': heap.max,
+    'heap: end': heap.end,
+    [`live heap: after ${warmUp} s`]: before,
+    'live heap: end': after,
+  };
+}
+
+function sizesOf({ start, samples }: MemoryUse, name: keyof MemorySample) {
+  const sizes = samples.map((sample) => inMegabytes(sample[name]));
+  const at = (index: number) => sizes.at(index) ?? Number.NaN;
+  return { start: inMegabytes(start[name]), warm: at(0), max: Math.max(...sizes), end: at(-1) };
+}
+
+function inMegabytes(bytes: number): number {
+  return Math.round(bytes / 1e6);
+}
+
+async function attemptsOf({ store }: Service, { id: tenantId }: Tenant): Promise<number | undefined> {
+  const found = await store.read(tenantId, (session) =>
+    session.first<{ attempts: number }>(
+      sql`select count(*)::integer as attempts from delivery_attempt where tenant_id = ${tenantId}`,
+    ),
+  );
+  return found?.attempts;
+}

@@ -1,0 +1,52 @@
+/** A process that receives events over HTTPS, and tells its parent when they arrived. */
+import { createServer } from 'node:https';
+import { portOf } from '../server/test/free-port.ts';
+
+/** What the parent asks for. */
+export type ReceiverCommand = 'count' | 'take' | 'reset';
+
+/** What arrived since the last reset. */
+export interface Taken {
+  readonly count: number;
+  /** When, in milliseconds since 1970, by event and path. Empty where only the count is asked for. */
+  readonly arrivals: readonly (readonly [id: string, path: string, at: number])[];
+  /** The most connections that were open at the same time. */
+  readonly connections: number;
+}
+
+/** How long a slow receiver takes, in milliseconds. */
+const slowResponse = 50;
+
+const [key = '', cert = ''] = process.argv.slice(2);
+let arrivals: [string, string, number][] = [];
+let connections = 0;
+let open = 0;
+const server = createServer({ key, cert }, (request, response) => {
+  const id = String(request.headers['webhook-id']);
+  const path = request.url ?? '';
+  // A receiver that takes requests and never responds.
+  if (path === '/dead') return;
+  request.resume();
+  request.once('end', () => {
+    arrivals.push([id, path, performance.timeOrigin + performance.now()]);
+    if (path === '/slow') setTimeout(() => response.end('ok'), slowResponse);
+    else response.end('ok');
+  });
+});
+server.on('secureConnection', (socket) => {
+  open += 1;
+  connections = Math.max(connections, open);
+  socket.once('close', () => {
+    open -= 1;
+  });
+});
+process.on('message', (command: ReceiverCommand) => {
+  if (command === 'reset') {
+    arrivals = [];
+    connections = open;
+  }
+  const count = arrivals.length;
+  const taken: Taken = { arrivals: command === 'take' ? arrivals : [], count, connections };
+  process.send?.(taken);
+});
+server.listen(0, '127.0.0.1', () => process.send?.(portOf(server)));

@@ -1,0 +1,67 @@
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import * as openApiValidator from 'express-openapi-validator';
+import { allOperations, contract, type Operation } from '../../server/src/contract/contract.ts';
+import { authorize } from '../../server/src/platform/auth/roles.ts';
+import type { Context } from '../../server/src/service/context.ts';
+import type { Service } from '../../server/src/service/service.ts';
+import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
+
+type Document = Exclude<Parameters<typeof openApiValidator.middleware>[0]['apiSpec'], string>;
+
+const contexts = new WeakMap<object, Context>();
+
+/** Express and the validator, put together as the validator's documentation shows it. */
+export function documentedValidator(service: Service): Express {
+  const app = express();
+  app.use(express.json({ limit: '1mb' }));
+  app.use(
+    openApiValidator.middleware({
+      apiSpec: structuredClone(contract) as unknown as Document,
+      validateRequests: true,
+      validateResponses: true,
+      validateFormats: true,
+      formats: { decimal: { type: 'string', validate: () => true } },
+      validateSecurity: {
+        handlers: {
+          bearerAuth: async (request: Request) => {
+            const operation = operationOf(request);
+            const context = await signInTo(
+              openCall(service, operation, request.get('tenant')),
+              request.get('authorization'),
+            );
+            await service.rateLimit.take(operation, `${context.tenant.id}/${context.caller.apiUserId}`);
+            authorize(operation, context.caller.roles);
+            contexts.set(request, context);
+            return true;
+          },
+        },
+      },
+    }),
+  );
+  for (const operation of allOperations) {
+    const method = operation.method.toLowerCase() as Lowercase<typeof operation.method>;
+    app[method](pattern(operation), async (request, response) => {
+      const context = contexts.get(request);
+      if (context === undefined) throw new Error('Nobody is signed in.');
+      const answer = await handle(context, { path: request.params, query: request.query, body: request.body });
+      response
+        .status(answer.status)
+        .set(answer.headers ?? {})
+        .json(answer.body);
+    });
+  }
+  app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    const failure = failureOf(error, service);
+    response.status(failure.status).json(failure.body);
+  });
+  return app;
+}
+
+const byRoute = new Map(allOperations.map((operation) => [`${operation.method} ${operation.path}`, operation]));
+
+function operationOf(request: Request): Operation {
+  const route = (request as Request & { openapi?: { openApiRoute: string } }).openapi?.openApiRoute;
+  const operation = byRoute.get(`${request.method} ${route}`);
+  if (operation === undefined) throw new Error(`There is no operation at ${route}.`);
+  return operation;
+}

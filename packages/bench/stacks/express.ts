@@ -1,0 +1,30 @@
+import express, { type Express } from 'express';
+import { allOperations } from '../../server/src/contract/contract.ts';
+import type { Service } from '../../server/src/service/service.ts';
+import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
+
+/** Express with a route for each operation, and nothing checked but what the handlers cannot do without. */
+export function bareExpress(service: Service): Express {
+  const app = express();
+  app.use(express.json({ limit: '1mb' }));
+  for (const operation of allOperations) {
+    const method = operation.method.toLowerCase() as Lowercase<typeof operation.method>;
+    app[method](pattern(operation), async (request, response) => {
+      try {
+        const context = await signInTo(
+          openCall(service, operation, request.get('tenant')),
+          request.get('authorization'),
+        );
+        const answer = await handle(context, { path: request.params, query: request.query, body: request.body });
+        response
+          .status(answer.status)
+          .set(answer.headers ?? {})
+          .json(answer.body);
+      } catch (error) {
+        const failure = failureOf(error, service);
+        response.status(failure.status).json(failure.body);
+      }
+    });
+  }
+  return app;
+}

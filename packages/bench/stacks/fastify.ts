@@ -1,0 +1,126 @@
+import type { RequestListener } from 'node:http';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { fastify } from 'fastify';
+import { allOperations, contract, type Operation, type Schema } from '../../server/src/contract/contract.ts';
+import { authorize } from '../../server/src/platform/auth/roles.ts';
+import type { Context } from '../../server/src/service/context.ts';
+import type { Service } from '../../server/src/service/service.ts';
+import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
+
+interface Described {
+  readonly parameters?: readonly { readonly $ref: string }[];
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>
+  >;
+}
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+/**
+ * Fastify as its users write it: a schema for each part of each route, compiled once per route, and hooks for what is
+ * checked before. Answers are validated by the same compiler and then serialised by `JSON.stringify`, as this server does:
+ * a serialiser made from the schema would send what breaks it.
+ */
+export async function fastifyWithSchemas(service: Service): Promise<RequestListener> {
+  const app = fastify({ bodyLimit: 1_048_576 });
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    coerceTypes: false,
+    useDefaults: true,
+    validateFormats: true,
+  });
+  const coercing = new Ajv2020({ strict: false, allErrors: true, coerceTypes: true, useDefaults: true });
+  for (const one of [ajv, coercing]) {
+    addFormats.default(one);
+    one.addFormat('decimal', true);
+    one.addFormat('uuid', true);
+    for (const [name, schema] of Object.entries(contract.components.schemas))
+      one.addSchema(schema, `#/components/schemas/${name}`);
+  }
+  app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? ajv : coercing).compile(schema as object));
+  app.setSerializerCompiler(() => JSON.stringify);
+
+  for (const operation of allOperations) {
+    const described = describedOf(operation);
+    const success = Object.keys(described.responses).find((status) => status.startsWith('2')) ?? '200';
+    const answerSchema = described.responses[success]?.content?.['application/json']?.schema ?? {};
+    let validateAnswer: ReturnType<typeof ajv.compile> | undefined;
+    app.route<{ Params: object; Querystring: object; Body: unknown }>({
+      method: operation.method,
+      url: pattern(operation),
+      schema: schemasOf(described),
+      onRequest: async (request) => {
+        const open = openCall(service, operation, header(request.headers.tenant));
+        const context = await signInTo(open, request.headers.authorization);
+        await service.rateLimit.take(operation, `${context.tenant.id}/${context.caller.apiUserId}`);
+        authorize(operation, context.caller.roles);
+        contexts.set(request, context);
+      },
+      handler: async (request, reply) => {
+        const context = contexts.get(request);
+        if (context === undefined) throw new Error('Nobody is signed in.');
+        const answer = await handle(context, { path: request.params, query: request.query, body: request.body });
+        validateAnswer ??= ajv.compile({ components: contract.components, ...answerSchema });
+        if (!validateAnswer(answer.body)) throw new Error('The answer breaks the contract.');
+        return reply
+          .code(answer.status)
+          .headers({ ...answer.headers, 'X-Request-Id': context.requestId })
+          .send(answer.body);
+      },
+    });
+  }
+  app.setErrorHandler((error, _request, reply) => {
+    const failure = failureOf(error, service);
+    return reply.code(failure.status).send(failure.body);
+  });
+  await app.ready();
+  return (request, response) => app.server.emit('request', request, response);
+}
+
+const contexts = new WeakMap<object, Context>();
+
+function header(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function describedOf(operation: Operation): Described {
+  const item = contract.paths[operation.path] as Record<string, unknown> & { parameters?: Described['parameters'] };
+  const described = item[operation.method.toLowerCase()] as Described;
+  return { ...described, parameters: [...(item.parameters ?? []), ...(described.parameters ?? [])] };
+}
+
+function schemasOf(described: Described): Record<string, object> {
+  const parameters = (described.parameters ?? []).map(resolve);
+  const body = described.requestBody?.content['application/json'].schema;
+  return {
+    params: objectOf(parameters, 'path'),
+    querystring: objectOf(parameters, 'query'),
+    headers: objectOf(parameters, 'header'),
+    ...(body === undefined ? {} : { body }),
+  };
+}
+
+function objectOf(parameters: readonly Parameter[], place: string): object {
+  const here = parameters.filter((parameter) => parameter.in === place);
+  const nameOf = (parameter: Parameter) => (place === 'header' ? parameter.name.toLowerCase() : parameter.name);
+  return {
+    type: 'object',
+    properties: Object.fromEntries(here.map((parameter) => [nameOf(parameter), parameter.schema])),
+    required: here.filter((parameter) => parameter.required).map(nameOf),
+    ...(place === 'header' ? {} : { additionalProperties: false }),
+  };
+}
+
+function resolve({ $ref }: { readonly $ref: string }): Parameter {
+  const components = contract.components as unknown as { readonly parameters: Readonly<Record<string, Parameter>> };
+  const parameter = components.parameters[$ref.split('/').at(-1) ?? ''];
+  if (parameter === undefined) throw new Error(`The contract has no parameter ${$ref}.`);
+  return parameter;
+}

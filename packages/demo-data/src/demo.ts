@@ -1,0 +1,98 @@
+import { serve } from '../../server/src/main/main.ts';
+import { createApiKey, ensureApiUser } from '../../server/src/operator/api-keys.ts';
+import { setTenantSetting } from '../../server/src/operator/tenant-settings.ts';
+import { createTenant, tenantNamed } from '../../server/src/operator/tenants.ts';
+import type { Service } from '../../server/src/service/service.ts';
+import { seedDemoData } from './demo-data.ts';
+import { loadProfile } from './profiles/load-profile.ts';
+
+const tenant = 'hartwell';
+
+const demoSettings = { LOG_LEVEL: 'error', WEBHOOK_ALLOW_LOOPBACK: 'on', PAYMENT_PROCESSOR: 'sandbox' };
+
+/** Serves with a demo tenant, and prints URLs to open and requests to paste. */
+export async function demo(environment: NodeJS.ProcessEnv): Promise<void> {
+  console.log('Opening the database …');
+  const { service, address } = await serve({ ...demoSettings, ...environment });
+  const operator = { service };
+  if ((await service.directory.tenant(tenant)) === undefined) {
+    console.log('Creating the demo tenant, first start only …');
+    await createDemoTenant(operator);
+  }
+  const key = await createDemoKey(operator);
+  const { command, note } = operatorCommand(service, environment);
+  console.log(`
+The API is served at ${address} with the demo tenant "${tenant}".
+
+  Reference   ${address}/reference
+  Contract    ${address}/openapi.yaml
+  Mock        npx --yes pnpm@12 mock
+
+Paste this into another terminal to get an access token, which is valid for 15 minutes:
+
+  TOKEN=$(curl -s ${address}/v1/auth/token -H 'Content-Type: application/json' \\
+    -d '{"apiKey":"${key}"}' | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+
+Then search the clients:
+
+  curl -s ${address}/gql/v1/clients/search -H "Authorization: Bearer $TOKEN" -H 'Tenant: ${tenant}' \\
+    -H 'Content-Type: application/json' -d '{"where":{"name":{"_ilike":"%harbor%"}},"orderBy":[{"name":"asc"}]}'
+
+To see events arrive, start a receiver in another terminal, and make a change in a third one:
+
+  ${command} webhook listen ${tenant}
+  ${command} webhook trigger ${tenant} Client.CREATE
+${note}${
+  service.config.webhookAllowLoopback
+    ? '\nWEBHOOK_ALLOW_LOOPBACK is on: events can be sent to any port of this machine. For development only.\n'
+    : ''
+}${service.processor?.isTest === true ? '\nPayments through links are tests: no money moves. Test cards are listed on the payment page.\n' : ''}
+Press Ctrl+C to stop. ${whereDataIs(service)}`);
+}
+
+/** How to call the operator's commands for this server from the directory of the project, in another terminal. */
+function operatorCommand(
+  { config }: Service,
+  environment: NodeJS.ProcessEnv,
+): { readonly command: string; readonly note: string } {
+  const { HOST, PORT, DATA_DIR } = environment;
+  const values = { HOST, PORT, DATA_DIR: DATA_DIR === undefined ? undefined : config.dataDir };
+  const set = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}='${value.replaceAll("'", "'\\''")}'`],
+  );
+  return {
+    command: [...set, 'npx --yes pnpm@12 operator'].join(' '),
+    // Secrets are not printed.
+    note:
+      config.databaseUrl === undefined
+        ? ''
+        : '\nBoth terminals need the DATABASE_URL and MASTER_KEY of this server in their environment.\n',
+  };
+}
+
+function whereDataIs({ config }: Service): string {
+  if (config.databaseUrl !== undefined) return `Data is stored in PostgreSQL, at ${new URL(config.databaseUrl).host}.`;
+  return `Data is stored in ${config.dataDir} and survives a killed process, but not a power failure:
+the embedded database does not flush to disk. Use PostgreSQL in production (see README).`;
+}
+
+/** Creates the firm of the contract's examples. The requests printed in the reference succeed for this tenant. */
+export async function createDemoTenant(operator: { readonly service: Service }): Promise<void> {
+  const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
+  await createTenant(operator, { name: tenant, displayName: 'Hartwell & Oakes LLP', ...place });
+  // One person can try every step of a workflow with one key.
+  await setTenantSetting(operator, { tenant, setting: 'selfApproval', value: 'on' });
+  await seedDemoData(operator, tenant);
+  const { store, storage, config } = operator.service;
+  const created = await tenantNamed(operator, tenant);
+  const crm = { user: 'hartwell-crm', roles: ['API_ADMIN'] };
+  const apiUserId = await store.write(created.id, (transaction) => ensureApiUser(transaction, created, crm));
+  await loadProfile({ store, storage, databaseUrl: config.databaseUrl }, created.id, 'tiny', apiUserId);
+}
+
+/** Creates an API key with all roles in the demo tenant, and returns it. */
+export async function createDemoKey(operator: { readonly service: Service }): Promise<string> {
+  const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
+  const options = { tenant, user: 'demo', roles, days: 7, description: 'printed at start' };
+  return (await createApiKey(operator, options)).key;
+}

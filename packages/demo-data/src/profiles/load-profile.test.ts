@@ -1,0 +1,172 @@
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { ensureApiUser } from '../../../server/src/operator/api-keys.ts';
+import { checkBooks } from '../../../server/src/operator/books.ts';
+import type { Tenant } from '../../../server/src/platform/auth/caller.ts';
+import { engineName, testDatabase } from '../../../server/test/database.ts';
+import { testService } from '../../../server/test/service.ts';
+import { loadProfile, loadProfiles } from './load-profile.ts';
+import { profiles } from './profile.ts';
+
+const database = await testDatabase();
+const service = await testService({ database });
+const place = { store: service.store, databaseUrl: database.databaseUrl };
+const tenantId = service.tenant.id;
+const operator = { service: service.service };
+const apiUserId = await apiUserOf(service.tenant);
+await loadProfile(place, tenantId, 'tiny', apiUserId);
+
+const count = async (from: string): Promise<number> => {
+  const row = await service.store.read(tenantId, (session) =>
+    session.first<{ count: number }>(sql`select count(*)::integer as count from ${sql.raw(from)}`),
+  );
+  return row?.count ?? 0;
+};
+
+test('a profile has the size that it declares', async () => {
+  expect(await count('staff')).toBe(profiles.tiny.staff);
+  expect(await count('client')).toBe(profiles.tiny.clients);
+  expect(await count('job')).toBe(profiles.tiny.jobs);
+  const entries = await count('time_entry');
+  expect(Math.abs(entries - profiles.tiny.entries)).toBeLessThan(profiles.tiny.entries / 10);
+});
+
+test('has every state of billing', async () => {
+  for (const from of [
+    `wip_entry where status = 'OPEN'`,
+    `wip_entry where status = 'IN_DRAFT'`,
+    `wip_entry where status = 'BILLED'`,
+    `draft_invoice where status <> 'POSTED'`,
+    `invoice where status = 'POSTED'`,
+    `invoice where status = 'PAID'`,
+    `invoice where overdue_at is not null`,
+    `payment where status = 'COMPLETED'`,
+    `quick_payment_link`,
+    `wip_entry where wip_type = 'EXPENSE' and status = 'BILLED'`,
+    `wip_entry where wip_type = 'FIXED_FEE' and status = 'BILLED'`,
+    `wip_entry where wip_type = 'PROGRESS' and amount < 0`,
+    `expense_entry where status <> 'APPROVED'`,
+    `invoice where status = 'VOIDED'`,
+    `engagement where status = 'COMPLETED'`,
+    `engagement where status = 'SENT'`,
+    `engagement_document`,
+    `file where status = 'AVAILABLE'`,
+    `custom_record`,
+    `event_subscription where filter_expression is null and entity_type = 'Payment'`,
+  ])
+    expect(await count(from), from).toBeGreaterThan(0);
+});
+
+test('sums match the rows, and numbers have no gaps', async () => {
+  expect(
+    await count(`client k where (outstanding_balance, unbilled_wip) is distinct from (
+      (select coalesce(sum(amount_due), 0) from invoice i where i.tenant_id = k.tenant_id and i.client_id = k.id),
+      (select coalesce(sum(outstanding_amount), 0) from wip_entry w where w.tenant_id = k.tenant_id and w.client_id = k.id))`),
+  ).toBe(0);
+  expect(
+    await count(`wip_entry where amount + write_up_amount - write_off_amount <> billed_amount + outstanding_amount`),
+  ).toBe(0);
+  expect(
+    await count(`wip_entry w where status = 'BILLED' and not exists (
+      select from wip_relief r where r.tenant_id = w.tenant_id and r.wip_entry_id = w.id and r.invoice_id = w.invoice_id
+        and r.billed = w.billed_amount and r.write_off = w.write_off_amount and r.write_up = w.write_up_amount)`),
+  ).toBe(0);
+  expect(
+    await count(`(select split_part(invoice_number, '-', 2) as year, max(split_part(invoice_number, '-', 3)::integer) as last, count(*) as count
+      from invoice group by 1) years where last <> count`),
+  ).toBe(0);
+  expect(
+    await count(`job j where status = 'CLOSED' and (wip_amount <> 0 or exists (
+      select from task t where t.tenant_id = j.tenant_id and t.job_id = j.id and t.status not in ('COMPLETED', 'CANCELLED')))`),
+  ).toBe(0);
+});
+
+test('the books are consistent', async () => {
+  const report = await checkBooks(operator, { tenant: service.tenant.name, repair: false });
+  expect(report).toEqual({ differences: [], breaches: [] });
+});
+
+test('the service works with the data: it reads every list, and continues the numbers', async () => {
+  for (const list of [
+    'clients',
+    'contacts',
+    'jobs',
+    'projects',
+    'staff',
+    'wip',
+    'invoices',
+    'payments',
+    'draft_invoice_histories',
+    'contact_infos',
+    'engagements',
+  ])
+    expect((await service.call('POST', `/gql/v1/${list}`, { pageSize: 1000 })).status, list).toBe(200);
+  for (const path of ['/api/v1/files', '/api/v1/records/custom', '/api/v1/event-subscriptions'])
+    expect((await service.call('GET', path)).status, path).toBe(200);
+  for (const type of ['Opportunity', 'Asset', 'SurveyResponse'])
+    expect((await service.call('POST', `/api/v1/records/batch/${type}`, { pageSize: 100 })).status, type).toBe(200);
+  const onboarded = await service.call('POST', '/api/v1/clients/v1/onboard', { name: 'Next', address: {} });
+  expect(onboarded).toMatchObject({ status: 201, body: { clientRef: `C-${10_001 + profiles.tiny.clients + 1}` } });
+});
+
+test('a tenant is filled once, and a load that fails leaves nothing behind', async () => {
+  await expect(loadProfile(place, tenantId, 'tiny', apiUserId)).rejects.toThrow('The tenant has demo data already.');
+  const other = await service.addTenant('interrupted');
+  const interrupted = loadProfile(place, other.id, 'tiny', apiUserId, (table) => {
+    if (table === 'time_entry') throw new Error('The process ends.');
+  });
+  await expect(interrupted).rejects.toThrow('The process ends.');
+  const left = await service.store.read(other.id, (session) => session.all(sql`select 1 from client limit 1`));
+  expect(left).toEqual([]);
+  await loadProfile(place, other.id, 'tiny', await apiUserOf(other));
+  const rows = await service.store.read(other.id, (session) =>
+    session.all(sql`select id from client where tenant_id = ${other.id} order by id`),
+  );
+  const first = await service.store.read(tenantId, (session) =>
+    session.all(sql`select id from client where tenant_id = ${tenantId} and client_ref < 'C-10152' order by id`),
+  );
+  expect(rows).toHaveLength(profiles.tiny.clients);
+  expect(rows).toEqual(first.slice(0, rows.length));
+});
+
+/** The constraints, indexes, triggers and row-level security of the tables. */
+const protections = () =>
+  service.store.system((transaction) =>
+    transaction.all(sql`
+      select conrelid::regclass::text as "table", conname as name, pg_get_constraintdef(oid) as definition, convalidated::text as state
+      from pg_constraint where connamespace = 'public'::regnamespace
+      union all select tablename, indexname, indexdef, '' from pg_indexes where schemaname = 'public'
+      union all select tgrelid::regclass::text, tgname, '', tgenabled::text from pg_trigger where not tgisinternal
+      union all select oid::regclass::text, relname, relrowsecurity::text, relforcerowsecurity::text
+      from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1, 2, 3`),
+  );
+
+test.runIf(engineName === 'postgres')(
+  'a bulk load creates the same rows, and restores the protection of the tables',
+  async () => {
+    const [one, other] = [await service.addTenant('bulk_one'), await service.addTenant('bulk_other')];
+    const before = await protections();
+    const fillings = [];
+    for (const tenant of [one, other])
+      fillings.push({ tenantId: tenant.id, profile: 'tiny' as const, apiUserId: await apiUserOf(tenant) });
+    await loadProfiles(place, fillings, undefined, true);
+    expect(await protections()).toEqual(before);
+    for (const { name, id } of [one, other]) {
+      expect(await checkBooks(operator, { tenant: name, repair: false })).toEqual({ differences: [], breaches: [] });
+      const sums = (tenant: number) =>
+        service.store.read(tenant, (session) =>
+          session.all(sql`
+          select 'job' as "table", count(*), sum(actual_hours) as hours, sum(wip_amount) as wip, sum(write_up_amount) as up from job
+          union all select 'client', count(*), sum(outstanding_balance), sum(unbilled_wip), sum(unapplied_credit) from client
+          where client_ref < 'C-10151'
+          union all select 'task', count(*), sum(actual_hours), 0, 0 from task order by 1`),
+        );
+      expect(await sums(id)).toEqual(await sums(tenantId));
+    }
+  },
+);
+
+function apiUserOf(tenant: Tenant): Promise<string> {
+  const user = { user: 'demo-data', roles: [] };
+  return service.store.write(tenant.id, (transaction) => ensureApiUser(transaction, tenant, user));
+}

@@ -1,0 +1,224 @@
+import { once } from 'node:events';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import type { ContentStorage } from '../../../server/src/platform/storage/storage.ts';
+import { compiler } from '../../../server/src/platform/store/session.ts';
+import type { Query, Store, Transaction } from '../../../server/src/platform/store/store.ts';
+import { instantText } from './calendar.ts';
+
+/** A value of a column: a list of texts for an array, an object or a list of objects for `jsonb`. */
+export type Value = string | number | boolean | null | readonly string[] | JsonObject | readonly JsonObject[];
+type JsonObject = { readonly [name: string]: unknown };
+/** A row of an entity: its ID, its time of creation in milliseconds since 1970, and the other columns. */
+export type EntityRow = readonly [id: string, createdAt: number, ...values: Value[]];
+
+/** Fills tables of one tenant in one transaction. */
+export interface Loader {
+  readonly tenantId: number;
+  /** Whether triggers update sums during the load. A bulk load calculates them at the end. */
+  readonly keepsSums: boolean;
+  /** Loads rows of an entity; they have their ID as their `systemRef`. */
+  entities(table: string, columns: readonly string[], rows: Iterable<EntityRow>): Promise<void>;
+  /** Loads rows of a table that is not an entity. */
+  rows(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<void>;
+  all<Row>(query: Query<Row>): Promise<Row[]>;
+}
+
+/** Reports progress: a table and its number of rows, or another step and its size. */
+export type Report = (step: string, count: number, seconds: number) => void;
+
+/** The target of a load: `databaseUrl` on PostgreSQL, only the store if the database is embedded. */
+export interface Place {
+  readonly store: Store;
+  readonly databaseUrl: string | undefined;
+  /** The storage of the content of files; without it they cannot be downloaded. */
+  readonly storage?: ContentStorage;
+}
+
+/** Loads rows in one transaction: if it fails or the process ends, nothing is loaded. */
+export async function load(
+  { store, databaseUrl }: Place,
+  tenantId: number,
+  report: Report,
+  work: (loader: Loader) => Promise<void>,
+): Promise<void> {
+  if (databaseUrl === undefined) {
+    await store.write(tenantId, async (transaction) => {
+      await work(new RowLoader(transaction, tenantId, report));
+      await transaction.all(forgetPlans);
+    });
+    return;
+  }
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query('begin');
+    await client.query(`select set_config('app.tenant_id', $1, true)`, [String(tenantId)]);
+    await client.query(`set local synchronous_commit = off; set local work_mem = '256MB'`);
+    const loader = new CopyLoader(client, tenantId, report, 'checked');
+    await work(loader);
+    await loader.all(forgetPlans);
+    await client.query('commit');
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Foreign keys and rules are checked with cached plans. A plan from when a table was almost empty scans the whole table
+ * for each row.
+ */
+const forgetPlans = sql`discard plans`;
+
+abstract class BaseLoader implements Loader {
+  readonly tenantId: number;
+  abstract readonly keepsSums: boolean;
+  readonly #report: Report;
+
+  constructor(tenantId: number, report: Report) {
+    this.tenantId = tenantId;
+    this.#report = report;
+  }
+
+  entities(table: string, columns: readonly string[], rows: Iterable<EntityRow>): Promise<void> {
+    const all = ['id', 'system_ref', 'created_at', 'updated_at', ...columns];
+    return this.rows(table, all, withBaseColumns(rows));
+  }
+
+  async rows(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<void> {
+    const start = performance.now();
+    const count = await this.insert(table, columns, rows);
+    this.#report(table, count, (performance.now() - start) / 1000);
+  }
+
+  abstract readonly all: Loader['all'];
+  /** @returns the number of rows */
+  protected abstract insert(
+    table: string,
+    columns: readonly string[],
+    rows: Iterable<readonly Value[]>,
+  ): Promise<number>;
+}
+
+function* withBaseColumns(rows: Iterable<EntityRow>): Generator<readonly Value[]> {
+  for (const [id, createdAt, ...values] of rows) {
+    const at = instantText(createdAt);
+    yield [id, id, at, at, ...values];
+  }
+}
+
+/** Number of rows per statement. */
+const chunk = 2_000;
+
+/** Uses `insert`, for the embedded database. */
+class RowLoader extends BaseLoader {
+  readonly keepsSums = true;
+  readonly #transaction: Transaction;
+
+  constructor(transaction: Transaction, tenantId: number, report: Report) {
+    super(tenantId, report);
+    this.#transaction = transaction;
+  }
+
+  all = <Row>(query: Query<Row>): Promise<Row[]> => this.#transaction.all(query);
+
+  protected async insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<number> {
+    const names = sql.join(columns.map((name) => sql.ref(name)));
+    let count = 0;
+    for (const part of chunksOf(rows)) {
+      const objects = part.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
+      await this.#transaction.all(forgetPlans);
+      await this.#transaction.all(sql`
+        insert into ${sql.table(table)} (tenant_id, ${names})
+        select ${this.tenantId}, ${names}
+        from jsonb_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(objects)}::jsonb)`);
+      count += part.length;
+    }
+    return count;
+  }
+}
+
+function* chunksOf<Row>(rows: Iterable<Row>): Generator<Row[]> {
+  let part: Row[] = [];
+  for (const row of rows) {
+    part.push(row);
+    if (part.length < chunk) continue;
+    yield part;
+    part = [];
+  }
+  if (part.length > 0) yield part;
+}
+
+/**
+ * Uses `COPY`. Row-level security prevents copying rows into a table of tenants: they are copied to a temporary table and
+ * inserted from there, in one statement, so that triggers update sums once. A bulk load disables it.
+ */
+export class CopyLoader extends BaseLoader {
+  readonly keepsSums: boolean;
+  readonly #client: pg.Client;
+
+  constructor(client: pg.Client, tenantId: number, report: Report, way: 'checked' | 'bulk') {
+    super(tenantId, report);
+    this.keepsSums = way === 'checked';
+    this.#client = client;
+  }
+
+  all = async <Row>(query: Query<Row>): Promise<Row[]> => {
+    const { sql: text, parameters } = query.compile(compiler);
+    return (await this.#client.query({ text, values: [...parameters] })).rows;
+  };
+
+  protected async insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<number> {
+    const names = columns.join(', ');
+    if (!this.keepsSums) return this.#copy(`${table} (${names}, tenant_id)`, rows, `\t${this.tenantId}`);
+    await this.#client.query(`create temp table copied on commit drop as select ${names} from ${table} limit 0`);
+    const count = await this.#copy('copied', rows, '');
+    await this.all(forgetPlans);
+    await this.#client.query(
+      `insert into ${table} (tenant_id, ${names}) select ${this.tenantId}, ${names} from copied`,
+    );
+    await this.#client.query('drop table copied');
+    return count;
+  }
+
+  /** @param ending appended to every line. */
+  async #copy(target: string, rows: Iterable<readonly Value[]>, ending: string): Promise<number> {
+    const stream = this.#client.query(copyFrom(`copy ${target} from stdin`));
+    const failure = once(stream, 'error').then(([error]) => {
+      throw error;
+    });
+    failure.catch(() => undefined);
+    for (const text of linesOf(rows, ending))
+      if (!stream.write(text)) await Promise.race([once(stream, 'drain'), failure]);
+    stream.end();
+    await Promise.race([once(stream, 'finish'), failure]);
+    return stream.rowCount;
+  }
+}
+
+/** The rows in the text format of COPY, in chunks. */
+function* linesOf(rows: Iterable<readonly Value[]>, ending: string): Generator<string> {
+  let lines = '';
+  for (const row of rows) {
+    lines += `${row.map(copyText).join('\t')}${ending}\n`;
+    if (lines.length < 65_536) continue;
+    yield lines;
+    lines = '';
+  }
+  if (lines !== '') yield lines;
+}
+
+function copyText(value: Value): string {
+  if (value === null) return '\\N';
+  if (typeof value === 'string') return escaped(value);
+  if (typeof value !== 'object') return String(value);
+  const isArray = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  return escaped(isArray ? `{${value.join(',')}}` : JSON.stringify(value));
+}
+
+const special: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+
+function escaped(text: string): string {
+  return /[\\\t\n\r]/.test(text) ? text.replaceAll(/[\\\t\n\r]/g, (character) => special[character] ?? '') : text;
+}

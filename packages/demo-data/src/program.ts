@@ -1,0 +1,32 @@
+import { Command } from 'commander';
+import { runProgram } from '../../server/src/main/command-line.ts';
+import { readConfig } from '../../server/src/service/config.ts';
+import { isProfile, profiles } from './profiles/profile.ts';
+
+const program = new Command('demo-data')
+  .description('Tenants to try the API with.')
+  .showHelpAfterError('Run the command with --help to see its arguments.');
+
+program
+  .command('serve')
+  .description('Serve with a demo tenant, and print what to open and a request to paste.')
+  .action(async () => {
+    const { demo } = await import('./demo.ts');
+    await demo(process.env);
+  });
+
+program
+  .command('create')
+  .description('Create a tenant with three years of data of a firm. Stop the server first if the database is embedded.')
+  .option('--profile <name>', `size: ${Object.keys(profiles).join(', ')}`, 'tiny')
+  .option('--tenant <name>', 'name of the tenant; demo_ and the profile by default')
+  .action(async ({ profile, tenant: name }: { profile: string; tenant?: string }) => {
+    if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
+    const config = readConfig(process.env);
+    const options = { databaseUrl: config.databaseUrl, profile, name: name ?? `demo_${profile}`, log: console.log };
+    const { createDemoTenants } = await import('./profiles/make-demo-tenants.ts');
+    const { onDatabase } = await import('../../server/src/operator/run-commands.ts');
+    await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }));
+  });
+
+await runProgram(program);

@@ -1,0 +1,47 @@
+import type { Logger } from 'pino';
+import { Rejection, together } from '../contract/rejection.ts';
+import {
+  DatabaseUnavailable,
+  DatabaseUpgraded,
+  DiskFull,
+  TimeBudgetExceeded,
+  TransactionConflict,
+} from '../platform/store/errors.ts';
+
+/**
+ * Converts an error to the problem that the caller receives. Unexpected errors are logged and become `INTERNAL_ERROR`.
+ */
+export function toRejection(error: unknown, log: Logger): Rejection {
+  if (error instanceof Rejection) return error;
+  if (error instanceof Rejection) return together([error]);
+  if (error instanceof TimeBudgetExceeded) return readTimeout(error.budget / 1000);
+  if (error instanceof DatabaseUnavailable || error instanceof TransactionConflict) {
+    log.warn({ err: error }, 'The database operation failed.');
+    return new Rejection('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });
+  }
+  log.error({ err: error }, 'A request failed unexpectedly.');
+  return new Rejection(
+    'INTERNAL_ERROR',
+    'An internal error occurred, and nothing was written. Report the requestId to support.',
+  );
+}
+
+/** An immediate retry would cost the same and fail again, so `Retry-After` is longer than for other failures. */
+function readTimeout(seconds: number): Rejection {
+  return new Rejection(
+    'READ_TIMEOUT',
+    `The read took longer than ${seconds} ${seconds === 1 ? 'second' : 'seconds'}. Narrow the search, or request a smaller page.`,
+    { headers: { 'Retry-After': '30' } },
+  );
+}
+
+/** Describes an unavailable database to callers, without its address or statements. */
+export function unavailability(error: unknown): string {
+  if (error instanceof DiskFull) {
+    return 'The disk of the database is full, and nothing was written. Try again after the operator has freed space.';
+  }
+  if (error instanceof DatabaseUpgraded) {
+    return 'The database has been upgraded by a newer version of the service. Try again when this process has been replaced.';
+  }
+  return 'The service is unavailable. Try again in 5 seconds.';
+}

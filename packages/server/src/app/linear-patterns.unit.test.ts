@@ -1,0 +1,51 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { analyse } from 'scslre';
+import * as ts from 'typescript';
+import { expect, test } from 'vitest';
+import { contract } from '../contract/contract.ts';
+
+const packages = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Patterns that see no input that a caller chooses freely, and why. */
+const harmless = new Map([
+  ['/\\{[^}]+\\}/g', 'paths of the contract, once at start'],
+  ['/\\/+$/', 'a setting of the operator'],
+  ['/"(?:[^"\\\\]|\\\\.)*"|[{}[\\],:]|[^\\s{}[\\],:"]+/g', 'valid JSON: every quotation mark has its end'],
+  ['/"[^"\\\\]*(?:\\\\.[^"\\\\]*)*"|[{}[\\],]/gs', 'valid JSON: every quotation mark has its end'],
+]);
+
+/** All patterns of the sources that run in a service or a client, and of the contract, with the place of one use. */
+function allPatterns(): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const file of globSync('{server,demo-data,client,mock,mcp,spec}/src/**/*.ts', { cwd: packages })) {
+    if (file.endsWith('.test.ts')) continue;
+    const source = ts.createSourceFile(file, readFileSync(`${packages}${file}`, 'utf8'), ts.ScriptTarget.Latest);
+    const visit = (node: ts.Node): void => {
+      if (ts.isRegularExpressionLiteral(node)) found.set(node.text, file);
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+  }
+  // Ajv compiles patterns with the flag u.
+  JSON.stringify(contract, (key, value: unknown) => {
+    if (key === 'pattern' && typeof value === 'string') found.set(`/${value}/u`, 'the contract');
+    return value;
+  });
+  return found;
+}
+
+function isLinear(pattern: string): boolean {
+  const end = pattern.lastIndexOf('/');
+  return analyse({ source: pattern.slice(1, end), flags: pattern.slice(end + 1) }).reports.length === 0;
+}
+
+test('no pattern that sees input takes more than linear time', () => {
+  const patterns = [...allPatterns()].filter(([pattern]) => !harmless.has(pattern));
+  expect(patterns.length).toBeGreaterThan(100);
+  expect(patterns.filter(([pattern]) => !isLinear(pattern))).toEqual([]);
+});
+
+test.each(['/0+$/', '/^(a+)+$/u', '/\\s*,/'])('a slow pattern is detected: %s', (pattern) => {
+  expect(isLinear(pattern)).toBe(false);
+});

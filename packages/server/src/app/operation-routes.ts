@@ -1,0 +1,186 @@
+import { allOperations, type Operation } from '../contract/contract.ts';
+import { Rejection } from '../contract/rejection.ts';
+import { rowsBeyondBounds } from '../contract/row-findings.ts';
+import { findUnstorable } from '../http/body.ts';
+import { checkRequest } from '../http/check-request.ts';
+import { deprecationHeaders } from '../http/deprecation.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { checkAccept, hasTag } from '../http/headers.ts';
+import { cleanParameters, readJson } from '../http/input.ts';
+import { largeBody } from '../http/large-bodies.ts';
+import { invalid } from '../http/problem.ts';
+import { type JsonResult, jsonType, problemResult, type Result } from '../http/result.ts';
+import type { Route } from '../http/route.ts';
+import type { Turn } from '../http/turn.ts';
+import { authorize, isPublic } from '../platform/auth/roles.ts';
+import type { Context, PublicContext } from '../service/context.ts';
+import type { Service } from '../service/service.ts';
+import { toRejection } from './failure.ts';
+import { type AnyHandler, handlers } from './handlers.ts';
+import { type Claim, claimKey, isReplay, type StoredResponse } from './idempotency.ts';
+import { signIn } from './sign-in.ts';
+
+type HandlerInput = Parameters<AnyHandler>[1];
+type HandlerResult = Awaited<ReturnType<AnyHandler>>;
+
+/** A route for each operation of the contract. */
+export function operationRoutes(service: Service): readonly Route[] {
+  return allOperations.map((operation) => ({
+    name: operation.id,
+    path: operation.path,
+    methods: [operation.method],
+    // Not of the path: another method may not be deprecated.
+    headers: {},
+    handle(exchange, path) {
+      Object.assign(exchange.headers, deprecationHeaders(operation));
+      return call(service, operation, exchange, path);
+    },
+    checked: async (result, exchange) =>
+      withoutKnown(operation, await checkResult(service, operation, result, exchange), exchange),
+  }));
+}
+
+/** The steps of an operation, in order. */
+async function call(
+  service: Service,
+  operation: Operation,
+  exchange: Exchange,
+  parameters: Readonly<Record<string, string>>,
+): Promise<JsonResult> {
+  const { address } = exchange;
+  const isOpen = isPublic(operation);
+  let endAttempt: ((hasFailed: boolean) => void) | undefined;
+  try {
+    checkAccept(exchange.header('accept'));
+    const open = openContext(service, operation, exchange);
+    if (isOpen) endAttempt = service.failureLimit.attempt(address);
+    const ifMatch = exchange.header('if-match');
+    const context = isOpen ? open : await signIn(open, { authorization: exchange.header('authorization'), ifMatch });
+    // A request without a caller has no user to limit yet: the operation applies the limit once it has verified the key.
+    if (context.caller !== undefined) {
+      exchange.tenant = context.tenant.name;
+      const limited = `${context.tenant.id}/${context.caller.apiUserId}`;
+      Object.assign(exchange.headers, await service.rateLimit.take(operation, limited));
+      authorize(operation, context.caller.roles);
+    }
+    const tenant = exchange.tenant ?? '';
+    const user = context.caller?.apiUserId ?? address;
+    const bytes = await readJson(operation, exchange, tenant, user);
+    const path = cleanParameters('path', parameters);
+    const query = cleanParameters('query', exchange.query);
+    const turn = await exchange.turn(tenant, user);
+    const raw = { path, query, headers: exchange.requestHeaders, bytes };
+    const isLarge = bytes !== undefined && bytes.length >= largeBody;
+    const checked = await (isLarge
+      ? service.largeBodyChecks.check(operation, raw, tenant, user)
+      : checkRequest(service.validator, operation, raw));
+    const input = { path, ...checked, bytes };
+    const admitted = context.caller === undefined ? context : { ...context, read: readInTurn(context, turn) };
+    const key =
+      admitted.caller !== undefined && operation.idempotent === 'key' ? exchange.header('idempotency-key') : undefined;
+    const result = await (admitted.caller !== undefined && key !== undefined
+      ? handleOnce(service, admitted, key, input)
+      : handlerOf(operation)(admitted, input));
+    endAttempt?.(false);
+    return { kind: 'json', ...result };
+  } catch (error) {
+    const problem = toRejection(error, exchange.log);
+    // Of a public operation, a request that is wrong is a failed attempt. One with a valid key that is rejected is none.
+    if (endAttempt !== undefined) endAttempt(problem.status < 500 && ![403, 429].includes(problem.status));
+    else if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(address);
+    throw problem;
+  }
+}
+
+function openContext(service: Service, operation: Operation, exchange: Exchange): PublicContext {
+  const { id: requestId, traceparent, address } = exchange;
+  const [clientId, tenantName] = [exchange.header('x-client-id'), exchange.header('tenant')];
+  return { service, operation, requestId, traceparent, address, clientId, tenantName };
+}
+
+function readInTurn({ read }: Context, turn: Turn): Context['read'] {
+  return (work, isCostly = false) => (isCostly ? turn.costly(() => read(work)) : read(work));
+}
+
+/** Runs a handler under an `Idempotency-Key`: its response is stored in the same transaction as its changes. */
+async function handleOnce(
+  service: Service,
+  context: Context,
+  key: string,
+  input: HandlerInput,
+): Promise<HandlerResult> {
+  // The key is stored with a hash of the input, and values that cannot be stored cannot be hashed.
+  const unstorable = findUnstorable(input.body);
+  if (unstorable !== undefined) throw invalid(unstorable.pointer, 'UNSTORABLE', unstorable.detail);
+  const claim = await claimKey(service.store, context, context.operation, key, input);
+  if (isReplay(claim)) return { ...claim, headers: { ...claim.headers, 'Idempotency-Replayed': 'true' } };
+  // A key that remains claimed becomes available again after a minute.
+  const release = () =>
+    claim.release().catch((error: unknown) => service.log.warn({ err: error }, 'A key was not released.'));
+  try {
+    const result = await handlerOf(context.operation)({ ...context, write: storingResult(context, claim) }, input);
+    if (!claim.isStored()) await release();
+    return result;
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+function storingResult(context: Context, claim: Claim): Context['write'] {
+  return (work) =>
+    context.write(async (unit) => {
+      const result = await work(unit);
+      const { status, headers = {}, body } = result as Partial<StoredResponse>;
+      if (status === undefined)
+        throw new Error(`${context.operation.id} accepts an Idempotency-Key: its write must return its result.`);
+      await claim.store(unit.transaction, { status, headers, body });
+      return result;
+    });
+}
+
+function handlerOf(operation: Operation): AnyHandler {
+  return handlers[operation.id] as AnyHandler;
+}
+
+/**
+ * Replaces a response that violates the contract with an `INTERNAL_ERROR` problem, and logs the findings. If stored values
+ * only exceed a bound, it is sent: one row must not prevent the others from being read.
+ */
+async function checkResult(
+  { config, validator, metrics }: Service,
+  operation: Operation,
+  result: Result,
+  exchange: Exchange,
+): Promise<Result> {
+  if (result.kind !== 'json') return result;
+  const { status, body } = result;
+  const isProblem = status >= 400;
+  if (!isProblem && Math.random() >= config.responseValidation) return result;
+  const findings = await validator.response(operation, status, jsonType(status), body);
+  if (findings.length === 0) return result;
+  const rows = isProblem ? undefined : rowsBeyondBounds(findings, body);
+  const outcome = rows === undefined ? 'withheld' : 'sent';
+  metrics.invalidResponses.inc({ operation: operation.id, status, outcome });
+  if (rows !== undefined) {
+    for (const row of rows)
+      exchange.log.error(
+        { operation: operation.id, ...row },
+        'A row exceeds a bound of the contract. It was sent as it is stored.',
+      );
+    return result;
+  }
+  exchange.log.error(
+    { operation: operation.id, status, findings },
+    'A response violates the contract and was not sent.',
+  );
+  const detail = 'The response would have violated the contract. Report the requestId to support.';
+  return problemResult(new Rejection('INTERNAL_ERROR', detail), exchange.id);
+}
+
+/** Returns 304 instead if the caller already has the current representation, by its `If-None-Match`. */
+function withoutKnown(operation: Operation, result: Result, exchange: Exchange): Result {
+  const tag = result.headers?.ETag;
+  if (result.status !== 200 || tag === undefined || !operation.statuses.includes(304)) return result;
+  return hasTag(exchange.header('if-none-match'), tag) ? { ...result, status: 304 } : result;
+}

@@ -1,0 +1,45 @@
+import { hasRole } from '@financial-automation/spec/roles';
+import { transact } from '../entity/transact.ts';
+import { readBearer, readIfMatch } from '../http/headers.ts';
+import { checkAccess } from '../platform/auth/access.ts';
+import type { Caller, Tenant } from '../platform/auth/caller.ts';
+import type { Context, PublicContext } from '../service/context.ts';
+
+/** Request headers that identify the caller. */
+export interface Credentials {
+  readonly authorization: string | undefined;
+  readonly ifMatch: string | undefined;
+}
+
+/**
+ * Authenticates the caller and its tenant by the access token.
+ *
+ * @throws Rejection `UNAUTHENTICATED`, `TENANT_MISMATCH`, `ACCESS_RESTRICTED`, or `RATE_LIMITED` if the address has failed too often.
+ */
+export async function signIn(open: PublicContext, { authorization, ifMatch }: Credentials): Promise<Context> {
+  const { tokens, directory, failureLimit } = open.service;
+  const claims = await tokens.verifyAccessToken(readBearer(authorization), () => failureLimit.check(open.address));
+  const { tenant, caller } = await directory.callerOf(claims, open.tenantName);
+  checkAccess(tenant, open);
+  return contextOf(open, tenant, caller, readIfMatch(ifMatch));
+}
+
+/** Creates the context of a handler, bound to one tenant. Changes are audited under this caller. */
+export function contextOf(
+  open: PublicContext,
+  tenant: Tenant,
+  caller: Caller,
+  ifMatch: readonly number[] | undefined,
+): Context {
+  const { service, operation, requestId, traceparent } = open;
+  const origin = { tenant, caller, operation: operation.id, requestId, traceparent, vault: service.vault };
+  return {
+    ...open,
+    tenant,
+    caller,
+    ifMatch,
+    holds: (roles) => hasRole(caller.roles, roles),
+    read: (work) => service.store.read(tenant.id, work),
+    write: (work) => transact(service.store, origin, work),
+  };
+}

@@ -1,0 +1,132 @@
+import { timingSafeEqual } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import accepts from 'accepts';
+import { contentType } from 'mime-types';
+import { bundleFiles } from '../contract/contract.ts';
+import { Rejection } from '../contract/rejection.ts';
+import { contentResult, fileContent } from '../http/content.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { documentHeaders, pageHeaders } from '../http/pages.ts';
+import type { Result } from '../http/result.ts';
+import type { Route } from '../http/route.ts';
+import { sourceFile } from '../platform/source-file.ts';
+import type { Service } from '../service/service.ts';
+import { unavailability } from './failure.ts';
+
+/** Folder that `pnpm reference` writes the page to, with the reference in other formats. */
+const referenceFolder = fileURLToPath(new URL('../../../../dist', sourceFile('app/system-routes.ts')));
+const referenceFile = join(referenceFolder, 'reference.html');
+const nextToReference =
+  /^\/(?<file>llms\.txt|postman_(?:collection|environment)\.json|reference\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md)$/;
+
+/** Callers may store documents, and ask each time whether they have changed. */
+const revalidated = { 'Cache-Control': 'public, max-age=0' };
+
+type Handle = Route['handle'];
+
+function page(name: string, path: string, handle: Handle, more: Partial<Route> = {}): Route {
+  return { name, path, methods: ['GET', 'HEAD'], headers: documentHeaders, handle, ...more };
+}
+
+/** The contract, its reference, and the public keys that verify tokens. */
+export function documentRoutes({ keys }: Pick<Service, 'keys'>): readonly Route[] {
+  return [
+    page('contractJson', '/openapi.json', document(bundleFiles.json, 'application/json; charset=utf-8')),
+    page('contractYaml', '/openapi.yaml', document(bundleFiles.yaml, 'application/yaml')),
+    page('start', '/', () => ({ kind: 'page', status: 302, headers: { Location: '/reference' }, text: '' })),
+    page('reference', '/reference', referencePage()),
+    page('referenceFile', '/reference/{file}', nextTo, { pattern: nextToReference }),
+    page('publicKeys', '/.well-known/jwks.json', async () => ({ kind: 'json', status: 200, body: await keys.jwks() })),
+  ];
+}
+
+export function healthRoutes({ store, log }: Pick<Service, 'store' | 'log'>): readonly Route[] {
+  let check: Promise<void> | undefined;
+  // Concurrent requests share one check, so that none queues behind others.
+  const ready = () => {
+    check ??= store.ready().finally(() => {
+      check = undefined;
+    });
+    return check;
+  };
+  const isReady = async (): Promise<Result> => {
+    try {
+      await ready();
+      return { kind: 'json', status: 200, body: { status: 'ready' } };
+    } catch (error) {
+      log.warn({ err: error }, 'The service is not ready.');
+      throw new Rejection('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });
+    }
+  };
+  const probe = { isProbe: true };
+  return [
+    page('health', '/healthz', () => ({ kind: 'json', status: 200, body: { status: 'up' } }), probe),
+    page('readiness', '/readyz', isReady, probe),
+  ];
+}
+
+export function metricsRoute({ config, metrics: { registry } }: Pick<Service, 'config' | 'metrics'>): Route {
+  const token = config.metricsToken;
+  const metrics = async (exchange: Exchange): Promise<Result> => {
+    if (token !== undefined && !isBearer(exchange, token)) {
+      const headers = { 'WWW-Authenticate': 'Bearer realm="metrics"' };
+      throw new Rejection('UNAUTHENTICATED', 'Send METRICS_TOKEN as a bearer token.', { headers });
+    }
+    return { kind: 'page', status: 200, text: await registry.metrics(), type: registry.contentType };
+  };
+  return page('metrics', '/metrics', metrics, { isProbe: true });
+}
+
+function isBearer(exchange: Exchange, token: string): boolean {
+  const sent = Buffer.from(exchange.header('authorization') ?? '');
+  const expected = Buffer.from(`Bearer ${token}`);
+  return sent.length === expected.length && timingSafeEqual(sent, expected);
+}
+
+function document(path: string, type: string, missing = 'This document does not exist.'): Handle {
+  return async (exchange) => {
+    const content = await fileContent(path, { ...revalidated, 'Content-Type': type });
+    if (content === undefined) throw new Rejection('NOT_FOUND', missing);
+    return contentResult(content, exchange);
+  };
+}
+
+/** Compressed variants of the page, written by `pnpm reference`. */
+const compressed: Readonly<Record<string, string>> = { br: `${referenceFile}.br`, gzip: `${referenceFile}.gz` };
+
+function referencePage(): Handle {
+  let known: { readonly changedAt: number; readonly headers: Record<string, string> } | undefined;
+  return async (exchange) => {
+    const plain = await fileContent(referenceFile, {});
+    if (plain === undefined) throw new Rejection('NOT_FOUND', 'The reference is not built. Run "pnpm reference".');
+    const changedAt = plain.changedAt.getTime();
+    if (known?.changedAt !== changedAt) {
+      known = { changedAt, headers: pageHeaders(await readFile(referenceFile, 'utf8')) };
+    }
+    const headers = {
+      ...known.headers,
+      ...revalidated,
+      Vary: 'Accept-Encoding',
+      'Content-Type': 'text/html; charset=utf-8',
+    };
+    const request = { headers: exchange.requestHeaders } as Parameters<typeof accepts>[0];
+    const encoding = accepts(request).encodings('br', 'gzip', 'identity');
+    const file = encoding === false ? undefined : compressed[encoding];
+    if (encoding === false || file === undefined) return contentResult({ ...plain, headers }, exchange);
+    const content = await fileContent(file, { ...headers, 'Content-Encoding': encoding });
+    return contentResult(content ?? { ...plain, headers }, exchange);
+  };
+}
+
+/** Serves the reference as Markdown and the Postman collection. */
+function nextTo(exchange: Exchange, { file = '' }: Readonly<Record<string, string>>): Promise<Result> | Result {
+  const serve = document(
+    join(referenceFolder, file),
+    // Only of the ending: a text with a slash counts as a type.
+    contentType(extname(file)) || 'application/octet-stream',
+    'This page does not exist. /llms.txt lists all pages.',
+  );
+  return serve(exchange, {});
+}

@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, expect, test } from 'vitest';
+import { seedDemoData } from '../../../demo-data/src/demo-data.ts';
+import { testService } from '../../test/service.ts';
+import { startBackground } from '../background/background.ts';
+import { followAttempts } from '../modules/billing/pay/reconcile.ts';
+import { tickOf } from '../modules/billing/pay/testing.ts';
+import { startDelivery } from '../modules/events/delivery/delivery.ts';
+import { createApiKey } from '../operator/api-keys.ts';
+import { backgroundWork } from './jobs.ts';
+
+const run = promisify(execFile);
+const script = fileURLToPath(new URL('../../../../scripts/workflows.ts', import.meta.url));
+
+const server = await testService({ config: { webhookAllowLoopback: true } });
+const { service, address, tenant } = server;
+await seedDemoData({ service }, tenant.name);
+const work = { jobs: backgroundWork.jobs, clockTasks: [] };
+const background = await startBackground(service, work);
+afterAll(() => background.stop(0));
+const delivery = await startDelivery(service);
+afterAll(() => delivery.stop(0));
+const keyOf = async (user: string) => {
+  const options = { tenant: tenant.name, user, roles: ['API_ADMIN'], days: 1, description: undefined };
+  return (await createApiKey({ service }, options)).key;
+};
+
+test('every workflow succeeds', async () => {
+  const environment = { ...process.env, API_KEY: await keyOf('importer'), APPROVER_API_KEY: await keyOf('approver') };
+  const words = [script, '--server', address, '--tenant', tenant.name];
+  const clock = new AbortController();
+  const ticking = tick(clock.signal);
+  const { stdout } = await run(process.execPath, words, { env: environment }).catch((error) => error);
+  clock.abort();
+  await ticking;
+  expect(stdout.split('\n').filter((line: string) => !line.startsWith('✓'))).toEqual([
+    expect.stringMatching(/^Running \d+ workflows/),
+    '',
+  ]);
+  expect(stdout).toContain('✓ w1-quote-to-cash');
+});
+
+/** Follows up on payments, as the clock does each minute. */
+async function tick(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await followAttempts.run(tickOf(server));
+    await pause(1_000);
+  }
+}

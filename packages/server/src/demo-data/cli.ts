@@ -1,4 +1,0 @@
-import { prepareProcess } from '../command-line.ts';
-
-prepareProcess();
-await import('./program.ts');

@@ -1,0 +1,184 @@
+import { once } from 'node:events';
+import { chmod, chown, cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { engineName } from '../../test/database.ts';
+import { portOf } from '../../test/free-port.ts';
+import { patientLimits } from '../../test/patient-limits.ts';
+import { runOn } from '../../test/postgres-server.ts';
+import { type Environment, processEnvironment, runCli } from '../../test/process.ts';
+import { openPglite } from '../platform/store/pglite.ts';
+
+const environment = await processEnvironment();
+// The first start creates the signing key, encrypted with the master key.
+await runCli(environment, 'tenant', 'create', 'hartwell');
+
+async function listener(): Promise<Server> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  afterAll(() => server.close());
+  return server;
+}
+const takenPort = String(portOf(await listener()));
+/** A port that accepts connections and never sends anything. */
+const silentPort = String(portOf(await listener()));
+
+interface BadStart {
+  readonly name: string;
+  /** The settings that differ from those of a valid start. */
+  readonly settings: () => Environment | Promise<Environment>;
+  readonly says: RegExp;
+}
+
+const onBothEngines: BadStart[] = [
+  { name: 'a port that is not a number', settings: () => ({ PORT: 'x' }), says: /PORT: .*"x"/ },
+  {
+    name: 'a port that is in use',
+    settings: () => ({ PORT: takenPort }),
+    says: new RegExp(`^Port ${takenPort} is in use. Stop the program that uses it, or set PORT to another port.$`),
+  },
+  {
+    name: 'neither PUBLIC_URL nor PAYMENT_PROCESSOR',
+    settings: () => ({ PAYMENT_PROCESSOR: '' }),
+    says: /^Set PUBLIC_URL to the URL at which browsers reach this service, or PAYMENT_PROCESSOR to stripe/,
+  },
+  {
+    name: 'an address of another machine',
+    settings: () => ({ HOST: '203.0.113.1' }),
+    says: /^This machine does not have the address 203\.0\.113\.1\. Set HOST to one of its addresses/,
+  },
+  {
+    name: 'a master key of the wrong length',
+    settings: () => ({ MASTER_KEY: 'c2hvcnQ=' }),
+    says: /^The master key must be 32 bytes in base64\./,
+  },
+  {
+    name: 'a master key that does not match the database',
+    settings: () => ({ MASTER_KEY: Buffer.alloc(32, 1).toString('base64') }),
+    says: /^MASTER_KEY is not the key with which this database was set up\./,
+  },
+  {
+    name: 'a database of a later version',
+    settings: async () => {
+      const changed = engineName === 'pglite' ? { DATA_DIR: await copyOfData() } : {};
+      const damaged = { ...environment, ...changed };
+      await runAsOwner(damaged, `insert into schema_migration (name, timestamp) values ('9999_later', '')`);
+      onTestFinished(() => runAsOwner(damaged, `delete from schema_migration where name = '9999_later'`));
+      return changed;
+    },
+    says: /^The database is newer than this program: it has 9999_later\./,
+  },
+];
+
+const onPglite: BadStart[] = [
+  {
+    name: 'a data directory with a long path',
+    settings: () => ({ DATA_DIR: join(tmpdir(), 'long'.repeat(30)) }),
+    says: /^DATA_DIR is too long: /,
+  },
+  {
+    name: 'a data directory that is a file',
+    settings: () => ({ DATA_DIR: process.execPath }),
+    says: /^The data directory .+ cannot be used: EEXIST\./,
+  },
+  {
+    name: 'a data directory that others may write to',
+    settings: async () => {
+      const folder = await copyOfData();
+      await chmod(folder, 0o770);
+      return { DATA_DIR: folder };
+    },
+    says: /^Users other than its owner may write to .+ Run: chmod go-w '.+'$/,
+  },
+  {
+    name: 'a data directory that belongs to another user',
+    settings: async () => {
+      if (process.geteuid?.() !== 0) return { DATA_DIR: '/' };
+      const folder = await copyOfData();
+      await chown(folder, 12_345, 12_345);
+      return { DATA_DIR: folder };
+    },
+    says: /belongs to the user with id \d+, and this process runs as \d+\./,
+  },
+  {
+    name: 'a master key that others may read',
+    settings: async () => {
+      const folder = await copyOfData();
+      await chmod(join(folder, 'master.key'), 0o640);
+      return { DATA_DIR: folder };
+    },
+    says: /^Users other than its owner may read or write .+ Run: chmod 600 '.+'$/,
+  },
+  {
+    name: 'a corrupt database',
+    settings: async () => {
+      const folder = await copyOfData();
+      await writeFile(join(folder, 'database/database/global/pg_control'), 'spoilt');
+      return { DATA_DIR: folder };
+    },
+    says: /^PGlite stopped: .+\.$/,
+  },
+];
+
+const onPostgres: BadStart[] = [
+  {
+    name: 'an invalid URL',
+    settings: () => ({ DATABASE_URL: 'localhost' }),
+    says: /DATABASE_URL: .*postgres:/,
+  },
+  {
+    name: 'a server that is not running',
+    settings: () => ({ DATABASE_URL: changedUrl({ port: '1' }) }),
+    says: /^The PostgreSQL server cannot be reached \(ECONNREFUSED\)\.$/,
+  },
+  {
+    name: 'a server that does not respond',
+    settings: () => ({ DATABASE_URL: changedUrl({ port: silentPort }), CONNECT_TIMEOUT_MS: '1500' }),
+    says: /^The PostgreSQL server cannot be reached \(timeout expired\)\.$/,
+  },
+  {
+    name: 'a user who does not exist',
+    settings: () => ({ DATABASE_URL: changedUrl({ username: 'nobody' }) }),
+    says: /^The PostgreSQL server rejects the user or the password of DATABASE_URL \(28P01\)\.$/,
+  },
+  {
+    name: 'a database that does not exist',
+    settings: () => ({ DATABASE_URL: changedUrl({ pathname: '/nowhere' }) }),
+    says: /^The database that DATABASE_URL names does not exist/,
+  },
+  { name: 'no master key', settings: () => ({ MASTER_KEY: '' }), says: /^MASTER_KEY is missing\./ },
+];
+
+test.each([...onBothEngines, ...(engineName === 'pglite' ? onPglite : onPostgres)])(
+  'the process prints one sentence and exits with code 1: $name',
+  async ({ settings, says }) => {
+    const { code, out, error } = await runCli({ ...environment, ...(await settings()) }, 'serve');
+    expect(error.trim()).toMatch(says);
+    expect(error).not.toMatch(/^ +at |node:internal/m);
+    expect(out).not.toContain('"Serving."');
+    expect(code).toBe(1);
+  },
+);
+
+/** Copies the data directory, so that a test can modify it. */
+async function copyOfData(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-spoilt-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await cp(environment.DATA_DIR ?? '', folder, { recursive: true });
+  return folder;
+}
+
+function changedUrl(parts: { port?: string; username?: string; pathname?: string }): string {
+  return Object.assign(new URL(environment.DATABASE_URL ?? ''), parts).href;
+}
+
+async function runAsOwner({ DATABASE_URL, DATA_DIR = '' }: Environment, statement: string): Promise<void> {
+  if (DATABASE_URL !== undefined) await runOn(DATABASE_URL, statement);
+  else {
+    const engine = await openPglite(join(DATA_DIR, 'database'), patientLimits, { info() {}, warn() {} });
+    await engine.pool.query(statement);
+    await engine.close();
+  }
+}

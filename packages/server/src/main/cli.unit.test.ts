@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const server = fileURLToPath(new URL('../cli.ts', import.meta.url));
+const demoData = fileURLToPath(new URL('../../../demo-data/src/cli.ts', import.meta.url));
+
+async function help(program: string, ...command: string[]): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...command, '--help']);
+  expect(stderr).toBe('');
+  return stdout;
+}
+
+/** The commands that a help text lists. */
+function listed(text: string): string[] {
+  const [, commands = ''] = text.split('Commands:\n');
+  return [...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name ?? '').filter((name) => name !== 'help');
+}
+
+/** Returns the commands of a program, each of which has a help text with its purpose and its arguments. */
+async function commandsOf(program: string): Promise<string[]> {
+  const found: string[] = [];
+  const explore = async (...command: string[]): Promise<void> => {
+    const text = await help(program, ...command);
+    expect(text).toMatch(/^Usage: /);
+    // A sentence between the usage and the options.
+    expect(text).toMatch(/\n\n[A-Z][\s\S]+?\.\n\n/);
+    const inner = listed(text);
+    if (inner.length === 0) found.push(command.join(' '));
+    await Promise.all(inner.map((name) => explore(...command, name)));
+  };
+  await explore();
+  return found.toSorted();
+}
+
+test('every command has a help text with its purpose and its arguments', async () => {
+  expect(await commandsOf(server)).toEqual([
+    'api-key create',
+    'api-key list',
+    'api-key revoke',
+    'books check',
+    'deliveries replay',
+    'files import',
+    'job list',
+    'job retry',
+    'rows check',
+    'serve',
+    'signing-key list',
+    'signing-key retire',
+    'signing-key rotate',
+    'tenant create',
+    'tenant list',
+    'tenant set',
+    'tenant show',
+    'webhook listen',
+    'webhook rotate-secret',
+    'webhook trigger',
+  ]);
+});
+
+test('every command of demo data has a help text with its purpose and its arguments', async () => {
+  expect(await commandsOf(demoData)).toEqual(['create', 'serve']);
+});

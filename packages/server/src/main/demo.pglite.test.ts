@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { processEnvironment, runCli, runScript, startDemo } from '../../test/process.ts';
+import { wire } from '../../test/wire.ts';
+
+const environment = await processEnvironment();
+const start = fileURLToPath(new URL('../../../../scripts/start.ts', import.meta.url));
+
+/** The settings and the arguments of a printed operator command. */
+function printedCommand(out: string, words: string) {
+  const line = out.split('\n').find((one) => one.includes(words)) ?? '';
+  const [settings = '', command = ''] = line.trim().split('npx --yes pnpm@12 operator ');
+  const values = [...settings.matchAll(/(\w+)='((?:[^']|'\\'')*)'/g)].map(
+    ([, name = '', value = '']) => [name, value.replaceAll("'\\''", "'")] as const,
+  );
+  return { settings: Object.fromEntries(values), words: command.split(' ') };
+}
+
+test('start › rejects a port that is in use before it creates anything', async () => {
+  const server = await startDemo(environment);
+  const otherData = `${environment.DATA_DIR}-other`;
+  const { code, out, error } = await runScript({ ...environment, DATA_DIR: otherData }, start);
+  expect({ code, out, error }).toEqual({
+    code: 1,
+    out: '',
+    error: `Port ${environment.PORT} is in use. Stop the program that uses it, or set PORT to another port.\n`,
+  });
+  expect(existsSync(otherData)).toBe(false);
+
+  // The demo prints commands for this server, whatever its port and data directory.
+  const printed = printedCommand(server.written(), 'webhook trigger');
+  expect(printed.settings).toEqual({ DATA_DIR: environment.DATA_DIR, PORT: environment.PORT });
+  const triggered = await runCli(printed.settings, ...printed.words);
+  expect(triggered).toMatchObject({ code: 0, out: expect.stringContaining('Client.CREATE was emitted') });
+
+  // `/` leads to the reference.
+  expect(await wire(server.address, { path: '/' })).toMatchObject({ status: 302, headers: { location: '/reference' } });
+  const settings = await runCli(environment, 'tenant', 'show', 'hartwell');
+  expect(settings.out).toContain('selfApproval: on');
+  server.kill('SIGTERM');
+  await server.finished;
+});
+
+test('operator › rejects a data directory without a database, and creates nothing there', async () => {
+  const wrong = { ...environment, DATA_DIR: `${environment.DATA_DIR}-wrong` };
+  const { code, error } = await runCli(wrong, 'webhook', 'listen', 'hartwell');
+  expect(code).toBe(1);
+  expect(error).toContain(`There is no database in ${wrong.DATA_DIR}. Set DATA_DIR to the directory of the server`);
+  expect(existsSync(wrong.DATA_DIR)).toBe(false);
+});

@@ -1,0 +1,167 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { atEnd } from '../../test/at-end.ts';
+import { engineName } from '../../test/database.ts';
+import { freePort } from '../../test/free-port.ts';
+import { processEnvironment, runCli, startServer, type TestProcess } from '../../test/process.ts';
+import { wire } from '../../test/wire.ts';
+
+const environment = await processEnvironment();
+const json = { 'Content-Type': 'application/json' };
+
+async function tokenFor(address: string, apiKey: string): Promise<string> {
+  const exchanged = await wire(address, {
+    method: 'POST',
+    path: '/v1/auth/token',
+    headers: json,
+    body: JSON.stringify({ apiKey }),
+  });
+  expect(exchanged.status).toBe(200);
+  return (exchanged.json as { access_token: string }).access_token;
+}
+
+test('operator commands work with and without a running server, which notices their changes', async () => {
+  // No server is running yet: the commands open the database themselves.
+  expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
+  const again = await runCli(environment, 'tenant', 'create', 'hartwell');
+  expect(again).toMatchObject({ code: 1, out: '', error: 'The tenant hartwell already exists.\n' });
+
+  const server = await startServer(environment);
+  const created = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R,CLNT_R');
+  expect(created).toMatchObject({ code: 0, error: expect.stringContaining('valid until') });
+  const token = await tokenFor(server.address, created.out.trim());
+  const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: 'hartwell' };
+  expect(await wire(server.address, { method: 'POST', path: '/gql/v1/orgs', headers, body: '{}' })).toMatchObject({
+    status: 200,
+    json: { data: [{ name: 'hartwell' }] },
+  });
+
+  const [rotated, rejected, listed] = await Promise.all([
+    runCli(environment, 'signing-key', 'rotate'),
+    runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'ROOT'),
+    runCli(environment, 'api-key', 'list', 'hartwell'),
+  ]);
+  expect(rotated).toMatchObject({ code: 0, error: '' });
+  expect(rejected).toMatchObject({ code: 1, error: expect.stringMatching(/^Unknown role: ROOT\./) });
+  expect(listed.out).toContain('crm');
+  expect(listed.out).not.toContain('eyJ');
+
+  const [set, jobs] = await Promise.all([
+    runCli(environment, 'tenant', 'set', 'hartwell', 'deliveryPorts', '8443,9443'),
+    runCli(environment, 'job', 'list'),
+  ]);
+  expect(set).toMatchObject({ code: 0, out: 'deliveryPorts of hartwell is 8443,9443.\n', error: '' });
+  expect(jobs).toMatchObject({ code: 0, error: '', out: expect.stringContaining('There are no dead jobs.') });
+  const { out: tenants } = await runCli(environment, 'tenant', 'list', '--json');
+  expect(JSON.parse(tenants)).toMatchObject([{ name: 'hartwell', currency: 'USD', active: true }]);
+  const { out: shown } = await runCli(environment, 'tenant', 'show', 'hartwell');
+  expect(shown).toMatch(/^currency: USD\n {4}an ISO 4217 code/);
+  expect(shown).toMatch(/\ntimeApproval: on\n {4}whether .+\n[\s\S]*\ndeliveryPorts: 8443,9443\n/);
+
+  const id = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(listed.out)?.[0] ?? '';
+  expect(await runCli(environment, 'api-key', 'revoke', 'hartwell', id)).toMatchObject({ code: 0 });
+
+  server.kill('SIGTERM');
+  expect(await server.finished).toMatchObject({ code: 0 });
+});
+
+/** Shared by the following two tests, because starting a server is slow. */
+let running: TestProcess | undefined;
+
+test('a server that cannot start prints the reason in one sentence', async () => {
+  running = await startServer({ ...environment, MAX_CONNECTIONS: '20', MAX_CONNECTIONS_PER_ADDRESS: '5' });
+  const wrong = runCli({ ...environment, PORT: 'x', VALIDATE_RESPONSES: '2', READ_BUDGET_MS: '0' }, 'serve');
+  if (engineName === 'pglite') {
+    const { code, error } = await runCli({ ...environment, PORT: String(await freePort()) }, 'serve');
+    expect({ code, lines: error.trim().split('\n').length }).toEqual({ code: 1, lines: 1 });
+    expect(error).toMatch(/in use/i);
+  } else {
+    expect(await runCli(environment, 'serve')).toMatchObject({
+      code: 1,
+      error: `Port ${environment.PORT} is in use. Stop the program that uses it, or set PORT to another port.\n`,
+    });
+  }
+  expect(await wrong).toMatchObject({
+    code: 1,
+    error: expect.stringMatching(
+      /^The environment is wrong\.\n {2}PORT: .+\n {2}READ_BUDGET_MS: .+\n {2}VALIDATE_RESPONSES: .+\n$/,
+    ),
+  });
+  expect(await wire(running.address, { path: '/readyz' })).toMatchObject({ status: 200 });
+});
+
+test('a server closes connections of an address beyond the limit, and serves those within it', async () => {
+  const { hostname, port } = new URL(running?.address ?? '');
+  const sockets = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const socket = connect(Number(port), hostname);
+      await once(socket, 'connect');
+      return socket;
+    }),
+  );
+  await Promise.race(sockets.map((socket) => once(socket, 'close')));
+  const left = sockets.filter((socket) => !socket.closed);
+  expect(left).toHaveLength(5);
+  for (const socket of left) {
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 200 /);
+  }
+});
+
+test('a server with many half-open and idle connections serves new ones', async () => {
+  const { hostname, port } = new URL(running?.address ?? '');
+  for (const start of ['GET /healthz HTTP/1.1\r\nHost:', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n']) {
+    const sockets = await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const socket = connect({ port: Number(port), host: hostname, localAddress: `127.0.0.${10 + (index % 25)}` });
+        atEnd(() => socket.destroy());
+        socket.on('error', () => socket.destroy());
+        await once(socket, 'connect');
+        socket.resume();
+        socket.write(start);
+        return socket;
+      }),
+    );
+    for (const path of ['/readyz', '/metrics']) {
+      expect(await wire(running?.address ?? '', { path })).toMatchObject({ status: 200 });
+    }
+    expect(await wire(running?.address ?? '', { method: 'POST', path: '/gql/v1/orgs' })).toMatchObject({ status: 401 });
+    await expect.poll(() => sockets.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(20);
+  }
+});
+
+test('a server that receives a stop signal finishes requests in progress, accepts no new ones and exits with code 0', async () => {
+  const server = running;
+  if (server === undefined) throw new Error('The test before this one starts it.');
+  const { hostname, port } = new URL(server.address);
+  const body = '{"apiKey":"x"}';
+  const outgoing = request({
+    hostname,
+    port,
+    method: 'POST',
+    path: '/v1/auth/token',
+    headers: { ...json, 'Content-Length': body.length },
+  });
+  const responded = once(outgoing, 'response');
+  outgoing.write(body.slice(0, 5));
+  // Once another request has a response, the server has received the first one too.
+  expect(await wire(server.address, { path: '/healthz' })).toMatchObject({ status: 200 });
+  server.kill('SIGINT');
+  // The kernel may have accepted one more connection, which is then reset; later ones are rejected.
+  const rejected = () =>
+    wire(server.address, { path: '/healthz' }).then(
+      () => false,
+      (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED',
+    );
+  while (!(await rejected()));
+  outgoing.end(body.slice(5));
+  const [incoming] = await responded;
+  expect(incoming.statusCode).toBe(401);
+  expect(JSON.parse(await text(incoming))).toMatchObject({ code: 'UNAUTHENTICATED' });
+  const { code, out, error } = await server.finished;
+  expect({ code, error }).toEqual({ code: 0, error: '' });
+  expect(out.trim().split('\n').at(-1)).toContain('"Stopped."');
+});

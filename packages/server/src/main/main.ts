@@ -1,0 +1,106 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { pino } from 'pino';
+import type { BackgroundWork } from '../background/background.ts';
+import { arrivalLimits, Connections } from '../http/connections.ts';
+import { openStore } from '../platform/store/store.ts';
+import { databaseOf, readServerConfig } from '../service/config.ts';
+import { logOptions } from '../service/log.ts';
+import type { Service } from '../service/service.ts';
+import { listen } from './listen.ts';
+
+/** Time that requests and jobs in progress have to finish after a stop signal, in milliseconds. */
+const graceMilliseconds = 10_000;
+
+const loopbackWarning =
+  'WEBHOOK_ALLOW_LOOPBACK is on: subscribers can have events sent to any port of this machine, also without TLS. Use it for development only.';
+
+export interface Running {
+  readonly service: Service;
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Opens the database and serves. On SIGTERM or SIGINT, it finishes requests in progress, and finishes or releases jobs.
+ *
+ * @param work background jobs; by default those of the service.
+ * @throws Error with a sentence if the service cannot start; everything opened until then is closed.
+ */
+export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWork): Promise<Running> {
+  const config = readServerConfig(environment);
+  const log = pino(logOptions(config.logLevel));
+  let handle: RequestListener = rejectWhileStarting;
+  const connections = new Connections({
+    total: config.maxConnections,
+    // Behind a proxy, all connections come from the proxy's address.
+    perAddress: config.trustProxy === 0 ? config.maxConnectionsPerAddress : undefined,
+  });
+  const server = createServer(
+    arrivalLimits,
+    connections.bounded((request, response) => handle(request, response)),
+  );
+  connections.watch(server);
+  // First, because a port in use is detected at once, and the rest of the start takes a second.
+  await listen(server, config.host, config.port, 'PORT');
+  // Resources are closed in the opposite order.
+  const opened = new AsyncDisposableStack();
+  // Loading modules blocks this thread for a second or more, which must not delay a connection to PostgreSQL.
+  if (config.databaseUrl !== undefined) await import('./serving.ts');
+  const opening = openStore({ ...databaseOf(config), log });
+  opening.then(
+    (store) => opened.defer(() => store.close()),
+    () => undefined,
+  );
+  try {
+    // Loading the rest takes as long as opening the embedded database, which runs in its own thread.
+    const { prepareServing } = await import('./serving.ts');
+    const { service, listener, startBackground } = await prepareServing(config, opening, log, opened, work);
+    connections.measure(service.metrics.registry);
+    handle = listener;
+    log.info({ host: config.host, port: config.port, engine: service.store.engine }, 'Serving.');
+    if (config.webhookAllowLoopback) log.warn(loopbackWarning);
+    const stopBackground = config.background ? startBackground() : async () => {};
+
+    let stopping: Promise<void> | undefined;
+    const stop = () => {
+      stopping ??= (async () => {
+        log.info('Stopping: requests in progress are finished first.');
+        await Promise.all([closeServer(server), stopBackground(graceMilliseconds)]);
+        await opened.disposeAsync();
+        log.info('Stopped.');
+      })();
+      return stopping;
+    };
+    const end = async () => {
+      await stop();
+      // A job that ignores its abort signal must not keep the process alive.
+      setTimeout(() => process.exit(), 1_000).unref();
+    };
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end());
+    return { service, stop, address: `http://${config.host}:${config.port}` };
+  } catch (error) {
+    server.close().closeAllConnections();
+    await opening.catch(() => undefined);
+    await opened.disposeAsync();
+    throw error;
+  }
+}
+
+/** Responds to requests while the service starts. */
+async function rejectWhileStarting(_request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [{ Rejection }, { sendProblem }] = await Promise.all([
+    import('../contract/rejection.ts'),
+    import('../http/send-problem.ts'),
+  ]);
+  const headers = { 'Retry-After': '1' };
+  const detail = 'The service is starting. Try again in a second.';
+  sendProblem(response, new Rejection('SERVICE_UNAVAILABLE', detail, { headers }));
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const forced = setTimeout(() => server.closeAllConnections(), graceMilliseconds);
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  await closed;
+  clearTimeout(forced);
+}

@@ -1,0 +1,66 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { Logger } from 'pino';
+import { createApp, createProbes } from '../app/app.ts';
+import { purgeExpiredKeys } from '../app/idempotency.ts';
+import { backgroundWork } from '../app/jobs.ts';
+import { type BackgroundWork, startBackground } from '../background/background.ts';
+import { contractValidator } from '../contract/validator.ts';
+import { arrivalLimits } from '../http/connections.ts';
+import { startDelivery } from '../modules/events/delivery/delivery.ts';
+import { listenForCommands } from '../operator/socket.ts';
+import type { Store } from '../platform/store/store.ts';
+import type { Config } from '../service/config.ts';
+import { createService, type Service } from '../service/service.ts';
+import { listen } from './listen.ts';
+
+/** How often expired idempotency keys are deleted, in milliseconds. */
+const purgeInterval = 3_600_000;
+
+export interface Serving {
+  readonly service: Service;
+  readonly listener: RequestListener;
+  /** Runs jobs, the clock and deliveries. @returns a function that stops them */
+  startBackground(): (grace: number) => Promise<unknown>;
+}
+
+/**
+ * Creates everything that serves on an open database.
+ *
+ * @param opening the database, awaited after everything that does not need it.
+ * @param opened collects resources to close.
+ * @param work background jobs; by default those of the service.
+ */
+export async function prepareServing(
+  config: Config,
+  opening: Promise<Store>,
+  log: Logger,
+  opened: AsyncDisposableStack,
+  work: BackgroundWork = backgroundWork,
+): Promise<Serving> {
+  // Meanwhile the database opens.
+  await contractValidator();
+  const store = await opening;
+  const service = await createService(config, store, log);
+  if (config.databaseUrl === undefined) {
+    const commands = await listenForCommands(config.dataDir, { service });
+    opened.defer(() => void commands.close());
+  }
+  const purge = () =>
+    purgeExpiredKeys(store).catch((error: unknown) => log.warn({ err: error }, 'Expired keys were not deleted.'));
+  const purging = setInterval(purge, purgeInterval);
+  opened.defer(() => clearInterval(purging));
+  void purge();
+  if (config.metricsPort !== undefined) {
+    const metrics = createServer(arrivalLimits, createProbes(service));
+    await listen(metrics, config.host, config.metricsPort, 'METRICS_PORT');
+    opened.defer(() => void metrics.close().closeAllConnections());
+  }
+  return {
+    service,
+    listener: createApp(service),
+    startBackground() {
+      const started = [startBackground(service, work), startDelivery(service)];
+      return (grace) => Promise.all(started.map(async (running) => (await running).stop(grace)));
+    },
+  };
+}

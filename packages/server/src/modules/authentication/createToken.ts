@@ -1,0 +1,32 @@
+import { v7 as uuidv7 } from 'uuid';
+import { unauthenticated } from '../../http/problem.ts';
+import { checkAccess } from '../../platform/auth/access.ts';
+import { tenantMismatch } from '../../platform/auth/directory.ts';
+import { accessTokenLifetime } from '../../platform/auth/tokens.ts';
+import type { Handler } from '../../service/context.ts';
+
+/** Exchanges an API key for an access token with the roles of its API user. The rate limit of the key applies. */
+export const createToken: Handler<'createToken'> = async (context, { body }) => {
+  const { service, operation, tenantName, address } = context;
+  const { jti, tenant: keyTenant } = await service.tokens.verifyApiKey(body.apiKey, () =>
+    service.failureLimit.check(address),
+  );
+  if (tenantName !== undefined && tenantName !== keyTenant) throw tenantMismatch();
+  const tenant = await service.directory.tenant(keyTenant);
+  const key = tenant && (await service.directory.key(tenant.id, jti));
+  if (tenant === undefined || key === undefined || !key.usable)
+    throw unauthenticated('The API key has been revoked or has expired.');
+  // Before the rate limit: calls from elsewhere with a stolen key must not use up the limit of its owner.
+  checkAccess(tenant, context);
+  const limits = await service.rateLimit.take(operation, `${tenant.id}/${jti}`);
+  const claims = { sub: key.apiUserId, client_id: jti, tenant: tenant.name, roles: key.roles, staffId: key.staffId };
+  const token = await service.tokens.signAccessToken(claims, uuidv7());
+  await service.directory.markUsed(tenant.id, jti, key).catch((error: unknown) => {
+    service.log.warn({ err: error }, 'The last use of an API key was not recorded.');
+  });
+  return {
+    status: 200,
+    headers: { 'Cache-Control': 'no-store', ...limits },
+    body: { access_token: token, token_type: 'Bearer', expires_in: accessTokenLifetime },
+  };
+};

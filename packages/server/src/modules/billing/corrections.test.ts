@@ -1,0 +1,303 @@
+/** What a bank reports is recorded whatever became of the client, and every mistake can be corrected. */
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../../test/service.ts';
+import { asOperator } from '../../operator/tenants.ts';
+import { only } from '../records/testing.ts';
+import { timeOf } from '../time/testing.ts';
+import { payment as paymentEntity, recordResult } from './payment/payment.ts';
+import { firm } from './testing.ts';
+
+const service = await testService();
+const { approver, draftOf, invoice, newClient, newJob, pay, payment, post, preparer, records, staffId, wip } =
+  await firm(service);
+/** A day that is not after today in any time zone. */
+const yesterday = Temporal.Now.plainDateISO('UTC').subtract({ days: 1 }).toString();
+
+let created = 0;
+async function bill(amount: string, clientId: string) {
+  const line = { lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: amount, taxable: false };
+  const dates = { invoiceDate: '2026-01-31', dueDate: '2026-03-02' };
+  return records.make('Invoice', { pmsRef: `bill-${++created}`, clientId, ...dates, lines: [line] });
+}
+
+async function change(type: string, systemRef: string | null, attributes: object) {
+  return only(await records.update([{ type, systemRef: systemRef ?? '', attributes }]));
+}
+
+async function clientRow(id: string) {
+  return (
+    await preparer.call<{ status: string; active: boolean; unappliedCredit: string }>('GET', `/gql/v1/client/${id}`)
+  ).body;
+}
+
+/** A client whose invoice is paid by check, and who is archived since. */
+async function archivedClient(amount = '100.00') {
+  const { id } = await newClient();
+  const bills = await bill(amount, id);
+  const paid = await pay(amount, [{ invoiceId: bills.id, amount }], { clientId: id });
+  const { systemRef } = await clientRecord(id);
+  expect(await change('Client', systemRef, { status: 'ARCHIVED' })).toMatchObject({ status: 'UPDATED' });
+  return { id, systemRef, bill: bills, paid };
+}
+
+async function clientRecord(id: string) {
+  return (await preparer.call<{ systemRef: string }>('GET', `/gql/v1/client/${id}`)).body;
+}
+
+/** The return that a processor reports. */
+function returnByBank(id: string) {
+  return asOperator(service.service, service.tenant, 'test', (unit) =>
+    unit.plan((plan) => {
+      plan.getForUpdate(paymentEntity, id);
+      recordResult(plan, id, { status: 'RETURNED', failureCode: 'R01' }, 'paymentReturned');
+    }),
+  );
+}
+
+describe('money that comes back to a client that is gone', () => {
+  test('recordResult reopens an archived client whose payment is returned', async () => {
+    const { id, bill, paid } = await archivedClient();
+    await returnByBank(paid.id);
+    expect(await payment(paid.id)).toMatchObject({ status: 'RETURNED', failureCode: 'R01' });
+    expect(await invoice(bill.id)).toMatchObject({ status: 'POSTED', amountDue: '100.00' });
+    expect(await clientRow(id)).toMatchObject({ status: 'INACTIVE', active: true, outstandingBalance: '100.00' });
+    const events = await service.store.read(service.tenant.id, (session) =>
+      session.all<{ fields: string[] }>(
+        sql`select changed_fields as fields from outbox_event where entity_id = ${id} order by id desc limit 1`,
+      ),
+    );
+    expect(events[0]?.fields).toContain('status');
+  });
+
+  test('updateRecords reopens an archived client whose check is voided, and one that was deleted', async () => {
+    const archived = await archivedClient();
+    expect(await change('Payment', archived.paid.systemRef, { status: 'VOIDED' })).toMatchObject({ status: 'UPDATED' });
+    expect(await clientRow(archived.id)).toMatchObject({ status: 'INACTIVE' });
+    const deleted = await archivedClient();
+    await records.remove([{ type: 'Client', systemRef: deleted.systemRef }]);
+    expect(await clientRow(deleted.id)).toMatchObject({ active: false });
+    const bounced = { status: 'RETURNED', changeReason: 'Bounced' };
+    expect(await change('Payment', deleted.paid.systemRef, bounced)).toMatchObject({ status: 'UPDATED' });
+    expect(await clientRow(deleted.id)).toMatchObject({ status: 'INACTIVE', active: true });
+  });
+
+  test('updateRecords and deleteRecords keep a client with unapplied credit', async () => {
+    const { id } = await newClient();
+    const paid = await pay('900.00', [], { clientId: id });
+    const { systemRef } = await clientRecord(id);
+    const refused = { status: 'FAILED', error: { code: 'INVALID_STATE' } };
+    expect(await change('Client', systemRef, { status: 'ARCHIVED' })).toMatchObject(refused);
+    expect(only(await records.remove([{ type: 'Client', systemRef }]))).toMatchObject(refused);
+    await change('Payment', paid.systemRef, { refundedAmount: '900.00' });
+    expect(await change('Client', systemRef, { status: 'ARCHIVED' })).toMatchObject({ status: 'UPDATED' });
+  });
+});
+
+describe('updateRecords › Payment', () => {
+  test('unapplies an allocation, so that the money can go to the right invoice', async () => {
+    const { id } = await newClient();
+    const [wrong, right] = [await bill('100.00', id), await bill('100.00', id)];
+    const { id: paymentId, systemRef } = await pay('100.00', [{ invoiceId: wrong.id, amount: '100.00' }], {
+      clientId: id,
+    });
+    const fewer = { allocations: [{ invoiceId: wrong.id, amount: '30.00' }], changeReason: 'Wrong invoice' };
+    expect(await change('Payment', systemRef, fewer)).toMatchObject({ status: 'UPDATED' });
+    expect(await payment(paymentId)).toMatchObject({ unappliedAmount: '70.00' });
+    expect(await invoice(wrong.id)).toMatchObject({ status: 'PARTIALLY_PAID', amountDue: '70.00' });
+    expect(
+      await change('Payment', systemRef, { allocations: [{ invoiceId: right.id, amount: '100.00' }] }),
+    ).toMatchObject({
+      status: 'UPDATED',
+    });
+    expect(await invoice(wrong.id)).toMatchObject({ status: 'POSTED', amountDue: '100.00' });
+    expect(await invoice(right.id)).toMatchObject({ status: 'PAID' });
+  });
+
+  test('applies, refunds, voids and returns the rest of a PARTIALLY_REFUNDED payment', async () => {
+    const { id } = await newClient();
+    const refunded = async () => {
+      const paid = await pay('100.00', [], { clientId: id });
+      await change('Payment', paid.systemRef, { refundedAmount: '40.00' });
+      return paid;
+    };
+    const bills = await bill('60.00', id);
+    const applied = await refunded();
+    const allocations = [{ invoiceId: bills.id, amount: '60.00' }];
+    expect(await change('Payment', applied.systemRef, { allocations })).toMatchObject({ status: 'UPDATED' });
+    expect(await invoice(bills.id)).toMatchObject({ status: 'PAID' });
+    const voided = await refunded();
+    expect(await change('Payment', voided.systemRef, { status: 'VOIDED' })).toMatchObject({ status: 'UPDATED' });
+    expect(await payment(voided.id)).toMatchObject({ unappliedAmount: '0.00', refundedAmount: '40.00' });
+    const returned = await refunded();
+    const bounced = { status: 'RETURNED', changeReason: 'Bounced' };
+    expect(await change('Payment', returned.systemRef, bounced)).toMatchObject({ status: 'UPDATED' });
+    // The refunded part is gone twice.
+    expect(await payment(returned.id)).toMatchObject({ status: 'RETURNED', unappliedAmount: '-40.00' });
+    expect(await clientRow(id)).toMatchObject({ unappliedCredit: '-40.00' });
+  });
+
+  test('records a bounced check with its reason, but no return of cash or credit', async () => {
+    const { id } = await newClient();
+    const check = await pay('10.00', [], { clientId: id });
+    expect(await change('Payment', check.systemRef, { status: 'RETURNED' })).toMatchObject({
+      error: { code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/changeReason' },
+    });
+    const bounced = { status: 'RETURNED', changeReason: 'Account closed', changeDate: '2026-02-20' };
+    expect(await change('Payment', check.systemRef, bounced)).toMatchObject({ status: 'UPDATED' });
+    const stored = await service.store.read(service.tenant.id, (session) =>
+      session.all(
+        sql`select change_date::text as day, change_reason as reason from book_change where changed_row = ${check.id}`,
+      ),
+    );
+    expect(stored).toEqual([{ day: '2026-02-20', reason: 'Account closed' }]);
+    for (const method of ['CASH', 'CREDIT']) {
+      const { systemRef } = await pay('10.00', [], { clientId: id, method });
+      expect(await change('Payment', systemRef, bounced)).toMatchObject({ error: { code: 'INVALID_STATE' } });
+    }
+  });
+
+  test('records that an ACH payment settled after it had failed', async () => {
+    const { id } = await newClient();
+    const ach = await pay('10.00', [], { clientId: id, method: 'ACH' });
+    await change('Payment', ach.systemRef, { status: 'FAILED' });
+    const settled = { status: 'COMPLETED', changeReason: 'The bank settled it after all' };
+    expect(await change('Payment', ach.systemRef, settled)).toMatchObject({ status: 'UPDATED' });
+    expect(await payment(ach.id)).toMatchObject({ status: 'COMPLETED', unappliedAmount: '10.00', failureCode: null });
+  });
+
+  test('refuses a cash refund of a credit', async () => {
+    const { id } = await newClient();
+    const credit = await pay('10.00', [], { clientId: id, method: 'CREDIT' });
+    expect(await payment(credit.id)).toMatchObject({ amount: '10.00', netAmount: '0.00' });
+    expect(await change('Payment', credit.systemRef, { refundedAmount: '10.00' })).toMatchObject({
+      error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/refundedAmount' },
+    });
+  });
+
+  test.each([
+    ['after today', Temporal.Now.plainDateISO('UTC').add({ days: 2 }).toString()],
+    ['before the payment', '2026-01-31'],
+  ])('rejects a changeDate %s', async (_when, changeDate) => {
+    const { id } = await newClient();
+    const check = await pay('10.00', [], { clientId: id });
+    expect(await change('Payment', check.systemRef, { status: 'VOIDED', changeDate })).toMatchObject({
+      error: { code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/changeDate' },
+    });
+    expect(await change('Payment', check.systemRef, { status: 'VOIDED', changeDate: yesterday })).toMatchObject({
+      status: 'UPDATED',
+    });
+  });
+});
+
+describe('updateRecords › Invoice', () => {
+  const writtenOff = async (paidAmount?: string) => {
+    const { id } = await newClient();
+    const bills = await bill('100.00', id);
+    const paid =
+      paidAmount === undefined
+        ? undefined
+        : await pay(paidAmount, [{ invoiceId: bills.id, amount: paidAmount }], { clientId: id });
+    await change('Invoice', bills.systemRef, { status: 'WRITTEN_OFF', writeOffReason: 'Insolvent' });
+    return { clientId: id, bills, paid };
+  };
+
+  test('reinstates a written-off invoice in the status that its payments determine', async () => {
+    const [unpaid, partly] = [await writtenOff(), await writtenOff('30.00')];
+    expect(await change('Invoice', unpaid.bills.systemRef, { status: 'POSTED' })).toMatchObject({
+      error: { pointer: '/records/0/attributes/changeReason' },
+    });
+    const recovered = { status: 'POSTED', changeReason: 'Pays after all' };
+    expect(await change('Invoice', unpaid.bills.systemRef, recovered)).toMatchObject({ status: 'UPDATED' });
+    expect(await invoice(unpaid.bills.id)).toMatchObject({
+      status: 'POSTED',
+      amountDue: '100.00',
+      amountWrittenOff: '0.00',
+      writeOffReason: null,
+    });
+    expect(await change('Invoice', partly.bills.systemRef, recovered)).toMatchObject({
+      error: { code: 'INVALID_STATE' },
+    });
+    await change('Invoice', partly.bills.systemRef, { ...recovered, status: 'PARTIALLY_PAID' });
+    expect(await invoice(partly.bills.id)).toMatchObject({ status: 'PARTIALLY_PAID', amountDue: '70.00' });
+  });
+
+  test('a payment that is returned on a written-off invoice is due again, and the write-off stays', async () => {
+    const { clientId, bills, paid } = await writtenOff('30.00');
+    await change('Payment', paid?.systemRef ?? null, { status: 'RETURNED', changeReason: 'Bounced' });
+    expect(await invoice(bills.id)).toMatchObject({
+      status: 'POSTED',
+      amountDue: '30.00',
+      amountWrittenOff: '70.00',
+      writeOffReason: 'Insolvent',
+    });
+    await pay('30.00', [{ invoiceId: bills.id, amount: '30.00' }], { clientId });
+    expect(await invoice(bills.id)).toMatchObject({
+      status: 'WRITTEN_OFF',
+      amountDue: '0.00',
+      amountWrittenOff: '70.00',
+    });
+  });
+});
+
+describe('updateRecords › WipEntry and Job', () => {
+  const work = async () => {
+    const { id: clientId } = await newClient();
+    const jobId = await newJob(clientId);
+    const row = { wipType: 'PROGRESS', clientId, jobId, workDate: '2026-01-06', amount: '100.00' };
+    return { clientId, jobId, row: await records.make('WipEntry', row) };
+  };
+  const moveJob = async (id: string, ...states: string[]) => {
+    const { systemRef } = (await preparer.call<{ systemRef: string }>('GET', `/gql/v1/job/${id}`)).body;
+    let item = await change('Job', systemRef, {});
+    for (const status of states) item = await change('Job', systemRef, { status });
+    return item;
+  };
+  const jobStatus = async (id: string) =>
+    (await preparer.call<{ status: string; closedAt: string | null }>('GET', `/gql/v1/job/${id}`)).body;
+  const toClosed = ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED', 'CLOSED'] as const;
+
+  test('undoes a write-off of work, and reopens the closed job', async () => {
+    const { jobId, row } = await work();
+    await change('WipEntry', row.systemRef, { writeOffAmount: '100.00', writeOffReason: 'Courtesy' });
+    expect(await moveJob(jobId, ...toClosed)).toMatchObject({ status: 'UPDATED' });
+    expect(await change('WipEntry', row.systemRef, { writeOffAmount: '25.00' })).toMatchObject({ status: 'UPDATED' });
+    expect(await wip(row.id)).toMatchObject({ status: 'PARTIALLY_BILLED', outstandingAmount: '75.00' });
+    expect(await jobStatus(jobId)).toMatchObject({ status: 'COMPLETED', closedAt: null });
+    await change('WipEntry', row.systemRef, { writeOffAmount: '0.00' });
+    expect(await wip(row.id)).toMatchObject({ status: 'OPEN', outstandingAmount: '100.00', writeOffReason: null });
+  });
+
+  test('reopens the closed job of an invoice that is voided', async () => {
+    const { clientId, jobId, row } = await work();
+    const line = { lineType: 'PROGRESS' as const, unitAmount: '100.00', wipIds: [row.id] };
+    const invoiceId = await post(await draftOf([line], { clientId }));
+    await moveJob(jobId, ...toClosed);
+    const { systemRef } = await invoice(invoiceId);
+    expect(await change('Invoice', systemRef, { status: 'VOIDED', voidReason: 'Wrong price' })).toMatchObject({
+      status: 'UPDATED',
+    });
+    expect(await jobStatus(jobId)).toMatchObject({ status: 'COMPLETED', closedAt: null });
+  });
+
+  test('a closed job returns to COMPLETED, and does not close over unapproved time', async () => {
+    const { id: clientId } = await newClient();
+    const jobId = await newJob(clientId);
+    const entry = { type: 'TimeEntry', systemRef: `open-${jobId}` };
+    const attributes = {
+      staffId,
+      jobId,
+      workDate: '2026-01-05',
+      hours: '0.10',
+      isBillable: false,
+      status: 'SUBMITTED',
+    };
+    await timeOf(preparer).entries([{ ...entry, attributes }]);
+    expect(await moveJob(jobId, ...toClosed)).toMatchObject({ error: { code: 'INVALID_STATE' } });
+    const rejected = { status: 'REJECTED', rejectionReason: 'Twice' };
+    await timeOf(approver).entries([{ ...entry, attributes: rejected }]);
+    expect(await moveJob(jobId, 'CLOSED')).toMatchObject({ status: 'UPDATED' });
+    expect(await moveJob(jobId, 'COMPLETED')).toMatchObject({ status: 'UPDATED' });
+    expect(await jobStatus(jobId)).toMatchObject({ status: 'COMPLETED', closedAt: null });
+  });
+});

@@ -1,0 +1,75 @@
+import { type Decimal, sum, zero } from '../../../contract/decimal.ts';
+import { Rejection } from '../../../contract/rejection.ts';
+import type { Row } from '../../../entity/row.ts';
+import { outstandingOf } from '../../time/outstanding.ts';
+import { type InvoiceLine, invalidLine } from '../invoice/invoice-lines.ts';
+import { type BilledRow, reliefOf } from './relief.ts';
+
+/** The work in progress that the lines of a document bill, by ID. */
+export type WipRows = ReadonlyMap<string, Row<'WipEntry'>>;
+
+export function wipIdsOf(lines: readonly InvoiceLine[]): string[] {
+  return lines.flatMap(({ wipIds }) => wipIds);
+}
+
+/** @throws Rejection if a line refers to work in progress that the draft cannot bill. */
+export function checkBilledRows(
+  draft: Row<'DraftInvoice'>,
+  index: number,
+  { wipIds, lineType, amount }: InvoiceLine,
+  rows: WipRows,
+): void {
+  const billed: Row<'WipEntry'>[] = [];
+  for (const [place, id] of wipIds.entries()) {
+    const row = rows.get(id);
+    if (row === undefined) continue;
+    const pointer = `wipIds/${place}`;
+    if (row.clientId !== draft.clientId)
+      throw invalidLine(index, pointer, 'The work in progress belongs to another client.');
+    if (row.currency !== draft.currency)
+      throw invalidLine(index, pointer, `The work in progress is in ${row.currency}, the draft in ${draft.currency}.`);
+    if (row.workDate > draft.billThroughDate)
+      throw invalidLine(index, pointer, `The work was done on ${row.workDate}, after billThroughDate.`);
+    const isHeld = row.status === 'IN_DRAFT' && row.draftInvoiceId === draft.id;
+    if (!isHeld && row.status !== 'OPEN' && row.status !== 'PARTIALLY_BILLED') {
+      const detail =
+        row.status === 'IN_DRAFT'
+          ? 'Another draft invoice includes this row.'
+          : `The work in progress is ${row.status}.`;
+      throw new Rejection('INVALID_STATE', detail, `/lines/${index}/${pointer}`);
+    }
+    billed.push(row);
+  }
+  const outstanding = sum(billed.map(outstandingOf));
+  const isNegative = outstanding.lt(zero);
+  if (lineType !== 'DISCOUNT' && (isNegative ? amount.gt(zero) : amount.lt(zero)))
+    throw invalidLine(
+      index,
+      'unitAmount',
+      `The outstanding amount of the work in progress is ${outstanding.toFixed(2)}. The amount of the line must have the same sign.`,
+    );
+}
+
+/** The jobs of the lines and of the work that they bill. */
+export function jobsOf(lines: readonly InvoiceLine[], rows: WipRows): string[] {
+  const ids = lines.flatMap(({ jobId, wipIds }) => [jobId, ...wipIds.map((id) => rows.get(id)?.jobId)]);
+  return [...new Set(ids.filter((id) => typeof id === 'string'))];
+}
+
+/** Returns the standard value of the billed work, and the difference to the lines. */
+export function standardOf(
+  lines: readonly InvoiceLine[],
+  rows: WipRows,
+): { readonly standardAmount: Decimal; readonly adjustmentAmount: Decimal } {
+  const relieved = lines.flatMap((line) => reliefOf(line.lineType, line.amount, billedRows(line, rows)));
+  const adjustmentAmount = sum(relieved.map(({ writeUp, writeOff }) => writeUp.minus(writeOff)));
+  return { standardAmount: sum(relieved.map(({ billed }) => billed)).minus(adjustmentAmount), adjustmentAmount };
+}
+
+/** Returns the rows that a line bills, with their outstanding amounts. */
+export function billedRows({ wipIds }: InvoiceLine, rows: WipRows): BilledRow[] {
+  return wipIds.flatMap((id) => {
+    const row = rows.get(id);
+    return row === undefined ? [] : [{ id, outstandingAmount: outstandingOf(row) }];
+  });
+}

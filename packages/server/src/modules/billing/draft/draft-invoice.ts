@@ -1,0 +1,185 @@
+import { sql } from 'kysely';
+import { zero } from '../../../contract/decimal.ts';
+import { Rejection } from '../../../contract/rejection.ts';
+import { defineEntity } from '../../../entity/entity.ts';
+import { invalidField } from '../../../entity/invalid-field.ts';
+import type { Lookup } from '../../../entity/loaded-rows.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import { changedFields, isChanged } from '../../../entity/row-changes.ts';
+import type { PendingChange } from '../../../entity/rules.ts';
+import { client } from '../../clients/client.ts';
+import { wipEntry } from '../../time/wip-entry.ts';
+import { checkSigns, completeLines } from '../invoice/invoice-lines.ts';
+import { totalsOf } from '../ledger/amounts.ts';
+import { checkBillable } from '../ledger/balances.ts';
+import { checkBilledRows, jobsOf, standardOf, wipIdsOf } from './billed-work.ts';
+import { recordRevision } from './draft-invoice-history.ts';
+import { postDraft } from './post-draft.ts';
+
+type DraftChange = PendingChange<'DraftInvoice'>;
+
+/** Fields that callers can write on a draft that is no longer in DRAFT. */
+const writableInReview: ReadonlySet<string> = new Set(['status', 'rejectionReason', 'reviewerId', 'note']);
+
+/** An invoice in preparation. It reserves the work in progress of its lines until it is posted or deleted. */
+export const draftInvoice = defineEntity('DraftInvoice', {
+  table: 'draft_invoice',
+  owned: {
+    lines: {
+      table: 'draft_invoice_line',
+      owner: 'draft_invoice_id',
+      links: { wipIds: { table: 'draft_invoice_line_wip', owner: 'line_id', column: 'wip_entry_id' } },
+    },
+  },
+  rules: {
+    complete(change, plan) {
+      // Changes by the service have no input and need no checks.
+      if (change.previous === undefined) completeNew(change, plan);
+      else if (Object.keys(change.input).length === 0) return;
+      // Lines are completed before they are compared: sending those of the draft again changes nothing.
+      if (change.input.lines !== undefined) setLines(change, plan);
+      if (change.previous !== undefined && !checkChange(change)) return;
+      setDates(change, plan);
+      if (change.previous === undefined || change.values.status === 'DRAFT' || change.previous.status === 'DRAFT')
+        completeDocument(change, plan);
+    },
+    beforeRemoval({ values }) {
+      values.status = 'DELETED';
+      values.rejectionReason = null;
+    },
+    afterWrite(change, plan) {
+      const { values, previous } = change;
+      if (values.status !== 'APPROVED' && values.status !== 'POSTED') holdWork(change, plan);
+      recordRevision(plan, values, previous);
+      if (values.status === 'APPROVED' && previous?.status !== 'APPROVED') {
+        const invoiceId = postDraft(plan, values);
+        plan.update(draftInvoice, values.id, {}, { system: { status: 'POSTED', invoiceId }, event: 'draftApproved' });
+      }
+    },
+    conditions: {
+      hasLines({ values }) {
+        if (values.lines.length === 0)
+          throw new Rejection('INVALID_STATE', 'A draft without lines cannot go into review.', '/status');
+      },
+      totalIsNotNegative({ values }) {
+        if (values.total.lt(zero))
+          throw new Rejection('INVALID_STATE', 'A draft with a negative total cannot go into review.', '/status');
+      },
+      approverIsNotPreparer({ values, previous }, plan) {
+        const { caller } = plan.origin;
+        if (caller === undefined || plan.tenant.settings.selfApproval) return;
+        const isCreator = plan.lookup(creators, values.id) === caller.apiUserId;
+        if (!isCreator && (caller.staffId === null || caller.staffId !== previous?.preparedById)) return;
+        throw new Rejection(
+          'FORBIDDEN',
+          'You cannot approve a draft that you created or prepared. Approve it as another API user, or have the operator set selfApproval of the tenant to on.',
+          '/status',
+        );
+      },
+      rejectionReasonGiven({ values }) {
+        if (values.rejectionReason === null)
+          throw invalidField('rejectionReason', 'rejectionReason is required to reject a draft.');
+      },
+    },
+    constraints: {
+      draft_invoice_due_date_order: {
+        code: 'VALIDATION_ERROR',
+        field: 'dueDate',
+        detail: 'dueDate must not be before proposedInvoiceDate.',
+      },
+    },
+  },
+});
+
+/** The API users who created drafts, by the ID of the draft. */
+const creators: Lookup<string | null> = {
+  name: 'creators of drafts',
+  async load(transaction, tenantId, ids) {
+    const rows = await transaction.all<{ id: string; creator: string | null }>(sql`
+      select id, created_by_api_user_id as creator from draft_invoice where tenant_id = ${tenantId} and id = any(${ids})`);
+    return new Map(rows.map(({ id, creator }) => [id, creator]));
+  },
+};
+
+function completeNew({ values, input, privateColumns }: DraftChange, plan: Plan): void {
+  const { caller } = plan.origin;
+  privateColumns.created_by_api_user_id = caller?.apiUserId ?? null;
+  const owner = plan.get(client, values.clientId);
+  if (owner !== undefined) checkBillable(owner);
+  values.draftNumber = plan.nextReference(draftNumber(plan.today.slice(0, 4)));
+  values.currency ??= owner?.currency ?? plan.tenant.currency;
+  if (input.preparedById === undefined) values.preparedById = caller?.staffId ?? null;
+}
+
+function draftNumber(year: string) {
+  return {
+    counter: `draft_invoice.draft_number.${year}`,
+    entity: draftInvoice,
+    fields: ['draftNumber'],
+    format: (number: number) => `D-${year}-${String(number).padStart(5, '0')}`,
+  };
+}
+
+/** Whether the caller changes anything. @throws Rejection if the status of the draft does not allow it. */
+function checkChange({ entity, values, previous, input }: DraftChange): boolean {
+  if (previous === undefined || !isChanged(entity, previous, values)) return false;
+  if (previous.status === 'POSTED' || previous.status === 'DELETED')
+    throw new Rejection('INVALID_STATE', `The draft is ${previous.status} and cannot change.`);
+  if (values.clientId !== previous.clientId) throw invalidField('clientId', 'The client of a draft cannot change.');
+  if (previous.status === 'DRAFT' || values.status === 'DRAFT') return true;
+  const fixed = changedFields(entity, previous, values).find((name) => name in input && !writableInReview.has(name));
+  if (fixed === undefined) return true;
+  throw new Rejection(
+    'INVALID_STATE',
+    `The draft is ${previous.status}. Return it to DRAFT to change it.`,
+    `/${fixed}`,
+  );
+}
+
+/** Sets the timestamps of the draft's states, and the reason of one of them. */
+function setDates({ values, previous, input }: DraftChange, plan: Plan): void {
+  if (values.status !== 'REJECTED') {
+    if (typeof input.rejectionReason === 'string')
+      throw invalidField('rejectionReason', 'rejectionReason can be set only together with the status REJECTED.');
+    values.rejectionReason = null;
+  }
+  if (values.status === previous?.status) return;
+  if (values.status === 'IN_REVIEW') values.submittedAt = plan.now;
+  if (values.status === 'REJECTED') values.rejectedAt = plan.now;
+  if (values.status !== 'APPROVED') return;
+  values.approvedAt = plan.now;
+  values.approvedById = plan.origin.caller?.staffId ?? null;
+}
+
+function setLines({ values, previous }: DraftChange, plan: Plan): void {
+  values.lines = completeLines(plan, plan.get(client, values.clientId), values.lines, previous?.lines ?? []);
+}
+
+/** Calculates standard values and totals. */
+function completeDocument({ values, previous, input }: DraftChange, plan: Plan): void {
+  const { lines } = values;
+  checkSigns(lines);
+  const rows = plan.getManyForUpdate(wipEntry, new Set([...wipIdsOf(lines), ...wipIdsOf(previous?.lines ?? [])]));
+  for (const [index, line] of lines.entries()) checkBilledRows(values, index, line, rows);
+  if (previous === undefined ? input.jobIds === undefined : input.lines !== undefined && input.jobIds === undefined)
+    values.jobIds = jobsOf(lines, rows);
+  Object.assign(values, totalsOf(lines), standardOf(lines, rows));
+}
+
+/** Reserves the rows of added lines, and releases those of removed lines. */
+function holdWork({ values, previous }: DraftChange, plan: Plan): void {
+  const held = new Set(previous === undefined ? [] : wipIdsOf(previous.lines));
+  const billed = new Set(values.status === 'DELETED' ? [] : wipIdsOf(values.lines));
+  for (const id of billed) {
+    if (held.has(id)) continue;
+    const system = { status: 'IN_DRAFT', draftInvoiceId: values.id } as const;
+    plan.update(wipEntry, id, {}, { system, event: 'draftLineAdded' });
+  }
+  const event = values.status === 'DELETED' ? 'draftDeleted' : 'draftLineRemoved';
+  const released = [...held].filter((id) => !billed.has(id));
+  for (const row of plan.getManyForUpdate(wipEntry, released).values()) {
+    const isUntouched = row.billedAmount.eq(zero) && row.writeUpAmount.eq(zero) && row.writeOffAmount.eq(zero);
+    const system = { status: isUntouched ? 'OPEN' : 'PARTIALLY_BILLED', draftInvoiceId: null } as const;
+    plan.update(wipEntry, row.id, {}, { system, event });
+  }
+}

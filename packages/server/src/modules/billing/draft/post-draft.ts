@@ -1,0 +1,54 @@
+import { zero } from '../../../contract/decimal.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import type { Row } from '../../../entity/row.ts';
+import { newId } from '../../../platform/store/new-id.ts';
+import { outstandingOf } from '../../time/outstanding.ts';
+import { wipEntry } from '../../time/wip-entry.ts';
+import { invoice } from '../invoice/invoice.ts';
+import { lockBalances } from '../ledger/balances.ts';
+import { billedRows, wipIdsOf } from './billed-work.ts';
+import { reliefOf } from './relief.ts';
+
+/** Creates the invoice of an approved draft, and relieves the billed work in progress. Returns the invoice's ID. */
+export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
+  const rows = plan.getManyForUpdate(wipEntry, wipIdsOf(draft.lines));
+  lockBalances(
+    plan,
+    [draft.clientId],
+    [...rows.values()].map(({ jobId }) => jobId),
+  );
+  const { clientId, billingContactId, proposedInvoiceDate, dueDate, currency } = draft;
+  const lines = draft.lines.map((line) => ({ ...line, id: newId() }));
+  const shared = { clientId, jobIds: [...draft.jobIds], billingContactId, dueDate, currency, lines };
+  const { row } = plan.create(
+    invoice,
+    {},
+    { system: { ...shared, draftInvoiceId: draft.id, invoiceDate: proposedInvoiceDate, status: 'POSTED' } },
+  );
+  for (const line of draft.lines) {
+    for (const { wipEntryId, billed, writeUp, writeOff } of reliefOf(
+      line.lineType,
+      line.amount,
+      billedRows(line, rows),
+    )) {
+      const wip = rows.get(wipEntryId);
+      if (wip === undefined) throw new Error(`Work in progress ${wipEntryId} not found.`);
+      const amounts = {
+        amount: wip.amount,
+        billedAmount: wip.billedAmount.plus(billed),
+        writeUpAmount: wip.writeUpAmount.plus(writeUp),
+        writeOffAmount: wip.writeOffAmount.plus(writeOff),
+      };
+      const status = outstandingOf(amounts).eq(zero) ? 'BILLED' : 'PARTIALLY_BILLED';
+      const system = { ...amounts, status, invoiceId: row.id, billedAt: plan.now } as const;
+      plan.update(wipEntry, wipEntryId, {}, { system, event: 'draftApproved' });
+      plan.insertPlain({
+        entity: invoice,
+        table: 'wip_relief',
+        key: { invoice_id: row.id, wip_entry_id: wipEntryId },
+        columns: { billed: billed.toFixed(2), write_up: writeUp.toFixed(2), write_off: writeOff.toFixed(2) },
+      });
+    }
+  }
+  return row.id;
+}

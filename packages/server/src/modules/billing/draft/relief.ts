@@ -1,0 +1,80 @@
+import { type Decimal, isBetween, round, sum, zero } from '../../../contract/decimal.ts';
+
+/** A row of work in progress that a line bills. */
+export interface BilledRow {
+  readonly id: string;
+  readonly outstandingAmount: Decimal;
+}
+
+/** The amounts that a line takes from a row. */
+export interface Relief {
+  readonly wipEntryId: string;
+  readonly billed: Decimal;
+  /** The amount billed beyond the outstanding amount. */
+  readonly writeUp: Decimal;
+  /** The outstanding amount that is written off. */
+  readonly writeOff: Decimal;
+}
+
+/** Lines of these types bill a part if they are below the outstanding amount; others write off the difference. */
+const partTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
+
+/**
+ * Calculates the amounts that a line takes from each of its rows. The amount is divided in proportion to the outstanding
+ * amounts, in the order of the IDs; the last row takes the remaining cents.
+ */
+export function reliefOf(lineType: string, amount: Decimal, rows: readonly BilledRow[]): Relief[] {
+  const sorted = [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));
+  const outstanding = sorted.map((row) => row.outstandingAmount);
+  const isPart = partTypes.includes(lineType) && isBetween(amount, zero, sum(outstanding));
+  const shares = isPart ? withinRows(shareOf(amount, outstanding), outstanding) : shareOf(amount, outstanding);
+  return sorted.map(({ id, outstandingAmount }, index) => {
+    const billed = shares[index] ?? zero;
+    const difference = billed.minus(outstandingAmount);
+    const [writeUp, writeOff] = difference.gt(zero) ? [difference, zero] : [zero, zero.minus(difference)];
+    return isPart
+      ? { wipEntryId: id, billed, writeUp: zero, writeOff: zero }
+      : { wipEntryId: id, billed, writeUp, writeOff };
+  });
+}
+
+/** Divides an amount in proportion to the outstanding amounts; the last share takes the rest. */
+function shareOf(amount: Decimal, outstanding: readonly Decimal[]): Decimal[] {
+  const total = sum(outstanding);
+  let left = amount;
+  return outstanding.map((one, index) => {
+    // Rows that cancel each other out have no proportion: each is billed in full, and the last one takes the amount.
+    const exact = total.eq(zero) ? one : amount.times(one).div(total);
+    const share = index === outstanding.length - 1 ? left : round(exact, 2);
+    left = left.minus(share);
+    return share;
+  });
+}
+
+/**
+ * Limits the shares of a partial billing to the outstanding amounts. Rounding leaves more cents than the last row can
+ * take only with many tiny rows; these go to the rows before it.
+ */
+function withinRows(shares: readonly Decimal[], outstanding: readonly Decimal[]): Decimal[] {
+  let excess = zero;
+  const limited = shares.map((share, index) => {
+    const limit = outstanding[index] ?? zero;
+    const kept = isBetween(share, zero, limit) ? share : nearer(share, zero, limit);
+    excess = excess.plus(share).minus(kept);
+    return kept;
+  });
+  for (let index = limited.length - 1; index >= 0 && !excess.eq(zero); index--) {
+    const [kept, limit] = [limited[index] ?? zero, outstanding[index] ?? zero];
+    const next = kept.plus(excess);
+    const moved = isBetween(next, zero, limit) ? next : nearer(next, zero, limit);
+    excess = excess.minus(moved.minus(kept));
+    limited[index] = moved;
+  }
+  return limited;
+}
+
+/** Returns the bound that is closer to a value outside of both. */
+function nearer(value: Decimal, one: Decimal, other: Decimal): Decimal {
+  const [low, high] = one.lt(other) ? [one, other] : [other, one];
+  return value.lt(low) ? low : high;
+}

@@ -1,0 +1,23 @@
+import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
+import { draftInvoice } from './draft/draft-invoice.ts';
+import { draftInvoiceHistory } from './draft/draft-invoice-history.ts';
+import { invoice } from './invoice/invoice.ts';
+import { listUnpaidInvoices } from './invoice/listUnpaidInvoices.ts';
+import { createQuickPaymentLink } from './link/createQuickPaymentLink.ts';
+import { payment } from './payment/payment.ts';
+
+export const billing = {
+  listPayments: pageOf(payment),
+  searchPayments: pageOf(payment),
+  getPayment: byId(payment),
+  aggregatePayments: aggregateOf(payment),
+  createQuickPaymentLink,
+  listDraftInvoiceHistories: pageOf(draftInvoiceHistory),
+  searchDraftInvoiceHistories: pageOf(draftInvoiceHistory),
+  getDraftInvoice: byId(draftInvoice),
+  listInvoices: pageOf(invoice),
+  searchInvoices: pageOf(invoice),
+  getInvoice: byId(invoice),
+  aggregateInvoices: aggregateOf(invoice),
+  listUnpaidInvoices,
+};

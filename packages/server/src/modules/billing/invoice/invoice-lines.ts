@@ -1,0 +1,86 @@
+import { type Decimal, zero } from '../../../contract/decimal.ts';
+import { Rejection } from '../../../contract/rejection.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import type { Row } from '../../../entity/row.ts';
+import { newId } from '../../../platform/store/new-id.ts';
+import { taxRegion } from '../../clients/reference-data.ts';
+import { job } from '../../projects/job.ts';
+import { lineAmounts } from '../ledger/amounts.ts';
+
+/** A line of a draft invoice or an invoice. */
+export type InvoiceLine = Row<'Invoice'>['lines'][number];
+
+/** A line from a caller: fields that the service fills in may be missing. */
+type LineInput = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'amount' | 'taxAmount'> & {
+  readonly id?: string | undefined;
+  readonly taxRatePercent?: Decimal | undefined;
+};
+
+/**
+ * Completes lines with their IDs, tax rates and amounts. A line without an ID keeps that of the line at the same
+ * position, and one without a tax rate keeps its rate, so that sending the same lines again changes nothing.
+ *
+ * @param previous the current lines of the document.
+ * @throws Rejection if a line violates a rule, with a pointer relative to the lines.
+ */
+export function completeLines(
+  plan: Plan,
+  owner: Row<'Client'> | undefined,
+  lines: readonly LineInput[],
+  previous: readonly InvoiceLine[],
+): InvoiceLine[] {
+  const known = new Set(previous.map(({ id }) => id));
+  const named = new Set<string>();
+  const billed = new Set<string>();
+  for (const [index, { id, wipIds }] of lines.entries()) {
+    if (id !== undefined && !known.has(id))
+      throw invalidLine(index, 'id', 'The document has no line with this ID. Omit it to add a line.');
+    if (id !== undefined && named.has(id)) throw invalidLine(index, 'id', 'Another line of the request has this ID.');
+    if (id !== undefined) named.add(id);
+    for (const [place, wipId] of wipIds.entries()) {
+      if (billed.has(wipId))
+        throw invalidLine(index, `wipIds/${place}`, 'Two lines of one document cannot bill the same work in progress.');
+      billed.add(wipId);
+    }
+  }
+  const idAt = (index: number): string => {
+    const id = previous[index]?.id;
+    return id === undefined || named.has(id) ? newId() : id;
+  };
+  return lines.map((line, index) => {
+    if (line.jobId !== null && owner !== undefined && plan.get(job, line.jobId)?.clientId !== owner.id)
+      throw invalidLine(index, 'jobId', 'The job belongs to another client.');
+    const id = line.id ?? idAt(index);
+    const before = previous.find((one) => one.id === id && one.taxable === line.taxable);
+    const taxRatePercent = line.taxRatePercent ?? before?.taxRatePercent ?? standardTaxRate(plan, owner, line.taxable);
+    const priced = { ...line, id, taxRatePercent };
+    return { ...priced, ...lineAmounts(priced) };
+  });
+}
+
+/**
+ * @throws Rejection if a line has a sign that its type does not allow. Lines that bill work in progress can have either.
+ */
+export function checkSigns(lines: readonly InvoiceLine[]): void {
+  for (const [index, { lineType, amount, wipIds }] of lines.entries()) {
+    if (lineType === 'DISCOUNT' ? amount.gt(zero) : amount.lt(zero) && wipIds.length === 0)
+      throw invalidLine(
+        index,
+        'unitAmount',
+        lineType === 'DISCOUNT'
+          ? 'A discount must not be positive.'
+          : 'Only a discount, or a line that bills negative work in progress, can be negative.',
+      );
+    if ((lineType === 'DISCOUNT' || lineType === 'INTEREST') && wipIds.length > 0)
+      throw invalidLine(index, 'wipIds', `A ${lineType} line cannot bill work in progress. Send an empty list.`);
+  }
+}
+
+export function invalidLine(index: number, pointer: string, detail: string): Rejection {
+  return new Rejection('VALIDATION_ERROR', detail, `/lines/${index}/${pointer}`);
+}
+
+function standardTaxRate(plan: Plan, owner: Row<'Client'> | undefined, taxable: boolean): Decimal {
+  if (!taxable || owner === undefined || owner.taxRegionId === null) return zero;
+  return plan.get(taxRegion, owner.taxRegionId)?.ratePercent ?? zero;
+}

@@ -1,0 +1,294 @@
+import { sql } from 'kysely';
+import { type Decimal, zero } from '../../../contract/decimal.ts';
+import { fieldsOf, membersOf } from '../../../contract/fields.ts';
+import { Rejection } from '../../../contract/rejection.ts';
+import { embedValue, jsonObject, mostEmbedded } from '../../../entity/embed.ts';
+import { defineEntity, manyIn, one } from '../../../entity/entity.ts';
+import { invalidField } from '../../../entity/invalid-field.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import type { Row } from '../../../entity/row.ts';
+import { changedFields, isChanged } from '../../../entity/row-changes.ts';
+import type { PendingChange } from '../../../entity/rules.ts';
+import { completeAddress } from '../../clients/address.ts';
+import { client } from '../../clients/client.ts';
+import { contactInfo } from '../../clients/contact-info.ts';
+import { reopenClient } from '../../clients/reopen-client.ts';
+import { job } from '../../projects/job.ts';
+import { changeReasonGiven, recordBookChange } from '../change-day.ts';
+import { totalsOf } from '../ledger/amounts.ts';
+import { checkBillable, lockBalances } from '../ledger/balances.ts';
+import { invalidateLinks } from '../link/payment-link.ts';
+import { checkSigns, completeLines, invalidLine } from './invoice-lines.ts';
+import { nextInvoiceNumber } from './invoice-number.ts';
+import { returnWork } from './void-invoice.ts';
+
+type InvoiceChange = PendingChange<'Invoice'>;
+
+/** An invoice to a client. It is created from an approved draft, or imported. */
+export const invoice = defineEntity('Invoice', {
+  table: 'invoice',
+  relations: {
+    client: one('Client', 'clientId'),
+    allocations: manyIn('payment_allocation', 'invoiceId', (row) => {
+      const [tenantId, paymentId] = [sql.ref(`${row}.tenant_id`), sql.ref(`${row}.payment_id`)];
+      return sql`exists (select 1 from payment p where p.tenant_id = ${tenantId} and p.id = ${paymentId} and counts(p.status))`;
+    }),
+  },
+  embeds: {
+    clientRef: embedValue('Client', 'clientId', 'clientRef', { onChange: 'label' }),
+    clientName: embedValue('Client', 'clientId', 'name', { onChange: 'label' }),
+  },
+  owned: {
+    lines: {
+      table: 'invoice_line',
+      owner: 'invoice_id',
+      links: { wipIds: { table: 'invoice_line_wip', owner: 'line_id', column: 'wip_entry_id' } },
+    },
+  },
+  spread: ['billingAddress'],
+  computed: {
+    amountDue: (row) => sql.ref(`${row}.amount_due`),
+    isOverdue: (row) => sql`(${openSince(row)} > 0)`,
+    daysPastDue: openSince,
+    allocations,
+    allocationsCount: (row) => sql`(select count(*)::integer ${allocationsOf(row)})`,
+  },
+  rules: {
+    complete(change, plan) {
+      if (change.previous === undefined) completeNew(change, plan);
+      else if (Object.keys(change.input).length > 0) completeChange(change, plan);
+      lockBalances(plan, [change.values.clientId]);
+    },
+    afterWrite({ id, values, previous }, plan) {
+      if (previous !== undefined && dueOf(previous).eq(zero) && dueOf(values).gt(zero))
+        reopenClient(plan, values.clientId);
+      if (values.status === previous?.status) return;
+      if (values.status === 'POSTED' && dueOf(values).eq(zero)) {
+        const system = { status: 'PAID', paidAt: plan.now } as const;
+        plan.update(invoice, id, {}, { system, event: 'invoicePosted' });
+      }
+      if (values.status === 'VOIDED') {
+        returnWork(plan, id);
+        invalidateLinks(plan, id, 'invoiceVoided', (other) => openDue(plan, other));
+      }
+      if (values.status === 'WRITTEN_OFF')
+        invalidateLinks(plan, id, 'invoiceWrittenOff', (other) => openDue(plan, other));
+    },
+    conditions: {
+      nothingAllocated({ previous }) {
+        const { amountPaid = zero, amountCredited = zero, amountPending = zero } = previous ?? {};
+        if (amountPaid.plus(amountCredited).plus(amountPending).eq(zero)) return;
+        throw new Rejection(
+          'INVALID_STATE',
+          'A payment of the invoice is allocated or pending. Void or refund it first.',
+          '/status',
+        );
+      },
+      nothingCovered: ({ values }) => checkCover(values, false),
+      partCovered: ({ values }) => checkCover(values, true),
+      changeReasonGiven,
+      voidReasonGiven({ values }) {
+        if (values.voidReason === null) throw invalidField('voidReason', 'voidReason is required to void an invoice.');
+      },
+      writeOffReasonGiven({ values }) {
+        if (values.writeOffReason === null)
+          throw invalidField('writeOffReason', 'writeOffReason is required to write off an invoice.');
+      },
+    },
+    constraints: {
+      invoice_due_date_order: {
+        code: 'VALIDATION_ERROR',
+        field: 'dueDate',
+        detail: 'dueDate must not be before invoiceDate.',
+      },
+    },
+  },
+});
+
+/** The amount due on an invoice. The column of the same name is only updated when the row is stored. */
+export function dueOf(
+  row: Pick<Row<'Invoice'>, 'status' | 'total' | 'amountPaid' | 'amountCredited' | 'amountWrittenOff'>,
+): Decimal {
+  if (row.status === 'VOIDED') return zero;
+  return row.total.minus(row.amountPaid).minus(row.amountCredited).minus(row.amountWrittenOff);
+}
+
+/** Whether payments can be allocated to an invoice. */
+export function isOpen({ status }: Pick<Row<'Invoice'>, 'status'>): boolean {
+  return status === 'POSTED' || status === 'PARTIALLY_PAID';
+}
+
+/** The change of the amount that payments cover of an invoice. */
+export interface Cover {
+  readonly paid?: Decimal;
+  readonly credited?: Decimal;
+  readonly pending?: Decimal;
+}
+
+/** Why payments cover another amount of an invoice, as the state machine of invoices names it. */
+export type CoverEvent =
+  | 'paymentApplied'
+  | 'paymentUnapplied'
+  | 'paymentReturned'
+  | 'paymentRefunded'
+  | 'paymentVoided';
+
+/** Changes the amount that payments cover of an invoice, and its status accordingly. */
+export function coverInvoice(
+  plan: Plan,
+  id: string,
+  { paid = zero, credited = zero, pending = zero }: Cover,
+  event: CoverEvent,
+): void {
+  const row = plan.getForUpdate(invoice, id);
+  if (row === undefined) throw new Error(`Invoice ${id} not found.`);
+  const covered = {
+    ...row,
+    amountPaid: row.amountPaid.plus(paid),
+    amountCredited: row.amountCredited.plus(credited),
+    amountPending: row.amountPending.plus(pending),
+  };
+  const { amountPaid, amountCredited, amountPending } = covered;
+  const due = dueOf(covered);
+  const isCovered = amountPaid.plus(amountCredited).gt(zero);
+  const settled = row.amountWrittenOff.gt(zero) ? 'WRITTEN_OFF' : 'PAID';
+  const status = due.eq(zero) ? settled : isCovered ? 'PARTIALLY_PAID' : 'POSTED';
+  const paidAt = status === 'PAID' ? (row.paidAt ?? plan.now) : null;
+  const system = { amountPaid, amountCredited, amountPending, status, paidAt } as const;
+  plan.update(invoice, id, {}, { system, event });
+  if (event === 'paymentApplied') invalidateLinks(plan, id, event, (other) => openDue(plan, other));
+}
+
+/** Returns the amount due on an open invoice; undefined for all others. */
+export function openDue(plan: Plan, id: string): Decimal | undefined {
+  const row = plan.get(invoice, id);
+  return row !== undefined && isOpen(row) ? dueOf(row) : undefined;
+}
+
+function completeNew(change: InvoiceChange, plan: Plan): void {
+  const { values, input, privateColumns } = change;
+  const owner = plan.get(client, values.clientId);
+  if (owner === undefined) return;
+  checkBillable(owner);
+  privateColumns.org_id = owner.orgId;
+  if (Object.keys(input).length > 0) checkImport(input);
+  recordBookChange(change, plan, values.invoiceDate);
+  values.currency ??= owner.currency;
+  values.taxRegionId ??= owner.taxRegionId;
+  values.billingContactId ??= owner.billingContactId;
+  if (values.draftInvoiceId === null) {
+    values.lines = completeLines(plan, owner, values.lines, []);
+    checkSigns(values.lines);
+  }
+  values.jobIds ??= [...new Set(values.lines.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
+  values.engagementId ??= onlyEngagement(plan, values.jobIds);
+  Object.assign(values, totalsOf(values.lines));
+  if (values.total.lt(zero)) throw invalidField('lines', 'The total of an invoice must not be negative.');
+  values.billingAddress = completeAddress(values.billingAddress ?? addressOf(plan, owner));
+  if (values.status === 'POSTED') values.postedAt = plan.now;
+  values.invoiceNumber = nextInvoiceNumber(plan, invoice, owner.orgId, values.invoiceDate);
+  values.pmsRef ??= plan.find(invoice, 'pmsRef', values.invoiceNumber) === undefined ? values.invoiceNumber : null;
+}
+
+/** Only imported invoices are written as records; others are created from drafts. */
+function checkImport({ pmsRef, lines, status, voidReason, writeOffReason }: InvoiceChange['input']): void {
+  if (typeof pmsRef !== 'string')
+    throw invalidField('pmsRef', 'pmsRef is required to import an invoice. Other invoices come from approved drafts.');
+  const billing = lines?.findIndex(({ wipIds }) => wipIds.length > 0) ?? -1;
+  if (billing >= 0)
+    throw invalidLine(billing, 'wipIds', 'An imported invoice cannot bill work in progress. Use a draft invoice.');
+  checkReasons({ status: status ?? 'POSTED', voidReason, writeOffReason });
+}
+
+function completeChange({ entity, id, values, previous, input }: InvoiceChange, plan: Plan): void {
+  if (previous === undefined) return;
+  if (input.lines !== undefined)
+    values.lines = completeLines(plan, plan.get(client, values.clientId), values.lines, previous.lines);
+  if (input.billingAddress !== undefined) values.billingAddress = completeAddress(values.billingAddress);
+  if (!isChanged(entity, previous, values)) return;
+  const rest = {
+    ...values,
+    status: previous.status,
+    voidReason: previous.voidReason,
+    writeOffReason: previous.writeOffReason,
+  };
+  const [changed] = changedFields(entity, previous, rest);
+  if (changed !== undefined)
+    throw new Rejection(
+      'INVALID_STATE',
+      'Invoices cannot change. Only status, voidReason and writeOffReason can be written, with changeDate and changeReason.',
+      `/${changed}`,
+    );
+  checkReasons({ status: values.status, voidReason: input.voidReason, writeOffReason: input.writeOffReason });
+  recordBookChange({ entity, id, previous, input }, plan, previous.invoiceDate);
+  if (values.status === previous.status) return;
+  if (values.status === 'VOIDED') values.voidedAt = plan.now;
+  if (values.status === 'WRITTEN_OFF') {
+    if (previous.amountPending.gt(zero))
+      throw new Rejection('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
+    values.amountWrittenOff = previous.amountWrittenOff.plus(dueOf(previous));
+    return;
+  }
+  if (previous.status === 'PENDING') values.postedAt = plan.now;
+  // A void and a reinstatement undo what was written off.
+  values.amountWrittenOff = zero;
+  values.writeOffReason = null;
+}
+
+/** Checks that a reinstated invoice gets the status that its payments and credits determine. */
+function checkCover({ amountPaid, amountCredited }: Row<'Invoice'>, expected: boolean): void {
+  if (amountPaid.plus(amountCredited).gt(zero) === expected) return;
+  const detail = expected
+    ? 'Nothing of the invoice is paid or credited. Set the status to POSTED.'
+    : 'A part of the invoice is paid or credited. Set the status to PARTIALLY_PAID.';
+  throw new Rejection('INVALID_STATE', detail, '/status');
+}
+
+/** Each reason belongs to one status. */
+function checkReasons({
+  status,
+  voidReason,
+  writeOffReason,
+}: {
+  readonly status: string;
+  readonly voidReason: string | null | undefined;
+  readonly writeOffReason: string | null | undefined;
+}): void {
+  if (typeof voidReason === 'string' && status !== 'VOIDED')
+    throw invalidField('voidReason', 'voidReason can be set only together with the status VOIDED.');
+  if (typeof writeOffReason === 'string' && status !== 'WRITTEN_OFF')
+    throw invalidField('writeOffReason', 'writeOffReason can be set only together with the status WRITTEN_OFF.');
+}
+
+function addressOf(plan: Plan, owner: Row<'Client'>): Row<'Invoice'>['billingAddress'] {
+  const id = owner.billingAddressId ?? owner.clientContactInfoId;
+  return (id === null ? undefined : plan.get(contactInfo, id)?.address) ?? {};
+}
+
+/** The engagement of the jobs, if they all have the same one. */
+function onlyEngagement(plan: Plan, jobIds: readonly string[]): string | null {
+  const ids = new Set(jobIds.map((id) => plan.get(job, id)?.engagementId ?? null));
+  const [id = null] = ids;
+  return ids.size === 1 ? id : null;
+}
+
+/** SQL of the days that an open invoice is overdue; 0 if it is not. */
+function openSince(row: string) {
+  const [status, dueDate] = [sql.ref(`${row}.status`), sql.ref(`${row}.due_date`)];
+  return sql`(case when ${status} in ('POSTED', 'PARTIALLY_PAID') then greatest(today() - ${dueDate}, 0) else 0 end)`;
+}
+
+/** SQL of the newest payments that cover an invoice. */
+function allocations(row: string) {
+  const list = fieldsOf('Invoice').find(({ name }) => name === 'allocations');
+  if (list === undefined) throw new Error('The contract declares no allocations of an Invoice.');
+  const object = jsonObject(membersOf(list).map((field) => [field, sql.ref(`a.${field.column}`)]));
+  return sql`(select coalesce(json_agg(${object} order by a.allocated_at, a.payment_id), '[]') from (
+    select a.* ${allocationsOf(row)}
+    order by a.allocated_at desc, a.payment_id desc limit ${mostEmbedded(list)}) a)`;
+}
+
+function allocationsOf(row: string) {
+  return sql`from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
+    where a.tenant_id = ${sql.ref(`${row}.tenant_id`)} and a.invoice_id = ${sql.ref(`${row}.id`)} and counts(p.status)`;
+}

@@ -1,0 +1,21 @@
+import { sql } from 'kysely';
+import { pageScope, withoutCursor } from '../../../query/handlers.ts';
+import { pageReader } from '../../../query/read.ts';
+import type { Handler } from '../../../service/context.ts';
+import { unknownClientRef } from '../../clients/active-client.ts';
+import { invoice } from './invoice.ts';
+
+/** Lists the invoices of a client with an amount due, the earliest due date first. */
+export const listUnpaidInvoices: Handler<'listUnpaidInvoices'> = (context, { query }) => {
+  const { clientRef, ...page } = query;
+  return context.read(async (session) => {
+    const client = await session.first<{ id: string }>(
+      sql`select id from client where tenant_id = ${context.tenant.id} and client_ref = ${clientRef}`,
+    );
+    if (client === undefined) throw unknownClientRef(clientRef, 'query');
+    const condition = sql<boolean>`e.client_id = ${client.id} and e.status in ('POSTED', 'PARTIALLY_PAID')`;
+    const scope = { ...pageScope(context), name: `${context.operation.id}/${client.id}`, condition };
+    const { run } = pageReader(scope, invoice, { ...page, orderBy: [{ dueDate: 'asc' }] });
+    return { status: 200, body: withoutCursor(await run(session)) };
+  });
+};

@@ -1,0 +1,81 @@
+import { sql } from 'kysely';
+import { parseDecimal, zero } from '../../../contract/decimal.ts';
+import { Rejection } from '../../../contract/rejection.ts';
+import type { Lookup } from '../../../entity/loaded-rows.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import { outstandingOf } from '../../time/outstanding.ts';
+import { wipEntry } from '../../time/wip-entry.ts';
+import { lockBalances } from '../ledger/balances.ts';
+
+/** The amounts that an invoice took from a row of work in progress, as decimal text. */
+interface StoredRelief {
+  readonly invoiceId: string;
+  readonly wipEntryId: string;
+  readonly billed: string;
+  readonly writeUp: string;
+  readonly writeOff: string;
+  /** The latest other invoice that bills the row. */
+  readonly otherInvoiceId: string | null;
+}
+
+const reliefOfInvoices: Lookup<readonly StoredRelief[]> = {
+  name: 'relief of invoices',
+  async load(transaction, tenantId, invoiceIds) {
+    const rows = await transaction.all<StoredRelief>(sql`
+      select r.invoice_id as "invoiceId", r.wip_entry_id as "wipEntryId", r.billed::text as billed,
+        r.write_up::text as "writeUp", r.write_off::text as "writeOff",
+        (select other.invoice_id from wip_relief other
+          join invoice i on i.tenant_id = other.tenant_id and i.id = other.invoice_id
+          where other.tenant_id = r.tenant_id and other.wip_entry_id = r.wip_entry_id and other.invoice_id <> r.invoice_id
+            and i.status <> 'VOIDED'
+          order by i.posted_at desc, i.id desc limit 1) as "otherInvoiceId"
+      from wip_relief r where r.tenant_id = ${tenantId} and r.invoice_id = any(${invoiceIds})`);
+    return Map.groupBy(rows, ({ invoiceId }) => invoiceId);
+  },
+};
+
+/**
+ * Restores the work in progress that a voided invoice relieved. Rows that were written off since then remain written off:
+ * the write-off grows by the restored amount.
+ *
+ * @throws Rejection `INVALID_STATE` if a draft invoice reserves a row.
+ */
+export function returnWork(plan: Plan, invoiceId: string): void {
+  const reliefs = plan.lookup(reliefOfInvoices, invoiceId) ?? [];
+  const rows = plan.getManyForUpdate(
+    wipEntry,
+    reliefs.map(({ wipEntryId }) => wipEntryId),
+  );
+  lockBalances(
+    plan,
+    [],
+    [...rows.values()].map(({ jobId }) => jobId),
+  );
+  for (const { wipEntryId, billed, writeUp, writeOff, otherInvoiceId } of reliefs) {
+    const row = rows.get(wipEntryId);
+    if (row === undefined) throw new Error(`Work in progress ${wipEntryId} not found.`);
+    if (row.status === 'IN_DRAFT')
+      throw new Rejection(
+        'INVALID_STATE',
+        'A draft invoice includes work in progress that this invoice billed in part. Post or delete that draft first.',
+        '/status',
+      );
+    const returned = {
+      ...row,
+      billedAmount: row.billedAmount.minus(parseDecimal(billed)),
+      writeUpAmount: row.writeUpAmount.minus(parseDecimal(writeUp)),
+      writeOffAmount: row.writeOffAmount.minus(parseDecimal(writeOff)),
+    };
+    const { billedAmount, writeUpAmount, writeOffAmount } = returned;
+    const link = { invoiceId: otherInvoiceId, billedAt: otherInvoiceId === null ? null : row.billedAt };
+    if (row.status === 'WRITTEN_OFF') {
+      const all = writeOffAmount.plus(outstandingOf(returned));
+      plan.setSystemFields(wipEntry, wipEntryId, { ...link, billedAmount, writeUpAmount, writeOffAmount: all });
+      continue;
+    }
+    const isUntouched = billedAmount.eq(zero) && writeUpAmount.eq(zero) && writeOffAmount.eq(zero);
+    const status = isUntouched ? 'OPEN' : 'PARTIALLY_BILLED';
+    const system = { ...link, billedAmount, writeUpAmount, writeOffAmount, status } as const;
+    plan.update(wipEntry, wipEntryId, {}, { system, event: 'invoiceVoided' });
+  }
+}

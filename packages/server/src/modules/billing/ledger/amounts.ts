@@ -1,0 +1,49 @@
+import { type Decimal, parseDecimal, round, sum, zero } from '../../../contract/decimal.ts';
+
+/** The values that determine the amounts of a line. */
+export interface Price {
+  readonly quantity: Decimal;
+  readonly unitAmount: Decimal;
+  readonly taxable: boolean;
+  readonly taxRatePercent: Decimal;
+}
+
+export interface LineAmounts {
+  readonly amount: Decimal;
+  readonly taxAmount: Decimal;
+}
+
+/** The totals of a document, each in its currency with two places. */
+export interface Totals {
+  readonly subtotal: Decimal;
+  readonly discountTotal: Decimal;
+  readonly taxTotal: Decimal;
+  readonly interestTotal: Decimal;
+  readonly total: Decimal;
+}
+
+const hundred = parseDecimal('100');
+
+/** Calculates the amount of a line and its tax, each rounded half up to two places. */
+export function lineAmounts({ quantity, unitAmount, taxable, taxRatePercent }: Price): LineAmounts {
+  const amount = round(quantity.times(unitAmount), 2);
+  return { amount, taxAmount: taxable ? round(amount.times(taxRatePercent).div(hundred), 2) : zero };
+}
+
+/** Calculates the totals of lines: discounts as a positive amount, interest separate from the subtotal. */
+export function totalsOf(lines: readonly (LineAmounts & { readonly lineType: string })[]): Totals {
+  const of = (lineType: string) => sum(lines.filter((line) => line.lineType === lineType).map((line) => line.amount));
+  const discountTotal = zero.minus(of('DISCOUNT'));
+  const interestTotal = of('INTEREST');
+  const subtotal = sum(lines.map((line) => line.amount))
+    .plus(discountTotal)
+    .minus(interestTotal);
+  const taxTotal = sum(lines.map((line) => line.taxAmount));
+  return {
+    subtotal,
+    discountTotal,
+    taxTotal,
+    interestTotal,
+    total: subtotal.minus(discountTotal).plus(taxTotal).plus(interestTotal),
+  };
+}

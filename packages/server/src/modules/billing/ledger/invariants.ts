@@ -1,0 +1,220 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Session } from '../../../platform/store/session.ts';
+
+/** A row that violates an invariant of the books. */
+export interface Breach {
+  /** The invariant, in words. */
+  readonly rule: string;
+  readonly id: string;
+  readonly detail: string;
+}
+
+interface Rule {
+  readonly rule: string;
+  /** Query of the rows that violate it: their `id` and a `detail`, both text. */
+  readonly broken: (tenantId: number) => RawBuilder<{ id: string; detail: string }>;
+}
+
+/**
+ * Returns the rows of a tenant that violate an invariant of the books. Each invariant is checked in one statement, so
+ * concurrent writes do no harm.
+ */
+export async function findBreaches(session: Pick<Session, 'all'>, tenantId: number): Promise<Breach[]> {
+  const breaches: Breach[] = [];
+  for (const { rule, broken } of rules)
+    for (const { id, detail } of await session.all(broken(tenantId))) breaches.push({ rule, id, detail });
+  return breaches;
+}
+
+const documents = ['draft_invoice', 'invoice'] as const;
+
+const rules: readonly Rule[] = [
+  ...documents.map((table) => ({
+    rule: `lines of ${table} are quantity times unit amount and their tax, rounded half up`,
+    broken: (tenantId: number) => sql<{ id: string; detail: string }>`
+      select ${sql.ref(`${table}_id`)}::text as id, concat_ws(' ', quantity, unit_amount, amount, tax_rate_percent, tax_amount) as detail
+      from ${sql.table(`${table}_line`)} where tenant_id = ${tenantId} and (amount <> round(quantity * unit_amount, 2)
+        or tax_amount <> case when taxable then round(amount * tax_rate_percent / 100, 2) else 0 end)`,
+  })),
+  ...documents.map((table) => ({
+    rule: `totals of ${table} are those of its lines`,
+    broken: (tenantId: number) => sql<{ id: string; detail: string }>`
+      select d.id::text, concat_ws(' ', d.subtotal, d.discount_total, d.tax_total, d.interest_total, d.total) as detail
+      from ${sql.table(table)} d
+      left join (select ${sql.ref(`${table}_id`)} as id,
+          sum(amount) filter (where line_type not in ('DISCOUNT', 'INTEREST')) as subtotal,
+          -sum(amount) filter (where line_type = 'DISCOUNT') as discount,
+          sum(amount) filter (where line_type = 'INTEREST') as interest, sum(tax_amount) as tax
+        from ${sql.table(`${table}_line`)} where tenant_id = ${tenantId} group by 1) l on l.id = d.id
+      where d.tenant_id = ${tenantId}
+        and ((d.subtotal, d.discount_total, d.tax_total, d.interest_total)
+            is distinct from (coalesce(l.subtotal, 0), coalesce(l.discount, 0), coalesce(l.tax, 0), coalesce(l.interest, 0))
+          or d.total <> d.subtotal - d.discount_total + d.tax_total + d.interest_total)`,
+  })),
+  {
+    rule: 'what is due on an invoice is its total less what covers it, and its status follows from that',
+    broken: (tenantId) => sql`
+      select id::text, concat_ws(' ', status, total, amount_paid, amount_credited, amount_written_off, amount_pending,
+        amount_due) as detail
+      from invoice where tenant_id = ${tenantId} and not (
+        amount_due = (case when status = 'VOIDED' then 0 else total - amount_paid - amount_credited - amount_written_off end)
+        and amount_due >= 0 and amount_pending between 0 and amount_due
+        and (status = 'PAID') = (amount_due = 0 and status not in ('VOIDED', 'WRITTEN_OFF', 'PENDING'))
+        and (status <> 'PARTIALLY_PAID' or amount_paid + amount_credited > 0)
+        and (status <> 'POSTED' or amount_paid + amount_credited = 0)
+        and (status in ('POSTED', 'PARTIALLY_PAID', 'WRITTEN_OFF') or amount_written_off = 0)
+        and (amount_written_off > 0) = (write_off_reason is not null)
+        and (status <> 'VOIDED' or amount_paid + amount_credited + amount_pending = 0))`,
+  },
+  {
+    rule: 'a payment is its allocations, what is unapplied and what is refunded',
+    broken: (tenantId) => sql`
+      select p.id::text, concat_ws(' ', p.status, p.amount, a.allocated, p.unapplied_amount, p.refunded_amount) as detail
+      from payment p cross join lateral (select coalesce(sum(amount), 0) as allocated from payment_allocation a
+        where a.tenant_id = p.tenant_id and a.payment_id = p.id) a
+      where p.tenant_id = ${tenantId} and not (case
+        when p.status in ('COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED', 'PENDING')
+          then p.amount = a.allocated + p.unapplied_amount + p.refunded_amount
+        when p.status = 'RETURNED' then a.allocated = 0 and p.unapplied_amount = -p.refunded_amount
+        else a.allocated = 0 and p.unapplied_amount = 0 end and (p.unapplied_amount >= 0 or p.status = 'RETURNED'))`,
+  },
+  {
+    // Whether the clients are in one group is checked when the allocation is created: a client may leave its group later.
+    rule: 'allocations stay in one currency',
+    broken: (tenantId) => sql`
+      select a.payment_id::text as id, concat_ws(' ', a.invoice_id, p.currency, i.currency) as detail
+      from payment_allocation a
+      join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
+      join invoice i on i.tenant_id = a.tenant_id and i.id = a.invoice_id
+      where a.tenant_id = ${tenantId} and p.currency <> i.currency`,
+  },
+  {
+    rule: 'work in progress is billed, written off or outstanding',
+    broken: (tenantId) => sql`
+      select id::text, concat_ws(' ', status, amount, write_up_amount, write_off_amount, billed_amount, outstanding_amount)
+        as detail
+      from wip_entry where tenant_id = ${tenantId} and not (
+        (status = 'REVERSED' and outstanding_amount = 0
+          or amount + write_up_amount - write_off_amount = billed_amount + outstanding_amount)
+        and (status <> 'BILLED' or (outstanding_amount = 0 and invoice_id is not null))
+        and (status <> 'WRITTEN_OFF' or outstanding_amount = 0)
+        and (status = 'IN_DRAFT') = (status = 'IN_DRAFT' and draft_invoice_id is not null)
+        and (status <> 'OPEN' or (billed_amount = 0 and write_up_amount = 0 and write_off_amount = 0)))`,
+  },
+  {
+    rule: 'work in progress feeds at most one live draft, which holds it',
+    broken: (tenantId) => sql`
+      select w.id::text, concat_ws(' ', w.status, w.draft_invoice_id, array_agg(d.id)) as detail
+      from wip_entry w
+      left join (select lw.wip_entry_id, d.id from draft_invoice d
+        join draft_invoice_line l on l.tenant_id = d.tenant_id and l.draft_invoice_id = d.id
+        join draft_invoice_line_wip lw on lw.tenant_id = l.tenant_id and lw.line_id = l.id
+        where d.tenant_id = ${tenantId} and d.status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED')) d
+        on d.wip_entry_id = w.id
+      where w.tenant_id = ${tenantId} group by w.tenant_id, w.id
+      having count(d.id) > 1 or (w.status = 'IN_DRAFT') <> (count(d.id) = 1)
+        or (w.status = 'IN_DRAFT' and w.draft_invoice_id is distinct from (array_agg(d.id))[1])`,
+  },
+  {
+    rule: 'an invoice bills the work of its client alone',
+    broken: (tenantId) => sql`
+      select i.id::text, w.id::text as detail from invoice i
+      join invoice_line l on l.tenant_id = i.tenant_id and l.invoice_id = i.id
+      join invoice_line_wip lw on lw.tenant_id = l.tenant_id and lw.line_id = l.id
+      join wip_entry w on w.tenant_id = lw.tenant_id and w.id = lw.wip_entry_id
+      where i.tenant_id = ${tenantId} and (w.client_id <> i.client_id or w.currency <> i.currency)`,
+  },
+  {
+    rule: 'an invoice takes from its work what the lines with that work come to',
+    broken: (tenantId) => sql`
+      select i.id::text, concat_ws(' ', taken.billed, lines.amount) as detail from invoice i
+      cross join lateral (select coalesce(sum(r.billed), 0) as billed from wip_relief r
+        where r.tenant_id = i.tenant_id and r.invoice_id = i.id) taken
+      cross join lateral (select coalesce(sum(l.amount), 0) as amount from invoice_line l
+        where l.tenant_id = i.tenant_id and l.invoice_id = i.id and exists (
+          select from invoice_line_wip lw where lw.tenant_id = l.tenant_id and lw.line_id = l.id)) lines
+      where i.tenant_id = ${tenantId} and taken.billed <> lines.amount`,
+  },
+  {
+    rule: 'work in progress is relieved by the invoices that stand',
+    broken: (tenantId) => sql`
+      select w.id::text, concat_ws(' ', w.status, w.billed_amount, r.billed, w.write_up_amount, r.write_up,
+        w.write_off_amount, r.write_off) as detail
+      from wip_entry w cross join lateral (
+        select coalesce(sum(r.billed), 0) as billed, coalesce(sum(r.write_up), 0) as write_up,
+          coalesce(sum(r.write_off), 0) as write_off
+        from wip_relief r join invoice i on i.tenant_id = r.tenant_id and i.id = r.invoice_id
+        where r.tenant_id = w.tenant_id and r.wip_entry_id = w.id and i.status <> 'VOIDED') r
+      where w.tenant_id = ${tenantId} and (w.billed_amount <> r.billed or w.write_up_amount <> r.write_up
+        or (w.write_off_reason is null and w.write_off_amount <> r.write_off))`,
+  },
+  {
+    rule: 'a posted draft and its invoice have one total, and no other draft has an invoice',
+    broken: (tenantId) => sql`
+      select d.id::text, concat_ws(' ', d.status, d.total, i.total) as detail
+      from draft_invoice d left join invoice i on i.tenant_id = d.tenant_id and i.draft_invoice_id = d.id
+      where d.tenant_id = ${tenantId} and ((d.status = 'POSTED') <> (i.id is not null) or d.status = 'APPROVED'
+        or i.total <> d.total or d.invoice_id is distinct from i.id)`,
+  },
+  {
+    rule: 'the invoice numbers of an org and a year have no gap',
+    broken: (tenantId) => sql`
+      select n.org_id::text as id, concat_ws(' ', n.year, n.numbers, n.first, n.last, c.value) as detail
+      from (select org_id, substring(invoice_number from '(\d{4})-\d+$') as year, count(distinct invoice_number) as numbers,
+          min(substring(invoice_number from '\d+$')::integer) as first,
+          max(substring(invoice_number from '\d+$')::integer) as last
+        from invoice where tenant_id = ${tenantId} group by 1, 2) n
+      left join tenant_counter c
+        on c.tenant_id = ${tenantId} and c.name = 'invoice.invoice_number.' || n.org_id || '.' || n.year
+      where n.first <> 1 or n.last <> n.numbers or c.value is distinct from n.last`,
+  },
+  {
+    rule: 'approved billable time is one row of work in progress, and other time is none',
+    broken: (tenantId) => sql`
+      select e.id::text, concat_ws(' ', e.status, e.amount, array_agg(w.amount)) as detail
+      from time_entry e
+      left join wip_entry w on w.tenant_id = e.tenant_id and w.time_entry_id = e.id and w.status <> 'REVERSED'
+      where e.tenant_id = ${tenantId} group by e.tenant_id, e.id
+      having count(w.id) <> (case when e.status = 'APPROVED' and e.is_billable then 1 else 0 end) or min(w.amount) <> e.amount`,
+  },
+  {
+    rule: 'an approved expense that is billed is one row of work in progress, and any other is none',
+    broken: (tenantId) => sql`
+      select e.id::text, concat_ws(' ', e.status, e.billable_amount, array_agg(w.amount)) as detail
+      from expense_entry e
+      left join wip_entry w on w.tenant_id = e.tenant_id and w.expense_entry_id = e.id and w.status <> 'REVERSED'
+      where e.tenant_id = ${tenantId} group by e.tenant_id, e.id
+      having count(w.id) <> (case when e.status = 'APPROVED' and e.billable_amount > 0 then 1 else 0 end)
+        or min(w.amount) <> e.billable_amount`,
+  },
+  {
+    rule: 'nobody works more than 24 hours a day',
+    broken: (tenantId) => sql`
+      select e.staff_id::text as id, concat_ws(' ', e.work_date, sum(e.hours)) as detail from time_entry e
+      where e.tenant_id = ${tenantId} and e.active and e.status <> 'REJECTED'
+        and (e.reverses_system_ref is null or exists (select from time_entry reversed
+          where reversed.tenant_id = e.tenant_id and reversed.system_ref = e.reverses_system_ref
+            and reversed.work_date = e.work_date))
+      group by e.staff_id, e.work_date having sum(e.hours) > 24`,
+  },
+  {
+    rule: 'an entry is taken back by at most its hours',
+    broken: (tenantId) => sql`
+      select o.id::text, concat_ws(' ', o.status, o.hours, sum(r.hours)) as detail from time_entry o
+      join time_entry r on r.tenant_id = o.tenant_id and r.reverses_system_ref = o.system_ref
+        and r.active and r.status <> 'REJECTED'
+      where o.tenant_id = ${tenantId} group by o.tenant_id, o.id
+      having o.hours + sum(r.hours) < 0 or o.status <> 'APPROVED'`,
+  },
+  {
+    rule: 'a used payment link has the one payment that came through it',
+    broken: (tenantId) => sql`
+      select k.id::text, concat_ws(' ', k.status, k.payment_id, count(p.id)) as detail from quick_payment_link k
+      left join payment p on p.tenant_id = k.tenant_id and p.quick_payment_link_id = k.id
+        and p.status not in ('FAILED')
+      where k.tenant_id = ${tenantId} group by k.tenant_id, k.id
+      having count(p.id) > 1 or (k.status = 'USED' and not coalesce(bool_or(p.id = k.payment_id), false))
+        and not exists (select from payment p where p.tenant_id = k.tenant_id and p.id = k.payment_id
+          and p.source = 'QUICK_PAYMENT_LINK')`,
+  },
+];

@@ -1,0 +1,123 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Session } from '../../../platform/store/session.ts';
+
+/** The types whose rows store sums, in the lock order. */
+type SummingType = 'Payment' | 'Invoice' | 'Task' | 'Job' | 'Client';
+
+/** A stored sum that differs from its sources. */
+export interface Difference {
+  readonly type: SummingType;
+  readonly id: string;
+  readonly field: string;
+  readonly kept: string;
+  readonly actual: string;
+}
+
+/** Sums of other rows that a table stores, all of which one query recalculates. */
+export interface KeptSums {
+  readonly type: SummingType;
+  readonly table: string;
+  /** Columns by the name of the field. */
+  readonly columns: Readonly<Record<string, string>>;
+  /** Query of the `id` of each row and its sums, under the names of the columns. A row without sources may be missing. */
+  readonly sums: (tenantId: number) => RawBuilder<unknown>;
+}
+
+/** The status of payments that count: the database has the same function for its triggers. */
+const counting = sql`p.status in ('COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED')`;
+
+/** In the lock order. Balances of clients are sums over invoices and payments, which are sums of allocations. */
+export const keptSums: readonly KeptSums[] = [
+  {
+    type: 'Payment',
+    table: 'payment',
+    columns: { unappliedAmount: 'unapplied_amount' },
+    sums: (tenantId) => sql`
+      select p.id, case when ${counting} or p.status = 'PENDING' then p.amount - p.refunded_amount - coalesce((
+        select sum(a.amount) from payment_allocation a where a.tenant_id = p.tenant_id and a.payment_id = p.id), 0)
+        when p.status = 'RETURNED' then -p.refunded_amount else 0 end as unapplied_amount
+      from payment p where p.tenant_id = ${tenantId}`,
+  },
+  {
+    type: 'Invoice',
+    table: 'invoice',
+    columns: { amountPaid: 'amount_paid', amountCredited: 'amount_credited', amountPending: 'amount_pending' },
+    sums: (tenantId) => sql`
+      select a.invoice_id as id,
+        coalesce(sum(a.amount) filter (where ${counting} and p.method <> 'CREDIT'), 0) as amount_paid,
+        coalesce(sum(a.amount) filter (where ${counting} and p.method = 'CREDIT'), 0) as amount_credited,
+        coalesce(sum(a.amount) filter (where p.status = 'PENDING'), 0) as amount_pending
+      from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
+      where a.tenant_id = ${tenantId} group by 1`,
+  },
+  {
+    type: 'Task',
+    table: 'task',
+    columns: { actualHours: 'actual_hours' },
+    sums: (tenantId) => sql`
+      select e.task_id as id, sum(e.hours) as actual_hours from time_entry e
+      where e.tenant_id = ${tenantId} and e.active and e.status = 'APPROVED' and e.task_id is not null group by 1`,
+  },
+  {
+    type: 'Job',
+    table: 'job',
+    columns: {
+      actualHours: 'actual_hours',
+      wipAmount: 'wip_amount',
+      billedAmount: 'billed_amount',
+      writeOffAmount: 'write_off_amount',
+      writeUpAmount: 'write_up_amount',
+    },
+    sums: (tenantId) => sql`
+      select id, sum(hours) as actual_hours, sum(outstanding) as wip_amount, sum(billed) as billed_amount,
+        sum(written_off) as write_off_amount, sum(written_up) as write_up_amount
+      from (
+        select e.job_id as id, e.hours, 0 as outstanding, 0 as billed, 0 as written_off, 0 as written_up
+        from time_entry e
+        where e.tenant_id = ${tenantId} and e.active and e.status = 'APPROVED' and e.job_id is not null
+        union all
+        select w.job_id, 0, w.outstanding_amount, w.billed_amount, w.write_off_amount, w.write_up_amount from wip_entry w
+        where w.tenant_id = ${tenantId}) parts
+      group by 1`,
+  },
+  {
+    type: 'Client',
+    table: 'client',
+    columns: {
+      outstandingBalance: 'outstanding_balance',
+      unappliedCredit: 'unapplied_credit',
+      unbilledWip: 'unbilled_wip',
+    },
+    sums: (tenantId) => sql`
+      select k.id, coalesce(sum(outstanding), 0) as outstanding_balance, coalesce(sum(unapplied), 0) as unapplied_credit,
+        coalesce(sum(unbilled), 0) as unbilled_wip
+      from client k join (
+        select i.client_id, i.currency, i.amount_due as outstanding, 0 as unapplied, 0 as unbilled from invoice i
+        where i.tenant_id = ${tenantId} and i.status <> 'PENDING'
+        union all
+        select p.client_id, p.currency, 0, p.unapplied_amount, 0 from payment p
+        where p.tenant_id = ${tenantId} and (${counting} or p.status = 'RETURNED')
+        union all
+        select w.client_id, w.currency, 0, 0, w.outstanding_amount from wip_entry w
+        where w.tenant_id = ${tenantId}) parts on parts.client_id = k.id and parts.currency = k.currency
+      where k.tenant_id = ${tenantId} group by k.id`,
+  },
+];
+
+/** Recalculates the stored sums of a tenant, and returns those that differ from their sources. */
+export async function differencesOf(session: Pick<Session, 'all'>, tenantId: number): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  for (const { type, table, columns, sums } of keptSums) {
+    const compared = Object.entries(columns).map(
+      ([field, column]) => sql`
+        select t.id::text, ${field}::text as field, t.${sql.ref(column)}::text as kept,
+          coalesce(s.${sql.ref(column)}, 0)::numeric(16, 2)::text as actual
+        from ${sql.table(table)} t left join sums s on s.id = t.id
+        where t.tenant_id = ${tenantId} and t.${sql.ref(column)} <> coalesce(s.${sql.ref(column)}, 0)`,
+    );
+    const rows = await session.all(sql<Omit<Difference, 'type'>>`
+      with sums as (${sums(tenantId)}) ${sql.join(compared, sql` union all `)} order by 1, 2`);
+    for (const row of rows) differences.push({ type, ...row });
+  }
+  return differences;
+}

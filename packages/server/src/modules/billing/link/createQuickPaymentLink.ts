@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { type Decimal, parseDecimal, sum } from '../../../contract/decimal.ts';
+import type { Input } from '../../../contract/handler.ts';
+import { Rejection } from '../../../contract/rejection.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import type { Row } from '../../../entity/row.ts';
+import { checkBound } from '../../../entity/row-bounds.ts';
+import { invalid } from '../../../http/problem.ts';
+import { entityTag } from '../../../query/entity-tag.ts';
+import type { Handler } from '../../../service/context.ts';
+import { unknownClientRef } from '../../clients/active-client.ts';
+import { client } from '../../clients/client.ts';
+import { dueOf, invoice, isOpen } from '../invoice/invoice.ts';
+import { quickPaymentLink } from './payment-link.ts';
+
+type Body = Input<'createQuickPaymentLink'>['body'];
+
+/** Validity of a link, in days. */
+const validDays = 30;
+
+/** Creates a link to a page on which a client pays once, for specific invoices, an amount or a note. */
+export const createQuickPaymentLink: Handler<'createQuickPaymentLink'> = (context, { body }) =>
+  context.write(async (unit) => {
+    const page = `${context.service.config.publicUrl}/pay`;
+    const id = await unit.plan((plan) => createLink(plan, context.caller.apiUserId, page, body));
+    const stored = await unit.storedRow(quickPaymentLink, id);
+    const headers = { Location: '/api/v1/records/batch/QuickPaymentLink', ETag: entityTag(stored) };
+    return { status: 201, headers, body: stored };
+  });
+
+/** @returns the ID of the link */
+export function createLink(plan: Plan, apiUserId: string, page: string, body: Body): string {
+  const { clientRef, invoiceIds = [], note = null } = body;
+  const owner = plan.find(client, 'clientRef', clientRef);
+  if (owner === undefined) throw unknownClientRef(clientRef, 'body');
+  if (!owner.active)
+    throw new Rejection('INVALID_STATE', 'The client is inactive and cannot be used in new rows.', '/clientRef');
+  const chosen = invoiceIds.map((id, index) => payableInvoice(plan, owner, id, `/invoiceIds/${index}`));
+  const [first] = chosen;
+  const other = chosen.findIndex(({ currency }) => currency !== first?.currency);
+  if (other > 0)
+    throw invalid(`/invoiceIds/${other}`, 'CURRENCY', 'All invoices of a link must have the same currency.');
+  const currency = first?.currency ?? owner.currency;
+  // 24 random bytes cannot be guessed.
+  const url = `${page}/${randomBytes(24).toString('base64url')}`;
+  const { row } = plan.create(
+    quickPaymentLink,
+    {},
+    {
+      system: {
+        url,
+        clientId: owner.id,
+        invoices: chosen.map((one) => ({ invoiceId: one.id, amountDueAtCreation: dueOf(one) })),
+        amount: amountOf(body, chosen, currency),
+        currency,
+        note,
+        status: 'ACTIVE',
+        expiresAt: Temporal.Instant.from(plan.now)
+          .add({ hours: 24 * validDays })
+          .toString({ smallestUnit: 'millisecond' }),
+        createdByApiUserId: apiUserId,
+      },
+    },
+  );
+  return row.id;
+}
+
+/** Returns an invoice that can be paid. It is locked until the link exists, so that a payment invalidates the link. */
+function payableInvoice(plan: Plan, owner: Row<'Client'>, id: string, pointer: string): Row<'Invoice'> {
+  const row = plan.getForShare(invoice, id);
+  if (row?.active !== true)
+    throw new Rejection('REFERENCE_NOT_FOUND', 'No active invoice with this ID exists.', pointer);
+  if (row.clientId !== owner.id) throw invalid(pointer, 'CLIENT', 'The invoice belongs to another client.');
+  if (!isOpen(row))
+    throw new Rejection('INVALID_STATE', `${row.invoiceNumber} cannot be paid: its status is ${row.status}.`, pointer);
+  return row;
+}
+
+/** The amount to pay; null if the payer enters it. */
+function amountOf({ amount }: Body, chosen: readonly Row<'Invoice'>[], currency: string): Decimal | null {
+  const due = sum(chosen.map(dueOf));
+  if (amount === undefined) {
+    checkBound(quickPaymentLink, 'amount', due, '/invoiceIds');
+    return chosen.length === 0 ? null : due;
+  }
+  const requested = parseDecimal(amount);
+  if (chosen.length > 0 && requested.gt(due))
+    throw invalid('/amount', 'MAXIMUM', `The amount exceeds the ${due.toFixed(2)} ${currency} due on these invoices.`);
+  return requested;
+}

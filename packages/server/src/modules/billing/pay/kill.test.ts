@@ -1,0 +1,353 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { engineName } from '../../../../test/database.ts';
+import { patientLimits } from '../../../../test/patient-limits.ts';
+import { processEnvironment, runCli, runScript, startServer, type TestProcess } from '../../../../test/process.ts';
+import { wire } from '../../../../test/wire.ts';
+import { parseDecimal } from '../../../contract/decimal.ts';
+import { transact } from '../../../entity/transact.ts';
+import { Directory } from '../../../platform/auth/directory.ts';
+import { Vault } from '../../../platform/auth/vault.ts';
+import { SandboxProcessor } from '../../../platform/payments/sandbox.ts';
+import { openStore, type Store } from '../../../platform/store/store.ts';
+import { databaseOf, readConfig } from '../../../service/config.ts';
+import { payment } from '../payment/payment.ts';
+import { dueAttempts, findAttempt, type Write } from './attempt.ts';
+import { followUp } from './reconcile.ts';
+import { accountOf, disagreements, formKeyIn, goodCard, payerDetails, TestPayer } from './testing.ts';
+
+const environment = await processEnvironment();
+const config = readConfig(environment);
+const log = pino({ level: 'silent' });
+// KILL_ROUNDS=20 runs more rounds than the suite has time for.
+const rounds = Number(process.env.KILL_ROUNDS ?? 2);
+const linksPerRound = 16;
+const payersAtOnce = 8;
+const tenantName = 'hartwell';
+const killedPayment = fileURLToPath(new URL('../../../../test/killed-payment.ts', import.meta.url));
+await runCli(environment, 'tenant', 'create', tenantName);
+const json = { 'Content-Type': 'application/json' };
+
+/** Each round starts a server and opens the database again, which is slow on a busy machine. In milliseconds. */
+const slow = 1_800_000;
+
+/** Attempts that were interrupted by kills, by the step of the payment. */
+const interrupted = { beforeCapture: 0, afterCapture: 0 };
+
+test(
+  'a server that is killed repeatedly while links are paid: the books are consistent, and no payment is lost or duplicated',
+  async () => {
+    const apiKey = await newKey('crm');
+    const receipts: string[] = [];
+    for (let round = 1; round <= rounds; round++) {
+      const server = await startServer(environment);
+      const links = await makeLinks(server, apiKey, round);
+      await payUntilKilled(server, links, receipts, round % 2 === 0 ? 'sent' : 'answered');
+      await onStore(async (store, tenantId, write) => {
+        // The books are always consistent, also before interrupted attempts are followed up.
+        expect(await store.read(tenantId, (session) => session.all(disagreements(tenantId)))).toEqual([]);
+        const open = await openAttempts(store, tenantId);
+        for (const { captured } of open) interrupted[captured ? 'afterCapture' : 'beforeCapture'] += 1;
+        // In the last round the server itself does this.
+        if (round < rounds) await followUpAll(store, tenantId, write);
+        else await makeDue(store, tenantId);
+      });
+    }
+    const server = await startServer(environment);
+    await untilNothingIsOpen(server, apiKey);
+    server.kill('SIGTERM');
+    expect(await server.finished).toMatchObject({ code: 0 });
+    await onStore(async (store, tenantId, write) => {
+      expect(await openAttempts(store, tenantId)).toEqual([]);
+      await followUpAll(store, tenantId, write);
+      expect(await store.read(tenantId, (session) => session.all(disagreements(tenantId)))).toEqual([]);
+      expect(await missingPayments(store, tenantId)).toEqual([]);
+      const numbers = await store.read(tenantId, (session) =>
+        session.all<{ number: string }>(
+          sql`select payment_number as number from payment where tenant_id = ${tenantId}`,
+        ),
+      );
+      const known = new Set(numbers.map(({ number }) => number));
+      expect(receipts.filter((number) => !known.has(number))).toEqual([]);
+      const begun = await store.read(tenantId, (session) => session.all(sql`select from payment_attempt`));
+      expect(begun.length).toBeGreaterThan(0);
+    });
+    // In a few rounds, all payers may be interrupted, or none.
+    if (rounds >= 10) {
+      expect(receipts.length).toBeGreaterThan(0);
+      expect(interrupted.beforeCapture + interrupted.afterCapture).toBeGreaterThan(0);
+    }
+  },
+  slow,
+);
+
+test(
+  'a process that is killed before or after a step at the processor: the next one charges, cancels or refunds once',
+  async () => {
+    const server = await startServer(environment);
+    const links = (await makeLinks(server, await newKey('steps'), 'steps')).slice(0, 4);
+    for (const { path } of links)
+      await new TestPayer(server.address).submit(path, {
+        ...payerDetails,
+        ...goodCard,
+        cardNumber: '4000000000003220',
+      });
+    server.kill('SIGKILL');
+    await server.finished;
+    const ids: string[] = [];
+    await onStore(async (store, tenantId) => {
+      const open = await openAttempts(store, tenantId);
+      ids.push(...open.map(({ id }) => id).sort());
+      for (const id of ids) await new SandboxProcessor(store).answerChallenge(id, true);
+    });
+    expect(ids).toHaveLength(4);
+    const [kept = '', late = '', lapsed = '', raced = ''] = ids;
+    const killAt = async (id: string, step: 'capture' | 'cancel' | 'refund', when: 'before' | 'after') =>
+      expect(await runScript(environment, killedPayment, tenantName, id, step, when)).toMatchObject({ code: null });
+    await killAt(kept, 'capture', 'before');
+    await killAt(kept, 'capture', 'after');
+    await killAt(late, 'capture', 'after');
+    await onStore(async (_store, _tenantId, write) => {
+      for (const link of links.slice(1, 3)) await payDirectly(write, link);
+    });
+    await killAt(late, 'refund', 'before');
+    await killAt(late, 'refund', 'after');
+    await killAt(lapsed, 'cancel', 'before');
+    await killAt(lapsed, 'cancel', 'after');
+    // The embedded database supports one process at a time.
+    const racing = Array.from({ length: engineName === 'postgres' ? 3 : 1 }, () =>
+      runScript(environment, killedPayment, tenantName, raced, 'none'),
+    );
+    for (const { code, error } of await Promise.all(racing)) expect({ code, error }).toEqual({ code: 0, error: '' });
+    await onStore(async (store, tenantId, write) => {
+      await followUpAll(store, tenantId, write);
+      const ended = await Promise.all(
+        ids.map((id) => store.read(tenantId, (session) => findAttempt(session, tenantId, id))),
+      );
+      expect(ended.map((attempt) => attempt?.status)).toEqual(['COMPLETED', 'REFUNDED', 'DECLINED', 'COMPLETED']);
+      expect(await missingPayments(store, tenantId)).toEqual([]);
+      const money = await store.system((transaction) =>
+        transaction.all(sql`select captured_at is not null as captured, refunded_at is not null as refunded
+          from sandbox_payment where key = any(${ids}::uuid[]) order by key`),
+      );
+      expect(money).toEqual([
+        { captured: true, refunded: false },
+        { captured: true, refunded: true },
+        { captured: false, refunded: false },
+        { captured: true, refunded: false },
+      ]);
+    });
+  },
+  slow,
+);
+
+async function newKey(name: string): Promise<string> {
+  const { out } = await runCli(environment, 'api-key', 'create', tenantName, name, '--roles', 'API_ADMIN');
+  return out.trim();
+}
+
+/** Pays the invoice of a link with a check, while no server runs. */
+async function payDirectly(write: Write, { clientId, invoiceId }: PaidLink): Promise<void> {
+  const amount = parseDecimal('100.00');
+  const fixed = { paymentDate: '2026-02-01', currency: 'USD', method: 'CHECK', source: 'MANUAL' } as const;
+  const system = { ...fixed, clientId, amount, allocations: [{ invoiceId, amount }] };
+  await write((unit) => unit.plan((plan) => plan.create(payment, {}, { system })));
+}
+
+interface PaidLink {
+  readonly path: string;
+  readonly clientId: string;
+  readonly invoiceId: string;
+  /** Pays its invoice with a check, if it is still due. */
+  readonly payOtherwise: () => Promise<unknown>;
+}
+
+/** Creates a client with invoices, and a link for each. */
+async function makeLinks(server: TestProcess, apiKey: string, round: number | string): Promise<PaidLink[]> {
+  const headers = await signIn(server, apiKey);
+  const post = async (path: string, body: object) => {
+    const { status, json: response } = await wire(server.address, {
+      method: 'POST',
+      path,
+      headers,
+      body: JSON.stringify(body),
+    });
+    if (status !== 200 && status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(response)}`);
+    return response as Record<string, string>;
+  };
+  const { clientId = '', clientRef } = await post('/api/v1/clients/v1/onboard', {
+    name: `Client ${round}`,
+    address: {},
+  });
+  const keys = Array.from({ length: linksPerRound }, (_, index) => `${round}-${index}`);
+  const imported = await post('/api/v1/records', {
+    records: keys.map((key) => ({
+      type: 'Invoice',
+      systemRef: key,
+      attributes: {
+        pmsRef: key,
+        clientId,
+        invoiceDate: '2026-01-01',
+        dueDate: '2026-01-31',
+        lines: [{ lineType: 'FIXED_FEE', description: 'Books', quantity: '1', unitAmount: '100.00', taxable: false }],
+      },
+    })),
+  });
+  const ids = (imported.records as unknown as { id: string }[]).map(({ id }) => id);
+  const links: PaidLink[] = [];
+  for (const id of ids) {
+    const { url = '' } = await post('/api/v1/clients/v1/link/payment', { clientRef, invoiceIds: [id] });
+    const amounts = { amount: '100.00', allocations: [{ invoiceId: id, amount: '100.00' }] };
+    const attributes = {
+      clientId,
+      paymentDate: '2026-02-01',
+      currency: 'USD',
+      method: 'CHECK',
+      source: 'MANUAL',
+      ...amounts,
+    };
+    const payOtherwise = () => post('/api/v1/records', { records: [{ type: 'Payment', attributes }] });
+    links.push({ path: new URL(url).pathname, clientId, invoiceId: id, payOtherwise });
+  }
+  return links;
+}
+
+async function signIn(server: TestProcess, apiKey: string) {
+  const exchanged = await wire(server.address, {
+    method: 'POST',
+    path: '/v1/auth/token',
+    headers: json,
+    body: JSON.stringify({ apiKey }),
+  });
+  const { access_token: token } = exchanged.json as { access_token: string };
+  return { ...json, Authorization: `Bearer ${token}`, Tenant: tenantName };
+}
+
+/**
+ * Pays links concurrently, and kills the server at a random moment after some payments were sent, or got a response: in
+ * the first case most of them are at their start, in the second at their end.
+ */
+async function payUntilKilled(
+  server: TestProcess,
+  links: readonly PaidLink[],
+  receipts: string[],
+  after: 'sent' | 'answered',
+): Promise<void> {
+  const paid = Promise.withResolvers<void>();
+  const enough = Math.floor(Math.random() * (linksPerRound - payersAtOnce));
+  let count = 0;
+  const seen = (): void => {
+    if (count++ >= enough) paid.resolve();
+  };
+  const queue = links.entries();
+  const payers = Array.from({ length: payersAtOnce }, async () => {
+    for (const [index, { path, payOtherwise }] of queue) {
+      const details = [goodCard, accountOf('000123456789'), { ...goodCard, cardNumber: '4000000000000002' }][index % 3];
+      const payer = new TestPayer(server.address);
+      const { text } = await payer.get(path);
+      const response = payer.post(path, { formKey: formKeyIn(text), ...payerDetails, ...details });
+      // Some invoices are paid otherwise at the same time: one of both payments is cancelled, rejected or refunded.
+      const check = index % 4 === 0 ? payOtherwise() : undefined;
+      if (after === 'sent') seen();
+      await Promise.all([response, check]);
+      if (after === 'answered') seen();
+      const number = /PAY-\d{4}-\d+/.exec((await payer.get(path)).text)?.[0];
+      if (number !== undefined) receipts.push(number);
+    }
+  });
+  await paid.promise;
+  await pause(Math.random() * 60);
+  server.kill('SIGKILL');
+  await Promise.allSettled(payers);
+  await server.finished;
+}
+
+/** Opens the database while no server uses it. */
+async function onStore(work: (store: Store, tenantId: number, write: Write) => Promise<void>): Promise<void> {
+  const store = await openStore({ ...databaseOf(config), limits: patientLimits });
+  try {
+    const tenant = await new Directory(store).tenant(tenantName);
+    if (tenant === undefined) throw new Error('There is no tenant.');
+    const vault = new Vault(config.masterKey);
+    const origin = { tenant, caller: undefined, operation: 'test', requestId: 'test', vault };
+    await work(store, tenant.id, (inTransaction) => transact(store, origin, inTransaction));
+  } finally {
+    await store.close();
+  }
+}
+
+function openAttempts(store: Store, tenantId: number): Promise<{ id: string; captured: boolean }[]> {
+  return store
+    .read(tenantId, (session) =>
+      session.all<{ id: string }>(
+        sql`select id from payment_attempt where tenant_id = ${tenantId} and status = 'OPEN'`,
+      ),
+    )
+    .then(async (open) => {
+      const captured = await store.system((transaction) =>
+        transaction.all<{ key: string }>(sql`select key from sandbox_payment where captured_at is not null`),
+      );
+      const keys = new Set(captured.map(({ key }) => key));
+      return open.map(({ id }) => ({ id, captured: keys.has(id) }));
+    });
+}
+
+/** Money that the sandbox has captured and not refunded, and the books do not have, and vice versa. */
+async function missingPayments(store: Store, tenantId: number): Promise<string[]> {
+  interface Money {
+    readonly reference: string;
+    readonly amount: string;
+  }
+  const captured = await store.system((transaction) =>
+    transaction.all<Money>(
+      sql`select reference, amount from sandbox_payment
+        where (scenario = 'settled' or captured_at is not null) and refunded_at is null`,
+    ),
+  );
+  const paid = await store.read(tenantId, (session) =>
+    session.all<Money>(
+      sql`select processor_ref as reference, amount - refunded_amount as amount from payment
+        where tenant_id = ${tenantId} and processor = 'sandbox' and refunded_amount < amount`,
+    ),
+  );
+  const [there, here] = [captured, paid].map((rows) => new Set(rows.map((row) => `${row.reference} ${row.amount}`)));
+  return [...(there?.symmetricDifference(here ?? new Set<string>()) ?? [])];
+}
+
+async function makeDue(store: Store, tenantId: number): Promise<void> {
+  await store.write(tenantId, (transaction) =>
+    transaction.all(sql`update payment_attempt set next_check_at = now() - interval '1 second'
+      where tenant_id = ${tenantId} and next_check_at is not null`),
+  );
+}
+
+async function followUpAll(store: Store, tenantId: number, write: Write): Promise<void> {
+  await makeDue(store, tenantId);
+  const tenant = await new Directory(store).tenant(tenantName);
+  if (tenant === undefined) throw new Error('There is no tenant.');
+  const due = await store.read(tenantId, (session) => dueAttempts(session, tenantId, Temporal.Now.instant(), 1000));
+  const context = { processor: new SandboxProcessor(store), tenant, write, log };
+  for (const attempt of due) await followUp(context, attempt);
+  expect(await store.read(tenantId, (session) => session.all(disagreements(tenantId)))).toEqual([]);
+}
+
+/** Waits for the clock of the server, by the state of links in the API. */
+async function untilNothingIsOpen(server: TestProcess, apiKey: string): Promise<void> {
+  const headers = await signIn(server, apiKey);
+  for (let page = 0; ; ) {
+    const { json: found } = await wire(server.address, {
+      method: 'POST',
+      path: '/api/v1/records/batch/QuickPaymentLink',
+      headers,
+      body: JSON.stringify({ pageSize: 100, page }),
+    });
+    const { data, hasMore } = found as { data: { attributes: { status: string } }[]; hasMore: boolean };
+    const isOpen = data.some(({ attributes }) => attributes.status === 'PROCESSING');
+    if (!isOpen && !hasMore) return;
+    if (isOpen) await pause(500);
+    else page += 1;
+  }
+}

@@ -1,0 +1,349 @@
+import { sql } from 'kysely';
+import { type Decimal, zero } from '../../../contract/decimal.ts';
+import { Rejection } from '../../../contract/rejection.ts';
+import { defineEntity, manyIn, one } from '../../../entity/entity.ts';
+import { invalidField } from '../../../entity/invalid-field.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import type { Row } from '../../../entity/row.ts';
+import { changedFields, isChanged } from '../../../entity/row-changes.ts';
+import type { PendingChange } from '../../../entity/rules.ts';
+import { client } from '../../clients/client.ts';
+import { reopenClient } from '../../clients/reopen-client.ts';
+import { changeReasonGiven, recordBookChange } from '../change-day.ts';
+import { type Cover, type CoverEvent, coverInvoice, dueOf, invoice, isOpen } from '../invoice/invoice.ts';
+import { lockBalances } from '../ledger/balances.ts';
+import { invoiceNumberOf, readLinks } from '../link/payment-link.ts';
+import { type Allocation, type Share, sumOf, takeNewest } from './allocations.ts';
+
+type PaymentChange = PendingChange<'Payment'>;
+type PaymentRow = Row<'Payment'>;
+/** An allocation as a caller writes it. */
+type AllocationInput = Pick<Allocation, 'invoiceId' | 'amount'>;
+
+/** Fields that callers can write on an existing payment. */
+const writableLater: ReadonlySet<string> = new Set([
+  'status',
+  'refundedAmount',
+  'allocations',
+  'note',
+  'batchRef',
+  'changeDate',
+  'changeReason',
+]);
+
+/** Methods by which no money comes from a bank, so that no bank returns it. */
+const withoutBank: readonly string[] = ['CASH', 'CREDIT'];
+
+/** Money that a client paid, and its allocations. */
+export const payment = defineEntity('Payment', {
+  table: 'payment',
+  relations: { client: one('Client', 'clientId'), allocations: manyIn('payment_allocation', 'paymentId') },
+  owned: {
+    allocations: {
+      table: 'payment_allocation',
+      owner: 'payment_id',
+      computed: { invoiceNumber: invoiceNumberOf },
+    },
+  },
+  computed: { netAmount: (row) => sql.ref(`${row}.net_amount`) },
+  rules: {
+    complete(change, plan) {
+      const invoices = lockInvoices(change, plan);
+      lockBalances(plan, [change.values.clientId, ...invoices.map(({ clientId }) => clientId)]);
+      if (change.previous === undefined) completeNew(change, plan);
+      else if (Object.keys(change.input).length > 0) completeChange(change, plan);
+    },
+    afterWrite,
+    conditions: {
+      enteredAsRecord({ values }) {
+        if (values.source === 'QUICK_PAYMENT_LINK')
+          throw new Rejection('INVALID_STATE', 'The result of this payment comes from its processor.', '/status');
+      },
+      changeReasonGiven,
+      canBeReturned({ values }) {
+        if (!withoutBank.includes(values.method)) return;
+        const detail = `A payment by ${values.method} is not returned by a bank. Void or refund it.`;
+        throw new Rejection('INVALID_STATE', detail, '/status');
+      },
+      canBeRefunded: ({ values }) => checkRefundable(values),
+      partRefunded({ values }) {
+        if (!values.refundedAmount.gt(zero) || values.refundedAmount.gte(values.amount))
+          throw invalidField('refundedAmount', 'refundedAmount must be more than zero and less than amount.');
+      },
+      allRefunded({ values }) {
+        if (!values.refundedAmount.eq(values.amount))
+          throw invalidField('refundedAmount', 'refundedAmount must equal amount.');
+      },
+      enteredByFirm({ values }) {
+        if (values.source !== 'MANUAL' && values.source !== 'IMPORT')
+          throw new Rejection(
+            'INVALID_STATE',
+            `A payment of the source ${values.source} cannot be voided. Refund it, or record that it was returned.`,
+            '/status',
+          );
+      },
+    },
+  },
+});
+
+/** Whether a payment with this status covers invoices. */
+export function counts(status: string): boolean {
+  return status === 'COMPLETED' || status === 'PARTIALLY_REFUNDED' || status === 'REFUNDED';
+}
+
+function completeNew(change: PaymentChange, plan: Plan): void {
+  const { values, input } = change;
+  recordBookChange(change, plan, values.paymentDate);
+  if (Object.keys(input).length > 0) {
+    if (values.source === 'QUICK_PAYMENT_LINK')
+      throw invalidField('source', 'Only the payment page creates payments with this source. Use another one.');
+    values.status = input.status ?? (values.method === 'ACH' ? 'PENDING' : 'COMPLETED');
+    if ((values.status === 'PENDING') !== (values.method === 'ACH'))
+      throw new Rejection(
+        'INVALID_STATE',
+        'A new ACH payment is PENDING, and a payment by any other method is COMPLETED.',
+        '/status',
+      );
+    if (!values.refundedAmount.eq(zero))
+      throw invalidField('refundedAmount', 'A new payment has no refund. Omit refundedAmount.');
+  }
+  values.paymentNumber = plan.nextReference(paymentNumber(plan.today.slice(0, 4)));
+  values.pmsRef ??= values.paymentNumber;
+  values.allocations = completeAllocations(change, values.allocations, plan);
+  values.unappliedAmount = values.amount.minus(sumOf(values.allocations));
+  if (counts(values.status)) values.settledAt = plan.now;
+}
+
+function paymentNumber(year: string) {
+  return {
+    counter: `payment.payment_number.${year}`,
+    entity: payment,
+    fields: ['paymentNumber', 'pmsRef'],
+    format: (number: number) => `PAY-${year}-${String(number).padStart(5, '0')}`,
+  };
+}
+
+/** Locks the invoices of the change, which come before clients in the lock order. */
+function lockInvoices({ values, previous }: PaymentChange, plan: Plan): readonly Row<'Invoice'>[] {
+  const ids = [...(previous?.allocations ?? []), ...values.allocations].map(({ invoiceId }) => invoiceId);
+  return [...plan.getManyForUpdate(invoice, new Set(ids)).values()];
+}
+
+/** Applies a change by a caller: a result, a refund, a void, or allocations of the unapplied amount. */
+function completeChange(change: PaymentChange, plan: Plan): void {
+  const { entity, values, previous, input } = change;
+  if (previous === undefined) return;
+  values.allocations = withKnownParts(values.allocations, previous.allocations);
+  if (!isChanged(entity, previous, values)) return;
+  const fixed = changedFields(entity, previous, values).find((name) => name in input && !writableLater.has(name));
+  if (fixed !== undefined) throw new Rejection('INVALID_STATE', `${fixed} of a payment cannot change.`, `/${fixed}`);
+  if (!values.refundedAmount.eq(previous.refundedAmount)) refund(change, plan);
+  else if (values.status !== previous.status) Object.assign(values, outcomeOf(previous, values.status, plan));
+  else reallocate(change, plan);
+  recordBookChange(change, plan, previous.paymentDate);
+}
+
+function checkRefundable({ method }: PaymentRow): void {
+  if (method !== 'CREDIT') return;
+  const detail =
+    'A credit is not money, so it cannot be refunded. Apply it to an invoice, unapply the payment of that invoice, and refund that.';
+  throw new Rejection('INVALID_STATE', detail, '/refundedAmount');
+}
+
+/** Takes a refund from the unapplied amount first, then from the newest allocations. */
+function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
+  if (previous === undefined) return;
+  if (!counts(previous.status) || previous.status === 'REFUNDED')
+    throw new Rejection(
+      'INVALID_STATE',
+      `The payment is ${previous.status}. There is nothing to refund.`,
+      '/refundedAmount',
+    );
+  checkRefundable(previous);
+  const more = values.refundedAmount.minus(previous.refundedAmount);
+  if (more.lt(zero)) throw invalidField('refundedAmount', 'refundedAmount cannot decrease.');
+  if (values.refundedAmount.gt(values.amount))
+    throw invalidField('refundedAmount', 'refundedAmount must not be more than amount.');
+  if (values.allocations !== previous.allocations)
+    throw invalidField('allocations', 'A refund reduces the allocations itself. Omit allocations.');
+  const status = values.refundedAmount.eq(values.amount) ? 'REFUNDED' : 'PARTIALLY_REFUNDED';
+  if (input.status === undefined) values.status = status;
+  const unapplied = previous.unappliedAmount.lt(more) ? previous.unappliedAmount : more;
+  values.unappliedAmount = previous.unappliedAmount.minus(unapplied);
+  values.allocations = takeNewest(previous.allocations, more.minus(unapplied)).left;
+  values.refundedAt = plan.now;
+}
+
+/** The state of a payment after its result, or after it is returned or voided. */
+function outcomeOf(
+  { amount, allocations, refundedAmount }: PaymentRow,
+  status: PaymentRow['status'],
+  plan: Plan,
+): Partial<PaymentRow> {
+  if (status === 'COMPLETED')
+    return {
+      settledAt: plan.now,
+      allocations: allocations.map((one) => ({ ...one, allocatedAt: plan.now })),
+      unappliedAmount: amount.minus(sumOf(allocations)),
+      failureCode: null,
+      failureMessage: null,
+    };
+  // What was refunded before is lost when the bank takes the money back.
+  if (status === 'RETURNED')
+    return { returnedAt: plan.now, allocations: [], unappliedAmount: zero.minus(refundedAmount) };
+  return { allocations: [], unappliedAmount: zero };
+}
+
+/** Records the result that a processor reports. */
+export function recordResult(
+  plan: Plan,
+  id: string,
+  result: Pick<PaymentRow, 'status'> & Partial<Pick<PaymentRow, 'failureCode' | 'failureMessage' | 'feeAmount'>>,
+  event: 'paymentCompleted' | 'paymentFailed' | 'paymentReturned',
+): void {
+  const row = plan.getForUpdate(payment, id);
+  if (row === undefined) throw new Error(`Payment ${id} not found.`);
+  plan.update(payment, id, {}, { system: { ...outcomeOf(row, result.status, plan), ...result }, event });
+}
+
+/**
+ * Records that the processor has refunded the whole amount. @returns false if the payment does not count
+ */
+export function recordRefund(plan: Plan, id: string): boolean {
+  const row = plan.getForUpdate(payment, id);
+  if (row === undefined) throw new Error(`Payment ${id} not found.`);
+  if (!counts(row.status)) return false;
+  // The firm may have recorded the refund itself.
+  if (row.status === 'REFUNDED') return true;
+  const system = { status: 'REFUNDED', refundedAmount: row.amount, refundedAt: plan.now, allocations: [] } as const;
+  plan.update(payment, id, {}, { system: { ...system, unappliedAmount: zero }, event: 'paymentRefunded' });
+  return true;
+}
+
+/** Changes the allocations of a payment. Money that is no longer allocated is unapplied. */
+function reallocate(change: PaymentChange, plan: Plan): void {
+  const { values, previous } = change;
+  if (previous === undefined || values.allocations === previous.allocations) return;
+  if (previous.status !== 'COMPLETED' && previous.status !== 'PARTIALLY_REFUNDED')
+    throw new Rejection(
+      'INVALID_STATE',
+      `The payment is ${previous.status}. Its allocations cannot change.`,
+      '/allocations',
+    );
+  values.allocations = completeAllocations(change, values.allocations, plan);
+  values.unappliedAmount = values.amount.minus(values.refundedAmount).minus(sumOf(values.allocations));
+}
+
+/** Allocations that a caller sends again keep their stored fields. */
+function withKnownParts(input: readonly Allocation[], known: readonly Allocation[]): readonly Allocation[] {
+  const complete = input.map((allocation) => {
+    const same = known.find((one) => one.invoiceId === allocation.invoiceId && one.amount.eq(allocation.amount));
+    return same ?? allocation;
+  });
+  const isSame = complete.length === known.length && complete.every((one, index) => one === known[index]);
+  return isSame ? known : complete;
+}
+
+/** @throws Rejection if an allocation is to an invoice that the payment cannot cover, or exceeds its amount due. */
+function completeAllocations(
+  { values, previous }: PaymentChange,
+  input: readonly (AllocationInput & Partial<Allocation>)[],
+  plan: Plan,
+): Allocation[] {
+  const invoices = plan.getManyForUpdate(invoice, new Set(input.map(({ invoiceId }) => invoiceId)));
+  const seen = new Set<string>();
+  const complete = input.map(({ invoiceId, amount }, index): Allocation => {
+    if (seen.has(invoiceId)) throw invalidAllocation(index, 'invoiceId', 'Another allocation has the same invoice.');
+    seen.add(invoiceId);
+    const target = invoices.get(invoiceId);
+    const before = previous?.allocations.find((allocation) => allocation.invoiceId === invoiceId);
+    const more = amount.minus(before?.amount ?? zero);
+    if (target !== undefined && more.gt(zero)) checkAllocation(plan, values, target, more, index);
+    const at = values.status === 'PENDING' ? null : more.gt(zero) ? plan.now : (before?.allocatedAt ?? plan.now);
+    return { invoiceId, invoiceNumber: target?.invoiceNumber ?? '', amount, allocatedAt: at };
+  });
+  if (sumOf(complete).gt(values.amount.minus(values.refundedAmount)))
+    throw invalidField('allocations', 'The allocations exceed the amount of the payment.');
+  return complete;
+}
+
+function checkAllocation(plan: Plan, paid: PaymentRow, target: Row<'Invoice'>, amount: Decimal, index: number): void {
+  if (target.currency !== paid.currency)
+    throw invalidAllocation(
+      index,
+      'invoiceId',
+      `The invoice is in ${target.currency}, the payment in ${paid.currency}.`,
+    );
+  if (target.clientId !== paid.clientId) {
+    const [payer, billed] = [plan.get(client, paid.clientId), plan.get(client, target.clientId)];
+    if (payer?.clientGroupId === null || payer?.clientGroupId !== billed?.clientGroupId)
+      throw invalidAllocation(
+        index,
+        'invoiceId',
+        'The invoice belongs to another client that is not in the same client group.',
+      );
+  }
+  if (!isOpen(target))
+    throw new Rejection(
+      'INVALID_STATE',
+      `${target.invoiceNumber} is ${target.status}.`,
+      `/allocations/${index}/invoiceId`,
+    );
+  const payable = dueOf(target).minus(target.amountPending);
+  if (amount.gt(payable))
+    throw new Rejection(
+      'INVALID_STATE',
+      `At most ${payable.toFixed(2)} can be allocated to ${target.invoiceNumber}: the amount due, less pending payments.`,
+      `/allocations/${index}/amount`,
+    );
+}
+
+function invalidAllocation(index: number, field: string, detail: string): Rejection {
+  return new Rejection('VALIDATION_ERROR', detail, `/allocations/${index}/${field}`);
+}
+
+/** Updates the invoices that were covered before or are covered now. */
+function afterWrite({ values, previous }: PaymentChange, plan: Plan): void {
+  const before = coverOf(previous);
+  const after = coverOf(values);
+  const cause = causeOf(values, previous);
+  // In ID order, which is the lock order.
+  const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
+  if (cause === 'paymentApplied') readLinks(plan, ids);
+  for (const id of ids) {
+    const [was, is] = [before.get(id) ?? {}, after.get(id) ?? {}];
+    const difference = (part: keyof Cover) => (is[part] ?? zero).minus(was[part] ?? zero);
+    const cover = { paid: difference('paid'), credited: difference('credited'), pending: difference('pending') };
+    const parts = Object.values(cover);
+    const isLess = cause === 'paymentApplied' && parts.every((part) => part.lte(zero));
+    if (parts.some((part) => !part.eq(zero))) coverInvoice(plan, id, cover, isLess ? 'paymentUnapplied' : cause);
+  }
+  if (!heldOf(values).eq(zero) && !heldOf(values).eq(heldOf(previous))) reopenClient(plan, values.clientId);
+}
+
+/** The amount that the firm holds for the client, or has lost on the payment. */
+function heldOf(row: PaymentRow | undefined): Decimal {
+  return row !== undefined && (counts(row.status) || row.status === 'RETURNED') ? row.unappliedAmount : zero;
+}
+
+/** The amount that a payment covers of each invoice. */
+function coverOf(row: PaymentRow | undefined): ReadonlyMap<string, Cover> {
+  if (row === undefined) return new Map();
+  const part: keyof Cover | undefined =
+    row.status === 'PENDING'
+      ? 'pending'
+      : !counts(row.status)
+        ? undefined
+        : row.method === 'CREDIT'
+          ? 'credited'
+          : 'paid';
+  if (part === undefined) return new Map();
+  return new Map(row.allocations.map(({ invoiceId, amount }: Share) => [invoiceId, { [part]: amount }]));
+}
+
+function causeOf({ status, refundedAmount }: PaymentRow, previous: PaymentRow | undefined): CoverEvent {
+  if (status === 'RETURNED') return 'paymentReturned';
+  if (status === 'VOIDED') return 'paymentVoided';
+  const isRefund = previous !== undefined && !refundedAmount.eq(previous.refundedAmount);
+  return isRefund ? 'paymentRefunded' : 'paymentApplied';
+}

@@ -1,0 +1,134 @@
+import { sql } from 'kysely';
+import { zero } from '../../contract/decimal.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import { checkAncestors } from '../../entity/ancestors.ts';
+import { defineEntity, type Entity, many, one } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
+import type { Lookup } from '../../entity/loaded-rows.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { clientType, org } from './reference-data.ts';
+
+/** Days after the invoice, if neither the client nor its type specifies them. */
+const standardPaymentTerms = 30;
+
+/** A client of the firm. */
+export const client: Entity<'Client'> = defineEntity('Client', {
+  table: 'client',
+  relations: {
+    contactClients: many('ContactClient', 'clientId'),
+    partner: one('Staff', 'partnerId'),
+    manager: one('Staff', 'managerId'),
+    jobs: many('Job', 'clientId'),
+  },
+  sumsUp: ['wip_entry', 'invoice', 'payment'],
+  computed: { overdueBalance },
+  rules: {
+    complete,
+    beforeRemoval: ({ values }) => checkSettled(values),
+    conditions: { isSettled: ({ values }) => checkSettled(values, '/status') },
+    constraints: {
+      client_status_settled: {
+        code: 'INVALID_STATE',
+        field: 'status',
+        detail: 'A client with receivables, work in progress or unapplied credit cannot be archived.',
+      },
+      client_pms_ref_same: {
+        code: 'VALIDATION_ERROR',
+        field: 'pmsRef',
+        detail: 'clientRef and pmsRef hold the same value.',
+      },
+    },
+  },
+});
+
+/** Whether the balances of a client include any rows, which are in its currency. */
+const clientsWithMoney: Lookup<boolean> = {
+  name: 'clients with money',
+  async load(transaction, tenantId, ids) {
+    const has = ['invoice', 'payment', 'wip_entry'].map(
+      (table) =>
+        sql`exists (select from ${sql.table(table)} t where t.tenant_id = ${tenantId} and t.client_id = client.id)`,
+    );
+    const found = await transaction.all<{ id: string }>(sql`
+      select id from unnest(${ids}::uuid[]) as client (id) where ${sql.join(has, sql` or `)}`);
+    return new Map(found.map(({ id }) => [id, true]));
+  },
+};
+
+/** SQL of the amount that is overdue today. The other balances are stored with the client, in its currency. */
+function overdueBalance(row: string) {
+  return sql`(select coalesce(sum(i.amount_due), 0)::numeric(16, 2) from invoice i
+    where i.tenant_id = ${sql.ref(`${row}.tenant_id`)} and i.client_id = ${sql.ref(`${row}.id`)}
+      and i.currency = ${sql.ref(`${row}.currency`)} and i.status in ('POSTED', 'PARTIALLY_PAID') and i.due_date < today())`;
+}
+
+function complete(change: PendingChange<'Client'>, plan: Plan): void {
+  completeReference(change, plan);
+  encryptTaxId(change, plan);
+  checkAncestors(change, plan, client, 'parentClientId');
+  const { values, previous } = change;
+  if (previous !== undefined) {
+    if (values.currency !== previous.currency && plan.lookup(clientsWithMoney, previous.id) === true)
+      throw new Rejection(
+        'INVALID_STATE',
+        'The currency cannot change, because the client has invoices, payments or work in progress.',
+        '/currency',
+      );
+    return;
+  }
+  values.orgId ??= onlyOrg(plan);
+  values.currency ??= plan.get(org, values.orgId)?.currency ?? plan.tenant.currency;
+  values.paymentTermsDays ??= paymentTermsOf(plan, values.clientTypeId);
+}
+
+/** `clientRef` and `pmsRef` are two names for one value; a new client without either gets the next number. */
+function completeReference({ values, input, previous }: PendingChange<'Client'>, plan: Plan): void {
+  const { clientRef, pmsRef } = input;
+  if (clientRef !== undefined && pmsRef !== undefined && clientRef !== pmsRef)
+    throw invalidField('pmsRef', 'clientRef and pmsRef hold the same value. Send one of them, or the same in both.');
+  values.clientRef = clientRef ?? pmsRef ?? previous?.clientRef ?? plan.nextReference(clientNumber);
+  values.pmsRef = values.clientRef;
+}
+
+const clientNumber = {
+  counter: 'client.client_ref',
+  entity: client,
+  fields: ['clientRef'],
+  format: (number: number) => `C-${String(number).padStart(5, '0')}`,
+};
+
+function checkSettled({ outstandingBalance, unbilledWip, unappliedCredit }: Row<'Client'>, pointer?: string): void {
+  if (outstandingBalance.eq(zero) && unbilledWip.eq(zero) && unappliedCredit.eq(zero)) return;
+  throw new Rejection(
+    'INVALID_STATE',
+    'The client has receivables, work in progress or unapplied credit. Bill and collect, apply or refund these first.',
+    pointer,
+  );
+}
+
+/** The tax ID is stored encrypted; responses show its last four characters. */
+function encryptTaxId({ input, values, privateColumns }: PendingChange<'Client'>, plan: Plan): void {
+  const { taxId } = input;
+  if (taxId === undefined) return;
+  privateColumns.tax_id_encrypted = taxId === null ? null : hex(plan.origin.vault.encrypt('tax-id', taxId));
+  values.taxIdLast4 = taxId === null ? null : taxId.slice(-4);
+}
+
+/** Formats bytes as text for PostgreSQL. */
+function hex(bytes: Buffer): string {
+  return `\\x${bytes.toString('hex')}`;
+}
+
+function onlyOrg(plan: Plan): string {
+  const [first, second] = plan.all(org, 'active', 'true');
+  if (first === undefined) throw invalidField('orgId', 'The tenant has no org. Create a record of the type Org first.');
+  if (second !== undefined) throw invalidField('orgId', 'orgId is required because this tenant has several orgs.');
+  return first.id;
+}
+
+function paymentTermsOf(plan: Plan, clientTypeId: string | null): number {
+  const type = clientTypeId === null ? undefined : plan.get(clientType, clientTypeId);
+  return type?.defaultPaymentTermsDays ?? standardPaymentTerms;
+}

@@ -1,0 +1,63 @@
+import type { components } from '@financial-automation/spec';
+import { readItems } from '../../bulk/read-items.ts';
+import type { Input } from '../../contract/handler.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { Handler } from '../../service/context.ts';
+import { client } from '../clients/client.ts';
+import { contact } from './contact.ts';
+import { contactClient } from './contact-client.ts';
+
+type Entry = Input<'upsertContacts'>['body']['contacts'][number];
+type Link = NonNullable<Entry['clients']>[number];
+
+/**
+ * Creates and updates contacts. Each entry is processed independently: one that fails changes nothing and does not affect
+ * others.
+ */
+export const upsertContacts: Handler<'upsertContacts'> = (context, { body }) =>
+  context.write(async (unit) => {
+    const succeeded: components['schemas']['UpsertedContact'][] = [];
+    const failed: components['schemas']['ItemFailure'][] = [];
+    const entries = readItems('ContactUpsertEntry', body.contacts);
+    const outcomes = await unit.items(entries, (plan, entry, index) =>
+      plan.at(`/contacts/${index}`, () => {
+        if ('rejection' in entry) throw entry.rejection;
+        return upsertContact(plan, entry.item);
+      }),
+    );
+    for (const [index, outcome] of outcomes.entries()) {
+      if ('result' in outcome) succeeded.push({ index, ...outcome.result });
+      else {
+        const { code, message, pointer = null } = outcome.rejection;
+        failed.push({ index, code, detail: message, pointer });
+      }
+    }
+    return { status: 200, body: { succeeded, failed } };
+  });
+
+function upsertContact(plan: Plan, { pmsRef, clients = [], ...fields }: Entry) {
+  const previous = pmsRef === undefined ? undefined : plan.findForUpdate(contact, 'pmsRef', pmsRef);
+  if (pmsRef !== undefined && previous?.active !== true) {
+    const detail = 'No active contact with this pmsRef exists. Omit pmsRef to create a contact.';
+    throw new Rejection('RECORD_NOT_FOUND', detail, '/pmsRef');
+  }
+  const { row } = previous === undefined ? plan.create(contact, fields) : plan.update(contact, previous.id, fields);
+  for (const [index, link] of clients.entries()) plan.at(`/clients/${index}`, () => applyLink(plan, row.id, link));
+  return { id: row.id, pmsRef: row.pmsRef, created: previous === undefined };
+}
+
+function applyLink(plan: Plan, contactId: string, { clientRef, active = true, ...fields }: Link): void {
+  const linked = plan.find(client, 'clientRef', clientRef);
+  if (linked === undefined)
+    throw new Rejection('REFERENCE_NOT_FOUND', 'No client with this clientRef exists.', '/clientRef');
+  const link = plan.all(contactClient, 'contactId', contactId).find((row) => row.clientId === linked.id);
+  if (!active) {
+    if (link?.active === true) plan.remove(contactClient, link.id);
+    return;
+  }
+  if (!linked.active)
+    throw new Rejection('REFERENCE_NOT_FOUND', 'The client is inactive and cannot be newly linked.', '/clientRef');
+  if (link === undefined) plan.create(contactClient, { contactId, clientId: linked.id, ...fields });
+  else plan.update(contactClient, link.id, fields, { system: { active: true } });
+}

@@ -1,0 +1,19 @@
+import { entityTag } from '../../query/entity-tag.ts';
+import type { Handler } from '../../service/context.ts';
+import { checkClientRef } from '../clients/active-client.ts';
+import { engagement } from './engagement.ts';
+import { planEngagement } from './plan-engagement.ts';
+import { writeLetters } from './write-letter.ts';
+
+/** Creates an engagement and the first version of its letter, both drafts. */
+export const createEngagement: Handler<'createEngagement'> = (context, { body }) =>
+  context.write(async (unit) => {
+    const id = await unit.plan((plan) => {
+      checkClientRef(plan, body);
+      return planEngagement(plan, body);
+    });
+    await writeLetters(unit, id);
+    const stored = await unit.storedRow(engagement, id);
+    const headers = { Location: `/gql/v1/engagement/${id}`, ETag: entityTag(stored) };
+    return { status: 201, headers, body: stored };
+  });

@@ -1,0 +1,73 @@
+import type { components } from '@financial-automation/spec';
+import { sql } from 'kysely';
+import type { Session } from '../../platform/store/store.ts';
+import { documentTypes, fileNamePart } from './documents.ts';
+
+type Engagement = components['schemas']['Engagement'];
+
+/** The content of a letter, from stored data. */
+export interface Letter {
+  readonly engagementId: string;
+  readonly clientId: string;
+  readonly fileName: string;
+  readonly folderPath: string;
+  /** Whether this is the signed copy. */
+  readonly isSigned: boolean;
+  readonly createdAt: string;
+  /** The day of the letter, in the tenant's time zone. */
+  readonly date: string;
+  readonly engagementRef: string;
+  readonly name: string;
+  readonly type: Engagement['type'];
+  readonly fiscalYear: number;
+  readonly startDate: string | null;
+  readonly endDate: string | null;
+  readonly feeAmount: string | null;
+  readonly feeType: Engagement['feeType'];
+  readonly depositAmount: string | null;
+  readonly currency: string;
+  readonly firmName: string;
+  readonly clientName: string;
+  readonly addressLines: readonly string[];
+  readonly partner: string | null;
+  readonly manager: string | null;
+  readonly staff: readonly { readonly name: string; readonly role: string }[];
+  readonly signers: readonly { readonly name: string; readonly signedAt: string | null }[];
+}
+
+type StoredLetter = Omit<Letter, 'folderPath'>;
+
+/**
+ * Reads the current content of a document; undefined if there is nothing to write, because it has a file or was
+ * superseded.
+ */
+export async function readLetter(session: Session, tenantId: number, documentId: string): Promise<Letter | undefined> {
+  const row = await session.first<StoredLetter>(sql`
+    select d.engagement_id as "engagementId", e.client_id as "clientId", d.file_name as "fileName",
+      d.document_type_id = ${documentTypes.signedCopy.id} as "isSigned", d.created_at as "createdAt",
+      tenant_day(d.created_at) as date,
+      e.engagement_ref as "engagementRef", e.name, e.type, e.fiscal_year as "fiscalYear", e.start_date as "startDate",
+      e.end_date as "endDate", e.fee_amount::text as "feeAmount", e.fee_type as "feeType",
+      e.deposit_amount::text as "depositAmount", e.currency, o.legal_name as "firmName",
+      coalesce(c.legal_name, c.name) as "clientName",
+      (select coalesce(json_agg(line), '[]') from (
+        select unnest(array[i.line1, i.line2, nullif(concat_ws(' ', i.city, i.state, i.postal_code), ''), i.country]) as line
+        from contact_info i where i.tenant_id = c.tenant_id and i.id = c.client_contact_info_id) lines
+        where line is not null) as "addressLines",
+      p.display_name as partner, m.display_name as manager,
+      (select coalesce(json_agg(json_build_object('name', s.display_name, 'role', es.role) order by es.position), '[]')
+        from engagement_staff es join staff s on s.tenant_id = es.tenant_id and s.id = es.staff_id
+        where es.tenant_id = e.tenant_id and es.engagement_id = e.id) as staff,
+      (select coalesce(json_agg(json_build_object('name', k.display_name, 'signedAt',
+          to_char(es.signed_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI')) order by es.position), '[]')
+        from engagement_signer es join contact k on k.tenant_id = es.tenant_id and k.id = es.contact_id
+        where es.tenant_id = e.tenant_id and es.engagement_id = e.id) as signers
+    from engagement_document d
+    join engagement e on e.tenant_id = d.tenant_id and e.id = d.engagement_id
+    join client c on c.tenant_id = e.tenant_id and c.id = e.client_id
+    join org o on o.tenant_id = c.tenant_id and o.id = c.org_id
+    left join staff p on p.tenant_id = e.tenant_id and p.id = e.partner_id
+    left join staff m on m.tenant_id = e.tenant_id and m.id = e.manager_id
+    where d.tenant_id = ${tenantId} and d.id = ${documentId} and d.file_id is null and d.status <> 'SUPERSEDED'`);
+  return row === undefined ? undefined : { ...row, folderPath: `/${fileNamePart(row.clientName)}/Engagements` };
+}

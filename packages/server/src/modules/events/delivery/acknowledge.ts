@@ -1,0 +1,195 @@
+import { sql } from 'kysely';
+import { newId } from '../../../platform/store/new-id.ts';
+import type { Transaction } from '../../../platform/store/store.ts';
+import type { Message } from './message.ts';
+import type { Attempt } from './sender.ts';
+
+/** An attempt that ended. */
+export interface AttemptRecord {
+  readonly attempt: Attempt;
+  readonly event: Message['event'];
+  readonly deliveryUrl: string;
+  /** From 1. */
+  readonly number: number;
+  /** Milliseconds until the next attempt; undefined where there is none. */
+  readonly retryIn: number | undefined;
+}
+
+/** An event that is sent later. */
+export interface Retry {
+  readonly eventId: string;
+  readonly entityId: string;
+  readonly position: number;
+  /** Attempts that have failed. */
+  readonly attempts: number;
+  /** Milliseconds; undefined where it waits for an earlier event of its row. */
+  readonly dueIn: number | undefined;
+}
+
+/** What a lane has done. */
+export interface Progress {
+  readonly subscriptionId: string;
+  readonly attempts: readonly AttemptRecord[];
+  readonly retries: readonly Retry[];
+  /** Retries that are over: delivered, given up, or no longer wanted. */
+  readonly done: readonly { readonly eventId: string; readonly entityId: string }[];
+  /** Every event up to here was delivered, is among the retries, or was given up. Undefined where it has not moved. */
+  readonly position: number | undefined;
+  readonly failures: number;
+  /** RFC 3339; null without failures. */
+  readonly failingSince: string | null;
+  /** Nothing is sent for so many milliseconds. */
+  readonly pause: number;
+  /**
+   * Whether this process keeps the lane. Otherwise it is due again at once where it has more to do; where it is done, with its next
+   * retry or event; and where its subscription ends, never.
+   */
+  readonly release: 'keep' | 'more' | 'done' | 'end';
+}
+
+/**
+ * Writes what lanes of a tenant have done.
+ *
+ * @param holder the process that did it.
+ * @returns for each lane, whether the process still holds it. Otherwise only the attempts are written, and another process repeats
+ *   them.
+ */
+export async function acknowledge(
+  transaction: Transaction,
+  tenantId: number,
+  holder: string,
+  progress: readonly Progress[],
+): Promise<boolean[]> {
+  const ids = progress.map(({ subscriptionId }) => subscriptionId);
+  const rows = await transaction.all<{ id: string }>(sql`
+    select subscription_id as id from delivery_lane
+    where tenant_id = ${tenantId} and subscription_id = any(${ids}) and claimed_by = ${holder}
+    order by subscription_id for update`);
+  const held = new Set(rows.map(({ id }) => id));
+  const own = progress.filter(({ subscriptionId }) => held.has(subscriptionId));
+  await insertAttempts(transaction, tenantId, progress);
+  await updateRetries(transaction, tenantId, own);
+  await updateLanes(transaction, tenantId, own);
+  return progress.map(({ subscriptionId }) => held.has(subscriptionId));
+}
+
+async function insertAttempts(
+  transaction: Transaction,
+  tenantId: number,
+  progress: readonly Progress[],
+): Promise<void> {
+  const attempts = progress.flatMap(({ subscriptionId, attempts }) =>
+    attempts.map(({ attempt, event, deliveryUrl, number, retryIn }) => ({
+      id: newId(),
+      subscription_id: subscriptionId,
+      event_id: event.id,
+      entity_type: event.entityType,
+      operation: event.operation,
+      entity_id: event.entityId,
+      attempt: number,
+      delivery_url: deliveryUrl,
+      http_status_code: attempt.httpStatusCode,
+      outcome: attempt.outcome,
+      duration_ms: attempt.duration,
+      response_snippet: attempt.responseSnippet,
+      error_message: attempt.errorMessage,
+      attempted_at: new Date(attempt.attemptedAt).toISOString(),
+      retry_in: retryIn ?? null,
+    })),
+  );
+  if (attempts.length === 0) return;
+  await transaction.all(sql`
+    insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
+      delivery_url, http_status_code, outcome, duration_ms, response_snippet, error_message, attempted_at, next_retry_at)
+    select ${tenantId}, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
+      delivery_url, http_status_code, outcome, duration_ms, response_snippet, error_message, attempted_at,
+      now() + retry_in * interval '1 millisecond'
+    from jsonb_to_recordset(${JSON.stringify(attempts)}::jsonb) as attempt (id uuid, subscription_id uuid, event_id uuid,
+      entity_type text, operation text, entity_id uuid, attempt smallint, delivery_url text, http_status_code smallint,
+      outcome text, duration_ms integer, response_snippet text, error_message text, attempted_at timestamptz,
+      retry_in double precision)`);
+}
+
+async function updateRetries(transaction: Transaction, tenantId: number, progress: readonly Progress[]): Promise<void> {
+  const done = progress.flatMap(({ subscriptionId, done }) =>
+    done.map(({ eventId, entityId }) => ({ subscription_id: subscriptionId, event_id: eventId, entity_id: entityId })),
+  );
+  const retries = progress.flatMap(({ subscriptionId, retries }) =>
+    retries.map(({ eventId, entityId, position, attempts, dueIn }) => ({
+      subscription_id: subscriptionId,
+      event_id: eventId,
+      entity_id: entityId,
+      position,
+      attempts,
+      due_in: dueIn ?? null,
+    })),
+  );
+  if (done.length > 0) {
+    await transaction.all(sql`
+      delete from delivery_retry retry
+      using jsonb_to_recordset(${JSON.stringify(done)}::jsonb) as done (subscription_id uuid, event_id uuid)
+      where retry.tenant_id = ${tenantId} and retry.subscription_id = done.subscription_id
+        and retry.event_id = done.event_id`);
+  }
+  if (retries.length > 0) {
+    await transaction.all(sql`
+      insert into delivery_retry (tenant_id, subscription_id, event_id, entity_id, position, attempts, due_at)
+      select ${tenantId}, subscription_id, event_id, entity_id, position, attempts,
+        coalesce(now() + due_in * interval '1 millisecond', 'infinity')
+      from jsonb_to_recordset(${JSON.stringify(retries)}::jsonb) as retry (subscription_id uuid, event_id uuid,
+        entity_id uuid, position bigint, attempts smallint, due_in double precision)
+      on conflict (tenant_id, subscription_id, event_id) do update
+        set attempts = excluded.attempts, due_at = excluded.due_at`);
+  }
+  if (done.length === 0 && retries.length === 0) return;
+  const touched = JSON.stringify(
+    [...done, ...retries].map(({ subscription_id, entity_id }) => ({ subscription_id, entity_id })),
+  );
+  // What waited for an earlier event of its row, which is over now, is next.
+  await transaction.all(sql`
+    update delivery_retry waiting set due_at = now()
+    from (select distinct subscription_id, entity_id
+      from jsonb_to_recordset(${touched}::jsonb) as touched (subscription_id uuid, entity_id uuid)) touched
+    where waiting.tenant_id = ${tenantId} and waiting.subscription_id = touched.subscription_id
+      and waiting.entity_id = touched.entity_id and waiting.due_at = 'infinity'
+      and not exists (select from delivery_retry earlier
+        where earlier.tenant_id = ${tenantId} and earlier.subscription_id = waiting.subscription_id
+          and earlier.entity_id = waiting.entity_id and earlier.position < waiting.position)`);
+}
+
+async function updateLanes(transaction: Transaction, tenantId: number, progress: readonly Progress[]): Promise<void> {
+  const lanes = progress.map((lane) => ({
+    subscription_id: lane.subscriptionId,
+    position: lane.position ?? null,
+    failures: lane.failures,
+    failing_since: lane.failingSince,
+    pause: lane.pause,
+    tried_at: lane.attempts.reduce((latest, { attempt }) => Math.max(latest, attempt.attemptedAt), 0) / 1000,
+    release: lane.release,
+  }));
+  if (lanes.length === 0) return;
+  await transaction.all(sql`
+    update delivery_lane lane set
+      position = greatest(lane.position, progress.position),
+      consecutive_failures = progress.failures,
+      failing_since = progress.failing_since,
+      last_delivery_at = case when progress.tried_at > 0
+        then greatest(lane.last_delivery_at, to_timestamp(progress.tried_at)) else lane.last_delivery_at end,
+      paused_until = case when progress.pause > 0 then now() + progress.pause * interval '1 millisecond' end,
+      due_at = case when progress.release = 'keep' then lane.due_at
+        when progress.release = 'end' or next.at is null then null
+        when progress.pause > 0 then greatest(next.at, now() + progress.pause * interval '1 millisecond')
+        else next.at end,
+      claimed_by = case when progress.release = 'keep' then lane.claimed_by end,
+      claimed_until = case when progress.release = 'keep' then lane.claimed_until end
+    from jsonb_to_recordset(${JSON.stringify(lanes)}::jsonb) as progress (subscription_id uuid, position bigint,
+      failures integer, failing_since timestamptz, pause double precision, tried_at double precision, release text)
+    cross join lateral (
+      select case when progress.release = 'more' then now() else least(
+        (select due_at from delivery_lane same
+         where same.tenant_id = ${tenantId} and same.subscription_id = progress.subscription_id),
+        (select due_at from delivery_retry retry
+         where retry.tenant_id = ${tenantId} and retry.subscription_id = progress.subscription_id and due_at < 'infinity'
+         order by due_at limit 1)) end as at) next
+    where lane.tenant_id = ${tenantId} and lane.subscription_id = progress.subscription_id`);
+}

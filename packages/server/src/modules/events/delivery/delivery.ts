@@ -1,0 +1,262 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import pLimit from 'p-limit';
+import { writeAsSystem } from '../../../background/write-as-system.ts';
+import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
+import type { Tenant } from '../../../platform/auth/caller.ts';
+import { eventsRecorded } from '../../../platform/store/trace.ts';
+import type { Service } from '../../../service/service.ts';
+import { currentSecret } from '../signatures/webhook-secret.ts';
+import { eventSubscription } from '../subscriptions/event-subscription.ts';
+import { type AttemptRecord, acknowledge, type Progress } from './acknowledge.ts';
+import { Batches } from './batches.ts';
+import { type EndReason, type LaneServices, runLane } from './lane-run.ts';
+import { type Lane, Lanes, renewEvery } from './lanes.ts';
+import { type LaneRequest, loadWork, Messages, type Work } from './load.ts';
+import { Relay } from './relay.ts';
+import { type Attempt, type Destination, Sender, type SenderOptions } from './sender.ts';
+
+/** The parts of the service that deliveries use. */
+export type DeliveryService = Pick<Service, 'log' | 'store' | 'vault' | 'directory' | 'metrics' | 'deliveryAddresses'>;
+
+export interface Delivery {
+  /** Takes no more events, and ends attempts that are under way after this time. */
+  stop(graceMilliseconds: number): Promise<void>;
+}
+
+/** How many lanes are worked on at the same time: of all subscriptions, of those that fail, and of one tenant. */
+const mostWorking = 128;
+const mostFailing = 32;
+const mostOfTenant = 96;
+/** How many statements of deliveries are under way at the same time. The other connections are left to requests. */
+const mostStatements = 3;
+/** How many attempts begin at the same time. More of them would only make each other late. */
+const mostBeginning = 64;
+/** After this time an attempt waits for its receiver, and no longer keeps others from beginning, in milliseconds. */
+const beginsFor = 1_000;
+/** How many lanes share a statement. */
+const mostInBatch = 32;
+/** The longest time between two looks for lanes that are due, and for events of which no notification came, in milliseconds. */
+const longestPause = 1_000;
+const shortestPause = 25;
+const lookEvery = 5_000;
+
+/**
+ * Delivers events in this process. Processes on the same database share the work.
+ *
+ * @param sending for tests.
+ */
+export async function startDelivery(
+  service: DeliveryService,
+  sending: Omit<SenderOptions, 'addresses'> = {},
+): Promise<Delivery> {
+  const runner = new Runner(service, sending);
+  await runner.start();
+  return runner;
+}
+
+/** The statements of one tenant's lanes, which are collected. */
+interface TenantBatches {
+  readonly load: Batches<LaneRequest, Work>;
+  readonly acknowledge: Batches<Progress, { readonly isHeld: boolean }>;
+  lanes: number;
+}
+
+class Runner implements Delivery {
+  readonly #service: DeliveryService;
+  readonly #lanes: Lanes;
+  readonly #relay: Relay;
+  readonly #sender: Sender;
+  readonly #messages = new Messages();
+  readonly #statements = pLimit(mostStatements);
+  readonly #beginning = pLimit(mostBeginning);
+  readonly #tenants = new Map<number, TenantBatches>();
+  readonly #running = new Map<Promise<void>, Lane>();
+  #timers: NodeJS.Timeout[] = [];
+  #listener: { close(): Promise<void> } | undefined;
+  #next: NodeJS.Timeout | undefined;
+  #claiming: Promise<void> | undefined;
+  #woken = false;
+  #stopping = false;
+
+  constructor(service: DeliveryService, sending: Omit<SenderOptions, 'addresses'>) {
+    this.#service = service;
+    this.#lanes = new Lanes(service.store, randomUUID());
+    this.#relay = new Relay(service.store, service.log, () => this.#wake());
+    this.#sender = new Sender({ ...sending, addresses: service.deliveryAddresses });
+  }
+
+  async start(): Promise<void> {
+    const { store } = this.#service;
+    // The embedded database has no other process: whoever holds a lane has ended.
+    if (store.engine === 'pglite') await this.#lanes.release('all');
+    this.#listener = await store.listen(eventsRecorded, (tenantId) => {
+      if (tenantId === '') this.#look();
+      else this.#relay.wake(Number(tenantId));
+    });
+    this.#timers = [setInterval(() => this.#renew(), renewEvery), setInterval(() => this.#look(), lookEvery)];
+    this.#look();
+    this.#wake();
+  }
+
+  async stop(graceMilliseconds: number): Promise<void> {
+    this.#stopping = true;
+    clearTimeout(this.#next);
+    await this.#listener?.close();
+    await this.#relay.stop();
+    await this.#claiming;
+    const ended = Promise.all(this.#running.keys());
+    await Promise.race([ended, pause(graceMilliseconds, undefined, { ref: false })]);
+    await this.#sender.close();
+    await ended;
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#lanes.release('own').catch((error) => this.#unavailable(error));
+  }
+
+  #renew(): void {
+    if (this.#running.size > 0) this.#lanes.renew().catch((error) => this.#unavailable(error));
+  }
+
+  #look(): void {
+    if (!this.#stopping) this.#relay.lookForAll().catch((error) => this.#unavailable(error));
+  }
+
+  /** Takes lanes that are due. Can be called at any time. */
+  #wake(): void {
+    this.#woken = true;
+    if (this.#claiming !== undefined || this.#stopping) return;
+    clearTimeout(this.#next);
+    this.#claiming = this.#claim().then((next) => {
+      this.#claiming = undefined;
+      if (this.#stopping) return;
+      if (this.#woken) this.#wake();
+      else this.#next = setTimeout(() => this.#wake(), next);
+    });
+  }
+
+  /** @returns the time until the next look, in milliseconds. */
+  async #claim(): Promise<number> {
+    try {
+      this.#woken = false;
+      const running = [...this.#running.values()];
+      const failing = running.filter(({ failures }) => failures > 0).length;
+      const room = {
+        working: Math.max(0, mostWorking - (running.length - failing)),
+        failing: Math.max(0, mostFailing - failing),
+        fullTenants: [...this.#tenants].flatMap(([id, { lanes }]) => (lanes >= mostOfTenant ? [id] : [])),
+      };
+      if (room.working === 0 && room.failing === 0) return longestPause;
+      const lanes = await this.#lanes.claim(room);
+      for (const lane of lanes) this.#run(lane);
+      if (lanes.length > 0) return 0;
+      const dueIn = (await this.#lanes.dueIn()) ?? longestPause;
+      this.#service.metrics.deliveriesWait(Math.max(0, -dueIn / 1000));
+      return Math.max(shortestPause, Math.min(dueIn, longestPause));
+    } catch (error) {
+      this.#unavailable(error);
+      return longestPause;
+    }
+  }
+
+  #run(lane: Lane): void {
+    const batches = this.#batchesOf(lane);
+    batches.lanes += 1;
+    const services: LaneServices = {
+      send: (to, headers, body) => this.#send(to, headers, body),
+      isStopping: () => this.#stopping,
+      tenant: (name) => this.#service.directory.tenant(name),
+      load: (request) => batches.load.add(request),
+      acknowledge: async (progress) => (await batches.acknowledge.add(progress)).isHeld,
+      deactivate: (tenant, id, reason) => this.#deactivate(tenant, id, reason),
+      attempted: (record) => this.#count(record),
+    };
+    const running: Promise<void> = runLane(lane, services)
+      .catch((error) => {
+        // The lane is taken again when it is no longer renewed.
+        this.#service.log.error(
+          { err: error, tenant: lane.tenantName, subscription: lane.subscriptionId },
+          'The deliveries of a subscription failed. They are tried again.',
+        );
+      })
+      .finally(() => {
+        this.#running.delete(running);
+        batches.lanes -= 1;
+        if (batches.lanes === 0) this.#tenants.delete(lane.tenantId);
+        this.#wake();
+      });
+    this.#running.set(running, lane);
+  }
+
+  /** Receivers that do not respond hold up no others for long. */
+  #send(to: Destination, headers: Record<string, string>, body: Buffer): Promise<Attempt> {
+    return new Promise((resolve, reject) => {
+      const begin = () =>
+        new Promise<void>((begun) => {
+          const timer = setTimeout(begun, beginsFor).unref();
+          const ended = () => {
+            clearTimeout(timer);
+            begun();
+          };
+          const attempt = this.#sender.send(to, headers, body);
+          attempt.then(resolve, reject);
+          attempt.then(ended, ended);
+        });
+      void this.#beginning(begin);
+    });
+  }
+
+  #batchesOf({ tenantId: id, tenantName: name }: Lane): TenantBatches {
+    let batches = this.#tenants.get(id);
+    if (batches === undefined) {
+      const { store, vault } = this.#service;
+      const read = (requests: readonly LaneRequest[]) =>
+        store.read(id, (session) => loadWork(session, { id, name }, requests, this.#messages, vault));
+      const load = async (requests: readonly LaneRequest[]) => {
+        const work = await read(requests);
+        if (work.every(({ secrets, due }) => secrets.length > 0 || due.length === 0)) return work;
+        // Nobody has read the secret so far, and nothing is sent without a signature.
+        await currentSecret(store, vault, id);
+        return read(requests);
+      };
+      const write = async (progress: readonly Progress[]) => {
+        const held = await store.write(id, (transaction) => acknowledge(transaction, id, this.#lanes.holder, progress));
+        return held.map((isHeld) => ({ isHeld }));
+      };
+      batches = {
+        load: new Batches(mostInBatch, (requests) => this.#statements(() => load(requests))),
+        acknowledge: new Batches(mostInBatch, (progress) => this.#statements(() => write(progress))),
+        lanes: 0,
+      };
+      this.#tenants.set(id, batches);
+    }
+    return batches;
+  }
+
+  async #deactivate(tenant: Tenant, subscriptionId: string, reason: EndReason): Promise<void> {
+    const origin = { operation: `deliver events: ${reason}`, requestId: this.#lanes.holder };
+    const deactivate = (unit: UnitOfWork) =>
+      unit.plan((plan) => {
+        const row = plan.getForUpdate(eventSubscription, subscriptionId);
+        if (row?.active === true) plan.remove(eventSubscription, subscriptionId);
+      });
+    await writeAsSystem(this.#service, tenant, origin, deactivate, async () => {});
+    this.#service.log.warn(
+      { tenant: tenant.name, subscription: subscriptionId, reason },
+      'A subscription was deactivated.',
+    );
+  }
+
+  #count({ attempt, event, number }: AttemptRecord): void {
+    const { metrics } = this.#service;
+    metrics.deliveryAttempted(attempt.outcome, attempt.duration / 1000);
+    const arrivedAt = attempt.attemptedAt + attempt.duration;
+    if (number === 1) metrics.eventArrived(Math.max(0, (arrivedAt - Date.parse(event.recordedAt)) / 1000));
+  }
+
+  #unavailable(error: unknown): void {
+    this.#service.log.warn(
+      { err: error },
+      'The database is unavailable for deliveries. It is tried again within seconds.',
+    );
+  }
+}

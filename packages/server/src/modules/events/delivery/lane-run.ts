@@ -1,0 +1,213 @@
+import pLimit from 'p-limit';
+import type { Tenant } from '../../../platform/auth/caller.ts';
+import type { AttemptRecord, Progress, Retry } from './acknowledge.ts';
+import type { Lane } from './lanes.ts';
+import type { DueEvent, LaneRequest, Work } from './load.ts';
+import { mayReceive, passesFilter } from './match.ts';
+import type { Message } from './message.ts';
+import { breaksAfter, deactivatesAfter, mostAttempts, pauseAfter, retryDelay } from './schedule.ts';
+import { type Destination, type Sender, SenderClosed } from './sender.ts';
+
+/** How many events are sent to one subscription at the same time. */
+const concurrency = 8;
+/** How many events are read at once, at first and at most. What a process that dies was sending is sent again. */
+const leastAtOnce = concurrency;
+const mostAtOnce = 256;
+/** A batch that took less time is followed by a greater one, one that took more by a smaller one, in milliseconds. */
+const shortBatch = 250;
+const longBatch = 1_000;
+/** So many bytes in a batch make the next one smaller. */
+const largeBatch = 500_000;
+/** After this time another lane has its turn, in milliseconds. */
+const turn = 2_000;
+
+/** Why a subscription is deactivated. */
+export type EndReason = 'gone' | 'failing';
+
+/** What the run of a lane needs of its surroundings. */
+export interface LaneServices {
+  readonly send: Sender['send'];
+  readonly isStopping: () => boolean;
+  tenant(name: string): Promise<Tenant | undefined>;
+  load(request: LaneRequest): Promise<Work>;
+  /** @returns false where another process has the lane by now. */
+  acknowledge(progress: Progress): Promise<boolean>;
+  deactivate(tenant: Tenant, subscriptionId: string, reason: EndReason): Promise<void>;
+  attempted(record: AttemptRecord): void;
+}
+
+/**
+ * Sends what is due in a lane until there is nothing left, the receiver fails, or the turn is over. While a batch is sent, the one
+ * before is acknowledged and the next one is read.
+ */
+export async function runLane(lane: Lane, services: LaneServices): Promise<void> {
+  const { subscriptionId } = lane;
+  const began = performance.now();
+  let health: Health = { failures: lane.failures, failingSince: lane.failingSince };
+  let most = leastAtOnce;
+  let ahead: Promise<Work> | undefined;
+  let acknowledged = Promise.resolve(true);
+  for (;;) {
+    const tenant = await services.tenant(lane.tenantName);
+    const isProbe = health.failures >= breaksAfter;
+    const work = await (ahead ?? services.load({ subscriptionId, most: isProbe ? 1 : most, after: undefined }));
+    ahead = canReadAhead(work) ? services.load({ subscriptionId, most, after: work.position }) : undefined;
+    ahead?.catch(() => undefined);
+    const batch = new Batch(tenant, work, health, isProbe, services);
+    const milliseconds = await timed(() => batch.send());
+    health = batch.health;
+    const isOver = !batch.isOpen || performance.now() - began > turn;
+    const hasMore = work.hasMore || batch.hasUnsent || (isProbe && work.due.length > 0);
+    const release = !hasMore || tenant === undefined ? 'done' : isOver ? 'more' : 'keep';
+    if (!(await acknowledged)) return;
+    acknowledged = services.acknowledge(batch.progress(subscriptionId, release));
+    // It may fail before it is awaited, as may what is read ahead.
+    acknowledged.catch(() => undefined);
+    if (release !== 'keep' || !batch.isClean || ahead === undefined) {
+      ahead = undefined;
+      if (!(await acknowledged) || work.subscription === undefined) return;
+      if (tenant !== undefined && batch.end !== undefined) await services.deactivate(tenant, subscriptionId, batch.end);
+      if (release !== 'keep') return;
+    }
+    if (milliseconds > longBatch || batch.bytes > largeBatch) most = Math.max(leastAtOnce, Math.floor(most / 2));
+    else if (milliseconds < shortBatch) most = Math.min(mostAtOnce, most * 2);
+  }
+}
+
+/** Whether what comes next does not depend on what becomes of these events, as long as all of them arrive. */
+function canReadAhead({ due, hasMore, position }: Work): boolean {
+  return hasMore && position !== undefined && due.every(({ isRetry, isBehind }) => !isRetry && !isBehind);
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
+}
+
+interface Health {
+  readonly failures: number;
+  readonly failingSince: string | null;
+}
+
+/** Events of one subscription that are sent together, those of one row after each other. */
+class Batch {
+  health: Health;
+  end: EndReason | undefined;
+  bytes = 0;
+  hasUnsent = false;
+  readonly #work: Work;
+  readonly #tenant: Tenant | undefined;
+  readonly #services: LaneServices;
+  readonly #due: readonly DueEvent[];
+  readonly #attempts: AttemptRecord[] = [];
+  readonly #retries: Retry[] = [];
+  readonly #done: { eventId: string; entityId: string }[] = [];
+  #pause = 0;
+
+  constructor(tenant: Tenant | undefined, work: Work, health: Health, isProbe: boolean, services: LaneServices) {
+    this.#tenant = tenant;
+    this.#work = work;
+    this.health = health;
+    this.#services = services;
+    // A receiver that has failed gets one event, to find out whether it works again.
+    this.#due = isProbe ? work.due.slice(0, 1) : work.due;
+  }
+
+  /** Whether more may be sent: the receiver has not failed, and the process does not stop. */
+  get isOpen(): boolean {
+    return this.#pause === 0 && this.end === undefined && !this.#services.isStopping();
+  }
+
+  /** Whether all events that were read are done with. */
+  get isClean(): boolean {
+    return this.isOpen && this.#retries.length === 0 && this.#due.length === this.#work.due.length;
+  }
+
+  async send(): Promise<void> {
+    const { subscription } = this.#work;
+    if (subscription === undefined || this.#tenant === undefined) return;
+    const limit = pLimit(concurrency);
+    const isAllowed = mayReceive(subscription);
+    const to = { url: subscription.deliveryUrl, ports: this.#tenant.settings.deliveryPorts };
+    const rows = Map.groupBy(this.#due, ({ entityId }) => entityId);
+    const sendRow = async (events: readonly DueEvent[]) => {
+      let isBlocked = false;
+      for (const due of events.toSorted((left, right) => left.position - right.position)) {
+        const message = this.#work.messages.get(due.eventId);
+        if (message === undefined || !isAllowed || !passesFilter(subscription, message)) this.#finish(due);
+        else if (due.isBehind || isBlocked) this.#defer(due, due.attempts, undefined);
+        else isBlocked = !(await this.#sendOne(due, message, to));
+      }
+    };
+    await Promise.all([...rows.values()].map((events) => limit(sendRow, events)));
+  }
+
+  progress(subscriptionId: string, release: Progress['release']): Progress {
+    const { health, end } = this;
+    // The probe may have been a retry; new events stay where they are then.
+    const fresh = this.#due.filter(({ isRetry }) => !isRetry);
+    const isPart = this.#due.length < this.#work.due.length;
+    const position = isPart ? fresh.at(-1)?.position : this.#work.position;
+    return {
+      subscriptionId,
+      attempts: this.#attempts,
+      retries: this.#retries,
+      done: this.#done,
+      position: this.#work.subscription === undefined || this.#tenant === undefined ? undefined : position,
+      failures: health.failures,
+      failingSince: health.failingSince,
+      pause: this.#pause,
+      release: end === undefined && this.#work.subscription !== undefined ? release : 'end',
+    };
+  }
+
+  /** @returns whether later events of the row can be sent. */
+  async #sendOne(due: DueEvent, message: Message, to: Destination): Promise<boolean> {
+    if (!this.isOpen) return this.#leave(due);
+    const headers = message.headers(this.#work.secrets, Date.now());
+    this.bytes += message.body.length;
+    const attempt = await this.#services.send(to, headers, message.body).catch((error) => {
+      if (error instanceof SenderClosed) return undefined;
+      throw error;
+    });
+    // The process stops before the receiver has responded.
+    if (attempt === undefined) return this.#leave(due);
+    const number = due.attempts + 1;
+    const isSuccess = attempt.outcome === 'SUCCESS';
+    const isGone = attempt.httpStatusCode === 410;
+    const retryIn = isSuccess || isGone ? undefined : retryDelay(number, attempt.retryAfter);
+    const record = { attempt, event: message.event, deliveryUrl: to.url, number, retryIn };
+    this.#attempts.push(record);
+    this.#services.attempted(record);
+    if (isSuccess) this.health = { failures: 0, failingSince: null };
+    else this.#fail(attempt.attemptedAt, attempt.retryAfter, isGone);
+    if (retryIn === undefined) this.#finish(due);
+    else this.#defer(due, number, retryIn);
+    return retryIn === undefined;
+  }
+
+  #fail(at: number, retryAfter: number, isGone: boolean): void {
+    const failures = this.health.failures + 1;
+    const failingSince = this.health.failingSince ?? new Date(at).toISOString();
+    this.health = { failures, failingSince };
+    this.#pause = Math.max(this.#pause, pauseAfter(failures, retryAfter));
+    if (isGone) this.end = 'gone';
+    else if (at - Date.parse(failingSince) >= deactivatesAfter) this.end ??= 'failing';
+  }
+
+  /** Nothing more is sent for now. It was read, so it is kept where it is found again. */
+  #leave(due: DueEvent): false {
+    this.hasUnsent = true;
+    if (!due.isRetry) this.#defer(due, due.attempts, 0);
+    return false;
+  }
+
+  #finish({ isRetry, eventId, entityId }: DueEvent): void {
+    if (isRetry) this.#done.push({ eventId, entityId });
+  }
+
+  #defer({ eventId, entityId, position }: DueEvent, attempts: number, dueIn: number | undefined): void {
+    this.#retries.push({ eventId, entityId, position, attempts: Math.min(attempts, mostAttempts - 1), dueIn });
+  }
+}

@@ -1,0 +1,175 @@
+import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import type { Vault } from '../../../platform/auth/vault.ts';
+import type { Session } from '../../../platform/store/store.ts';
+import { validSecrets } from '../signatures/webhook-secret.ts';
+import type { Subscriber } from './match.ts';
+import { Message, type StoredEvent } from './message.ts';
+
+/** Which lane wants events, and at most how many. */
+export interface LaneRequest {
+  readonly subscriptionId: string;
+  readonly most: number;
+  /** The last position that is sent already; undefined where it is that of the lane. */
+  readonly after: number | undefined;
+}
+
+/** An event that is due for a subscription. */
+export interface DueEvent {
+  readonly eventId: string;
+  readonly entityId: string;
+  readonly position: number;
+  /** Attempts that have failed. */
+  readonly attempts: number;
+  readonly isRetry: boolean;
+  /** An earlier event of the same row waits for its retry. */
+  readonly isBehind: boolean;
+}
+
+/** What a lane has to send. */
+export interface Work {
+  /** Undefined where the subscription is inactive. */
+  readonly subscription: (Subscriber & { readonly deliveryUrl: string }) | undefined;
+  readonly secrets: readonly string[];
+  /** Retries first, then new events in their order. */
+  readonly due: readonly DueEvent[];
+  /** Where the new events end. Every earlier one is among them, or does not concern the subscription. */
+  readonly position: number | undefined;
+  /** There may be more. */
+  readonly hasMore: boolean;
+  /** By event. An event that is no longer kept has none. */
+  readonly messages: ReadonlyMap<string, Message>;
+}
+
+/** No more events wait for their retry than this. Then new ones wait in the outbox, where they cost nothing. */
+const mostRetries = 10_000;
+
+interface SubscriptionRow extends Omit<Subscriber, 'roles'> {
+  readonly id: string;
+  readonly active: boolean;
+  readonly deliveryUrl: string;
+  readonly roles: readonly string[] | null;
+}
+
+interface DueRow extends DueEvent {
+  readonly subscriptionId: string;
+  /** The last position of the tenant. */
+  readonly feed: number;
+}
+
+/** Events in the form in which they are sent, of all tenants: several subscriptions often receive the same ones. */
+export class Messages {
+  readonly #kept = new LRUCache<string, Message>({
+    maxSize: 8_000_000,
+    sizeCalculation: ({ body }) => body.length + 500,
+  });
+
+  async read(
+    session: Session,
+    tenant: { readonly id: number; readonly name: string },
+    eventIds: readonly string[],
+  ): Promise<Map<string, Message>> {
+    const keyOf = (id: string) => `${tenant.id}/${id}`;
+    const found = new Map<string, Message>();
+    for (const id of eventIds) {
+      const message = this.#kept.get(keyOf(id));
+      if (message !== undefined) found.set(id, message);
+    }
+    const missing = [...new Set(eventIds)].filter((id) => !found.has(id));
+    if (missing.length === 0) return found;
+    const rows = await session.all<StoredEvent>(sql`
+      select id, entity_type as "entityType", operation, entity_id as "entityId", occurred_at as "occurredAt",
+        recorded_at as "recordedAt", sequence, data::text as data, changed_fields as "changedFields", traceparent,
+        case when entity_type = 'Payment' then data->>'source' end as source,
+        case when entity_type = 'Payment' then (
+          select created_by_api_user_id from quick_payment_link link
+          where link.tenant_id = event.tenant_id and link.id = (event.data->>'quickPaymentLinkId')::uuid
+        ) end as "linkCreator"
+      from outbox_event event where tenant_id = ${tenant.id} and id = any(${missing})`);
+    for (const row of rows) {
+      const message = new Message(tenant.name, row);
+      this.#kept.set(keyOf(row.id), message);
+      found.set(row.id, message);
+    }
+    return found;
+  }
+}
+
+/** Reads what lanes of a tenant have to send, in the order of the requests. */
+export async function loadWork(
+  session: Session,
+  tenant: { readonly id: number; readonly name: string },
+  requests: readonly LaneRequest[],
+  messages: Messages,
+  vault: Vault,
+): Promise<Work[]> {
+  const lanes = JSON.stringify(requests.map(({ subscriptionId: id, most, after = null }) => ({ id, most, after })));
+  const subscriptions = await session.all<SubscriptionRow>(sql`
+    select subscription.id, subscription.active, delivery_url as "deliveryUrl", entity_type as "entityType",
+      filter_expression as "filterExpression", created_by_api_user_id as "createdByApiUserId",
+      case when api_user.active then api_user.roles end as roles
+    from event_subscription subscription
+    join api_user on api_user.tenant_id = subscription.tenant_id and api_user.id = created_by_api_user_id
+    where subscription.tenant_id = ${tenant.id} and subscription.id = any(${requests.map((one) => one.subscriptionId)})`);
+  const due = await session.all<DueRow>(sql`
+    with wanted as materialized (
+      select lane.subscription_id, wanted.most, subscription.entity_type, subscription.operations,
+        subscription.active_since, coalesce(wanted.after, lane.position) as position,
+        coalesce((select position from event_feed where tenant_id = ${tenant.id}), 0) as feed,
+        exists (select from delivery_retry retry
+          where retry.tenant_id = ${tenant.id} and retry.subscription_id = lane.subscription_id
+          order by due_at offset ${mostRetries}) as is_full
+      from jsonb_to_recordset(${lanes}::jsonb) as wanted (id uuid, most integer, after bigint)
+      join delivery_lane lane on lane.tenant_id = ${tenant.id} and lane.subscription_id = wanted.id
+      join event_subscription subscription
+        on subscription.tenant_id = ${tenant.id} and subscription.id = wanted.id and subscription.active
+    )
+    select wanted.subscription_id as "subscriptionId", wanted.feed, due.*
+    from wanted cross join lateral (
+      (select event_id as "eventId", entity_id as "entityId", position, attempts::integer, true as "isRetry",
+         false as "isBehind"
+       from delivery_retry retry
+       where retry.tenant_id = ${tenant.id} and retry.subscription_id = wanted.subscription_id and due_at <= now()
+       order by due_at, position limit wanted.most)
+      union all
+      (select id, entity_id, position, 0, false,
+         exists (select from delivery_retry retry where retry.tenant_id = ${tenant.id}
+           and retry.subscription_id = wanted.subscription_id and retry.entity_id = event.entity_id)
+       from outbox_event event
+       where event.tenant_id = ${tenant.id} and event.entity_type = wanted.entity_type
+         and event.position > wanted.position and event.operation = any (wanted.operations)
+         and event.recorded_at >= wanted.active_since and not wanted.is_full
+       order by event.position limit wanted.most)
+      union all
+      -- Tells where the feed ends, also where nothing is due.
+      (select null, null, null, null, null, wanted.is_full)
+    ) due`);
+  const events = due.filter((row) => row.eventId !== null);
+  const texts = await messages.read(
+    session,
+    tenant,
+    events.map(({ eventId }) => eventId),
+  );
+  const secrets = events.length === 0 ? [] : await validSecrets(session, vault, tenant.id);
+  const bySubscription = Map.groupBy(due, ({ subscriptionId }) => subscriptionId);
+  return requests.map(({ subscriptionId, most }) => {
+    const row = subscriptions.find(({ id }) => id === subscriptionId);
+    const rows = bySubscription.get(subscriptionId) ?? [];
+    const own = rows.filter(({ eventId }) => eventId !== null);
+    const fresh = own.filter(({ isRetry }) => !isRetry).sort((left, right) => left.position - right.position);
+    const retries = own.filter(({ isRetry }) => isRetry);
+    const end = rows.find(({ eventId }) => eventId === null);
+    const isCut = fresh.length === most;
+    const isFull = end?.isBehind === true;
+    const lastOfAll = isFull ? undefined : end?.feed;
+    return {
+      subscription:
+        row?.active === true ? { ...row, roles: row.roles === null ? undefined : new Set(row.roles) } : undefined,
+      secrets: secrets.map(({ secret }) => secret),
+      due: [...retries, ...fresh],
+      position: isCut ? fresh.at(-1)?.position : lastOfAll,
+      hasMore: isCut || retries.length === most,
+      messages: texts,
+    };
+  });
+}

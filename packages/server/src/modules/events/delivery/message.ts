@@ -1,0 +1,69 @@
+import { Webhook } from 'standardwebhooks';
+import type { EventOperation } from '../../../contract/contract.ts';
+
+/** An event as it is stored. */
+export interface StoredEvent {
+  readonly id: string;
+  readonly entityType: string;
+  readonly operation: EventOperation;
+  readonly entityId: string;
+  /** RFC 3339 */
+  readonly occurredAt: string;
+  /** RFC 3339, by the clock of the database. */
+  readonly recordedAt: string;
+  readonly sequence: number;
+  /** The row, as JSON. */
+  readonly data: string;
+  /** Null where everything is new. */
+  readonly changedFields: readonly string[] | null;
+  /** The trace of the call that caused the event; null where it had none. */
+  readonly traceparent: string | null;
+  /** Of a payment: where it came from, and who created the link that it came through. */
+  readonly source: string | null;
+  readonly linkCreator: string | null;
+}
+
+/** An event as it is sent: the same bytes to all subscribers. */
+export class Message {
+  readonly event: Omit<StoredEvent, 'data'>;
+  readonly body: Buffer;
+  #signed: { readonly key: string; readonly signature: string } | undefined;
+
+  constructor(tenant: string, { data, ...event }: StoredEvent) {
+    const { id, entityType, operation, entityId, occurredAt, sequence, changedFields } = event;
+    const envelope = JSON.stringify({ id, entityType, operation, entityId, tenant, occurredAt, sequence });
+    // The row is put in as the database writes it: parsing it would change numbers, and cost more than all the rest.
+    const text = `${envelope.slice(0, -1)},"data":${data},"changedFields":${JSON.stringify(changedFields ?? [])}}`;
+    // Outside of the pool that small buffers share: a message that is kept would keep all of its part of the pool.
+    this.body = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+    this.body.write(text);
+    this.event = event;
+  }
+
+  /**
+   * The headers of an attempt (Standard Webhooks, W3C Trace Context).
+   *
+   * @param secrets those that are valid, the newest first. Each adds a signature.
+   * @param now in milliseconds since 1970.
+   * @throws Error without a secret: receivers could not tell the event from anybody else's.
+   */
+  headers(secrets: readonly string[], now: number): Record<string, string> {
+    if (secrets.length === 0) throw new Error(`Event ${this.event.id} cannot be signed without a secret.`);
+    const timestamp = Math.floor(now / 1000);
+    const key = `${timestamp} ${secrets.join(' ')}`;
+    // Subscribers that receive the event in the same second receive the same signature.
+    if (this.#signed?.key !== key) {
+      const sign = (secret: string) => new Webhook(secret).sign(this.event.id, new Date(timestamp * 1000), text);
+      const text = this.body.toString();
+      this.#signed = { key, signature: secrets.map(sign).join(' ') };
+    }
+    return {
+      'content-type': 'application/json',
+      'user-agent': 'financial-automation-webhooks/1',
+      'webhook-id': this.event.id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': this.#signed.signature,
+      ...(this.event.traceparent === null ? {} : { traceparent: this.event.traceparent }),
+    };
+  }
+}

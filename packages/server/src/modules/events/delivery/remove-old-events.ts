@@ -1,0 +1,44 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { defineClockTask, type Tick } from '../../../background/clock.ts';
+
+/** How long events and the attempts to deliver them are kept, in days. The README and the contract state it. */
+const keptDays = 30;
+
+/** How many rows one transaction removes, and the pause after it, in milliseconds: others come between. */
+const batchSize = 1_000;
+const pauseBetween = 20;
+
+/** Removes events and deliveries that are older than they are kept. Nothing is sent again after a fraction of that time. */
+export const removeOldEvents = defineClockTask({
+  name: 'remove-old-events',
+  every: 'day',
+  async run(tick) {
+    // The oldest are found by the keys of the tables: positions rise with time, as do IDs. The age is a condition on these few rows alone:
+    // each statement would read all old rows otherwise.
+    const removeEvents = (before: string) => sql`
+      delete from outbox_event where tenant_id = ${tick.tenant.id} and id in (
+        select id from (
+          select id, recorded_at from outbox_event where tenant_id = ${tick.tenant.id} and position is not null
+          order by position limit ${batchSize}) oldest
+        where recorded_at < ${before}) returning 1`;
+    const removeAttempts = (before: string) => sql`
+      delete from delivery_attempt where tenant_id = ${tick.tenant.id} and id in (
+        select id from (
+          select id, attempted_at from delivery_attempt where tenant_id = ${tick.tenant.id} order by id limit ${batchSize}) oldest
+        where attempted_at < ${before}) returning 1`;
+    await removeInBatches(tick, removeEvents);
+    await removeInBatches(tick, removeAttempts);
+  },
+});
+
+async function removeInBatches(tick: Tick, remove: (before: string) => ReturnType<typeof sql>): Promise<void> {
+  const before = tick.now.subtract({ hours: 24 * keptDays }).toString();
+  for (;;) {
+    // The task is not done for today, so it goes on in the next minute.
+    tick.signal.throwIfAborted();
+    const removed = await tick.write(({ transaction }) => transaction.all(remove(before)));
+    if (removed.length < batchSize) return;
+    await pause(pauseBetween, undefined, { signal: tick.signal });
+  }
+}

@@ -1,0 +1,275 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { Agent, buildConnector, type Dispatcher, errors } from 'undici';
+import { AddressBlocked, type DeliveryAddresses, NameNotResolved } from '../../../platform/addresses.ts';
+import { parseRetryAfter } from './schedule.ts';
+
+/** What became of one attempt to deliver an event. */
+export interface Attempt {
+  readonly outcome: 'SUCCESS' | 'FAILED' | 'TIMEOUT' | 'BLOCKED';
+  /** Null where there was no response. */
+  readonly httpStatusCode: number | null;
+  readonly responseSnippet: string | null;
+  readonly errorMessage: string | null;
+  /** Milliseconds. */
+  readonly duration: number;
+  /** Milliseconds since 1970. */
+  readonly attemptedAt: number;
+  /** How long the receiver asks to wait, in milliseconds. */
+  readonly retryAfter: number;
+}
+
+export interface SenderOptions {
+  readonly addresses: DeliveryAddresses;
+  /** For a whole attempt, in milliseconds. */
+  readonly timeout?: number;
+  /** Certificates to trust instead of the usual ones, for tests. */
+  readonly ca?: string;
+}
+
+/** A delivery URL, and the ports that the tenant allows besides 443. It is checked once, so each batch brings its own. */
+export interface Destination {
+  readonly url: string;
+  readonly ports: readonly number[];
+}
+
+/** The sender was closed before there was a response, so nothing is known of the attempt. */
+export class SenderClosed extends Error {
+  override readonly name = 'SenderClosed';
+}
+
+const standardTimeout = 15_000;
+const connectTimeout = 10_000;
+/** A kept connection that was closed shows within this time, in milliseconds. */
+const resendTime = 1_000;
+/** How much of a response is read, in bytes, and for how long, in milliseconds. */
+const snippetBytes = 1_024;
+const snippetTime = 1_000;
+
+/** Sends events over connections that are kept for a few seconds, to addresses that are allowed, and follows no redirects. */
+export class Sender {
+  readonly #addresses: DeliveryAddresses;
+  readonly #timeout: number;
+  readonly #agent: Agent;
+  readonly #checked = new WeakMap<Destination, URL>();
+  readonly #underWay = new Set<Exchange>();
+  #isClosed = false;
+
+  constructor({ addresses, timeout = standardTimeout, ca }: SenderOptions) {
+    this.#addresses = addresses;
+    this.#timeout = timeout;
+    // How many connections there are is limited by how many attempts are under way.
+    this.#agent = new Agent({ connect: connectorTo(addresses, ca), connections: null, pipelining: 1, allowH2: false });
+  }
+
+  /** Sends one event. @throws SenderClosed */
+  async send(to: Destination, headers: Record<string, string>, body: Buffer): Promise<Attempt> {
+    if (this.#isClosed) throw new SenderClosed();
+    const attemptedAt = Date.now();
+    const started = performance.now();
+    const found = { httpStatusCode: null, responseSnippet: null, errorMessage: null, retryAfter: 0 };
+    const ended = () => ({ attemptedAt, duration: Math.round(performance.now() - started) });
+    try {
+      const url = this.#checkedUrl(to);
+      const response = await this.#post(url, headers, body).catch((error) => {
+        // The receiver closed a kept connection while it was used again. Events may come twice, so it is sent once more.
+        const isAtOnce = performance.now() - started < resendTime;
+        if (error instanceof errors.SocketError && isAtOnce) return this.#post(url, headers, body);
+        throw error;
+      });
+      return { ...found, ...describeResponse(response), ...ended() };
+    } catch (error) {
+      if (error instanceof SenderClosed) throw error;
+      return { ...found, ...this.#describeError(error), ...ended() };
+    }
+  }
+
+  /** Ends all attempts that are under way. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const exchange of this.#underWay) exchange.end(new SenderClosed());
+    await this.#agent.destroy();
+  }
+
+  #checkedUrl(to: Destination): URL {
+    let url = this.#checked.get(to);
+    if (url === undefined) {
+      url = this.#addresses.checkForm(to.url, to.ports);
+      this.#checked.set(to, url);
+    }
+    return url;
+  }
+
+  async #post(
+    { origin, pathname, search }: URL,
+    headers: Record<string, string>,
+    body: Buffer,
+  ): Promise<ReceiverResponse> {
+    const exchange = new Exchange();
+    const timer = setTimeout(() => exchange.end(new errors.HeadersTimeoutError()), this.#timeout);
+    this.#underWay.add(exchange);
+    try {
+      this.#agent.dispatch({ origin, path: pathname + search, method: 'POST', headers, body }, exchange);
+      return await exchange.response;
+    } finally {
+      clearTimeout(timer);
+      this.#underWay.delete(exchange);
+    }
+  }
+
+  #describeError(error: unknown): Pick<Attempt, 'outcome' | 'errorMessage'> {
+    const blocked = causeOf(error, AddressBlocked);
+    if (blocked !== undefined) return { outcome: 'BLOCKED', errorMessage: blocked.message };
+    const unresolved = causeOf(error, NameNotResolved);
+    if (unresolved !== undefined) return { outcome: 'FAILED', errorMessage: unresolved.message };
+    if (error instanceof errors.HeadersTimeoutError) {
+      return { outcome: 'TIMEOUT', errorMessage: `There was no response within ${this.#timeout / 1000} seconds.` };
+    }
+    if (error instanceof errors.ConnectTimeoutError) {
+      return { outcome: 'TIMEOUT', errorMessage: `There was no connection within ${connectTimeout / 1000} seconds.` };
+    }
+    return { outcome: 'FAILED', errorMessage: `The receiver could not be reached: ${reasonOf(error)}.` };
+  }
+}
+
+interface ReceiverResponse {
+  readonly statusCode: number;
+  readonly retryAfter: string | undefined;
+  /** Its beginning. */
+  readonly body: Buffer;
+}
+
+/** One request and the beginning of its response. It does without streams, which are most of the cost of a small request. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly response: Promise<ReceiverResponse>;
+  readonly #settle: PromiseWithResolvers<ReceiverResponse>;
+  #controller: Dispatcher.DispatchController | undefined;
+  #head: Omit<ReceiverResponse, 'body'> | undefined;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #error: Error | undefined;
+
+  constructor() {
+    this.#settle = Promise.withResolvers();
+    this.response = this.#settle.promise;
+  }
+
+  /** Ends it, unless it has ended. */
+  end(error: Error): void {
+    this.#error ??= error;
+    if (this.#head === undefined) this.#settle.reject(error);
+    else this.#succeed(this.#head);
+    this.#controller?.abort(error);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#error !== undefined) controller.abort(this.#error);
+  }
+
+  onRequestUpgrade(_: Dispatcher.DispatchController, _status: number, _headers: object, socket: Duplex): void {
+    socket.destroy();
+    this.end(new errors.SocketError('The receiver switched protocols.'));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
+    if (statusCode < 200) return;
+    const retryAfter = headers['retry-after'];
+    this.#head = { statusCode, retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter };
+    this.#timer = setTimeout(() => this.end(new errors.BodyTimeoutError()), snippetTime);
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes > snippetBytes) this.end(new errors.ResponseExceededMaxSizeError());
+  }
+
+  onResponseEnd(): void {
+    if (this.#head !== undefined) this.#succeed(this.#head);
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.end(error);
+  }
+
+  #succeed(head: Omit<ReceiverResponse, 'body'>): void {
+    clearTimeout(this.#timer);
+    this.#settle.resolve({ ...head, body: Buffer.concat(this.#chunks) });
+  }
+}
+
+function describeResponse({ statusCode, retryAfter, body }: ReceiverResponse) {
+  const isSuccess = statusCode >= 200 && statusCode < 300;
+  const isStatus = statusCode <= 599;
+  return {
+    outcome: isSuccess ? 'SUCCESS' : 'FAILED',
+    httpStatusCode: isStatus ? statusCode : null,
+    responseSnippet: snippetOf(body),
+    errorMessage: isStatus ? null : `The receiver responded with ${statusCode}, which is not a status of HTTP.`,
+    retryAfter: isSuccess ? 0 : parseRetryAfter(retryAfter, Date.now()),
+  } as const;
+}
+
+/** The beginning of a body as text. A character that is cut in two is left out, and NUL, which the database does not have. */
+function snippetOf(body: Buffer): string | null {
+  if (body.length === 0) return null;
+  const text = new TextDecoder().decode(body.subarray(0, snippetBytes), { stream: true }).replaceAll('\0', '');
+  return text === '' ? null : text;
+}
+
+/** Opens connections to allowed addresses only. The check comes after the name is resolved, so a name cannot get around it. */
+function connectorTo(addresses: DeliveryAddresses, ca: string | undefined): buildConnector.connector {
+  const connect = buildConnector({
+    ...(ca === undefined ? {} : { ca }),
+    allowH2: false,
+    timeout: connectTimeout,
+    lookup(host, options, callback) {
+      addresses.connectable(host).then(
+        (found) => {
+          const all = found.map((address) => ({ address, family: isIP(address) }));
+          if (options.all === true) callback(null, all);
+          else callback(null, all[0]?.address ?? '', all[0]?.family);
+        },
+        (error) => callback(error, ''),
+      );
+    },
+  });
+  return (options, callback) => {
+    try {
+      // An address needs no lookup.
+      if (isIP(options.hostname) !== 0) addresses.checkAddress(options.hostname, options.hostname);
+    } catch (error) {
+      return callback(asError(error), null);
+    }
+    connect(options, (...[error, socket]) => {
+      if (error !== null) return callback(error, null);
+      try {
+        addresses.checkAddress(socket.remoteAddress ?? '', options.hostname);
+        callback(null, socket);
+      } catch (blocked) {
+        socket.destroy();
+        callback(asError(blocked), null);
+      }
+    });
+  };
+}
+
+/** The error itself, or the one that it was thrown because of. */
+function causeOf<Type extends Error>(error: unknown, type: new (message: string) => Type): Type | undefined {
+  if (error instanceof type) return error;
+  if (error instanceof AggregateError) return error.errors.map((one) => causeOf(one, type)).find((one) => one);
+  return error instanceof Error && error.cause !== undefined ? causeOf(error.cause, type) : undefined;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+/** The code of an error, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`; its message may name what is inside. */
+function reasonOf(error: unknown): string {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  return typeof code === 'string' ? code : 'the connection failed';
+}

@@ -1,0 +1,21 @@
+import { entityTag } from '../../../query/entity-tag.ts';
+import type { Handler } from '../../../service/context.ts';
+import { checkDeliveryUrl, checkEvents, checkReader } from './check-subscription.ts';
+import { eventSubscription } from './event-subscription.ts';
+import { checkFilter } from './payment-filter.ts';
+
+/** Subscribes to events. */
+export const createEventSubscription: Handler<'createEventSubscription'> = async (context, { body }) => {
+  const { entityType, operations, ...fields } = body;
+  await checkEvents(context, body);
+  checkFilter(context.holds, entityType, body.filterExpression ?? null);
+  checkReader(context, body);
+  await checkDeliveryUrl(context, body.deliveryUrl);
+  return context.write(async (unit) => {
+    const system = { entityType, operations, createdByApiUserId: context.caller.apiUserId };
+    const { row } = await unit.plan((plan) => plan.create(eventSubscription, fields, { system }));
+    const stored = await unit.storedRow(eventSubscription, row.id);
+    const headers = { Location: `/api/v1/event-subscriptions/${row.id}`, ETag: entityTag(stored) };
+    return { status: 201, headers, body: stored };
+  });
+};

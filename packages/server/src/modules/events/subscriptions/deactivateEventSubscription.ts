@@ -1,0 +1,15 @@
+import { lockVersion } from '../../../entity/lock-version.ts';
+import { entityTag } from '../../../query/entity-tag.ts';
+import type { Handler } from '../../../service/context.ts';
+import { eventSubscription } from './event-subscription.ts';
+
+/** Ends all deliveries of a subscription. */
+export const deactivateEventSubscription: Handler<'deactivateEventSubscription'> = (context, { path }) =>
+  context.write(async (unit) => {
+    await unit.plan((plan) => {
+      const row = lockVersion(plan, eventSubscription, path.id, context.ifMatch);
+      if (row.active) plan.remove(eventSubscription, path.id);
+    });
+    const stored = await unit.storedRow(eventSubscription, path.id);
+    return { status: 200, headers: { ETag: entityTag(stored) }, body: stored };
+  });

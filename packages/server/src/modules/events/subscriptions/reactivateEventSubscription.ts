@@ -1,0 +1,20 @@
+import { lockVersion } from '../../../entity/lock-version.ts';
+import { entityTag } from '../../../query/entity-tag.ts';
+import type { Handler } from '../../../service/context.ts';
+import { checkReader } from './check-subscription.ts';
+import { eventSubscription } from './event-subscription.ts';
+import { checkFilter } from './payment-filter.ts';
+
+/** Resumes deliveries with the next event. */
+export const reactivateEventSubscription: Handler<'reactivateEventSubscription'> = (context, { path }) =>
+  context.write(async (unit) => {
+    await unit.plan((plan) => {
+      const row = lockVersion(plan, eventSubscription, path.id, context.ifMatch);
+      if (row.active) return;
+      checkFilter(context.holds, row.entityType, row.filterExpression);
+      checkReader(context, row);
+      plan.update(eventSubscription, path.id, {}, { system: { active: true, deactivatedAt: null } });
+    });
+    const stored = await unit.storedRow(eventSubscription, path.id);
+    return { status: 200, headers: { ETag: entityTag(stored) }, body: stored };
+  });

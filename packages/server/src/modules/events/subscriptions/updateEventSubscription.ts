@@ -1,0 +1,29 @@
+import { lockVersion } from '../../../entity/lock-version.ts';
+import { entityTag } from '../../../query/entity-tag.ts';
+import type { Handler } from '../../../service/context.ts';
+import { checkDeliveryUrl, checkReader } from './check-subscription.ts';
+import { eventSubscription } from './event-subscription.ts';
+import { checkFilter } from './payment-filter.ts';
+
+/** Updates a subscription; fields that are left out keep their values. */
+export const updateEventSubscription: Handler<'updateEventSubscription'> = async (context, { path, body }) => {
+  if (body.deliveryUrl !== undefined) await checkDeliveryUrl(context, body.deliveryUrl);
+  return context.write(async (unit) => {
+    await unit.plan((plan) => {
+      const { entityType, filterExpression } = lockVersion(plan, eventSubscription, path.id, context.ifMatch);
+      // Otherwise a caller could redirect events that only others may receive.
+      if (body.deliveryUrl !== undefined || body.filterExpression !== undefined) {
+        const effective = body.filterExpression === undefined ? filterExpression : body.filterExpression;
+        checkFilter(context.holds, entityType, effective);
+        checkReader(context, { entityType, filterExpression: effective });
+      }
+      plan.update(eventSubscription, path.id, body);
+    });
+    const stored = await unit.storedRow(eventSubscription, path.id);
+    return {
+      status: 200,
+      headers: { ETag: entityTag(stored) },
+      body: stored,
+    };
+  });
+};

@@ -1,0 +1,69 @@
+import { create as contentDisposition } from 'content-disposition';
+import { Rejection } from '../../contract/rejection.ts';
+import { type Content, contentResult } from '../../http/content.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { documentHeaders } from '../../http/pages.ts';
+import type { Route } from '../../http/route.ts';
+import { ContentMissing } from '../../platform/storage/storage.ts';
+import { findById } from '../../query/read.ts';
+import type { Service } from '../../service/service.ts';
+import { readDownload } from './download-url.ts';
+import { file } from './file.ts';
+
+/** Only matches UUIDs, so that no other text is processed. */
+const pattern = /^\/content\/(?<fileId>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/** Browsers must download content of any type, and never execute it. */
+const headers = { ...documentHeaders, 'Content-Security-Policy': `default-src 'none'; sandbox` };
+
+/** Serves the content of a file without a token, to everybody with an unmodified URL from `getFile`. */
+export function contentRoute(service: Service): Route {
+  return {
+    name: 'downloadFile',
+    path: '/content/{fileId}',
+    pattern,
+    methods: ['GET', 'HEAD'],
+    headers,
+    handle: async (exchange, { fileId = '' }) => contentResult(await findContent(service, exchange, fileId), exchange),
+  };
+}
+
+/** @throws Rejection if the URL is invalid or has expired, or the file can no longer be downloaded. */
+async function findContent(
+  { store, storage, vault, directory, log }: Service,
+  exchange: Exchange,
+  fileId: string,
+): Promise<Content> {
+  const download = readDownload({ vault }, fileId, exchange.query);
+  if (download === undefined)
+    throw new Rejection('FORBIDDEN', 'The URL was modified. Use it unchanged, as getFile returned it.');
+  if (download.expires * 1000 <= Date.now())
+    throw new Rejection('FORBIDDEN', 'The URL has expired. Request a new one from getFile.');
+  const tenant = await directory.tenant(download.tenantName);
+  if (tenant === undefined) throw gone();
+  exchange.tenant = tenant.name;
+  const turn = await exchange.turn(tenant.name, exchange.address);
+  const reader = { tenantId: tenant.id, holds: () => true };
+  const row = await store.read(tenant.id, (session) => findById(session, reader, file, download.fileId));
+  turn.end();
+  const { sha256 } = row ?? {};
+  if (row?.status !== 'AVAILABLE' || sha256 === null || sha256 === undefined) throw gone();
+  return {
+    length: row.sizeBytes,
+    tag: `"${sha256}"`,
+    changedAt: new Date(row.createdAt),
+    // The type as it is stored: without a charset, which nobody knows.
+    headers: { 'Content-Type': row.mimeType, 'Content-Disposition': contentDisposition(row.fileName) },
+    open: (range) =>
+      storage.open(tenant.id, sha256, range).catch((error: unknown) => {
+        if (!(error instanceof ContentMissing)) throw error;
+        // The operator restored the database without the content, or lost it.
+        log.error({ err: error, file: row.id }, 'The content of a file is missing in the storage.');
+        throw new Rejection('NOT_FOUND', 'The content of the file is missing.');
+      }),
+  };
+}
+
+function gone(): Rejection {
+  return new Rejection('NOT_FOUND', 'The file is no longer available.');
+}

@@ -1,0 +1,26 @@
+import { Rejection } from '../../contract/rejection.ts';
+import { entityTag } from '../../query/entity-tag.ts';
+import { readerOf } from '../../query/handlers.ts';
+import { findById } from '../../query/read.ts';
+import type { Handler } from '../../service/context.ts';
+import { downloadUrlOf } from './download-url.ts';
+import { file } from './file.ts';
+
+const downloadRoles = ['FILE_DL'];
+
+/** Returns the metadata of a file and, if requested, a URL of its content. */
+export const getFile: Handler<'getFile'> = async (context, { path, query }) => {
+  const { service, tenant, holds } = context;
+  const { includeDownloadUrl = false } = query;
+  if (includeDownloadUrl && !holds(downloadRoles)) {
+    const detail = 'A download URL requires the FILE_DL role.';
+    throw new Rejection('FORBIDDEN', detail, {
+      errors: [{ in: 'query', pointer: '/includeDownloadUrl', code: 'FORBIDDEN', detail }],
+    });
+  }
+  const row = await context.read((session) => findById(session, readerOf(context), file, path.id));
+  if (row === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no File with this ID.');
+  const hasUrl = includeDownloadUrl && row.status === 'AVAILABLE';
+  const body = hasUrl ? { ...row, ...downloadUrlOf(service, tenant.name, row.id) } : row;
+  return { status: 200, headers: { ETag: entityTag(body) }, body };
+};

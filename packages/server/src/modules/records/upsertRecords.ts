@@ -1,0 +1,7 @@
+import { writeRecords } from '../../bulk/write-records.ts';
+import type { Handler } from '../../service/context.ts';
+import { recordTypesForWriting } from './record-types.ts';
+
+/** Creates records, or updates those with the same `systemRef`; deleted ones are reactivated. */
+export const upsertRecords: Handler<'upsertRecords'> = (context, { body }) =>
+  writeRecords(context, { schema: 'RecordUpsert', operation: 'UPSERT' }, body.records, recordTypesForWriting);

@@ -1,0 +1,171 @@
+import { type Decimal, parseDecimal, round, zero } from '../../contract/decimal.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import { defineEntity, one } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { job } from '../projects/job.ts';
+import { staff } from '../staff/staff.ts';
+import { nonWorkCode, workCode } from './codes.ts';
+import {
+  beginChange,
+  checkEmployedOn,
+  checkOpenJob,
+  checkRemovable,
+  completeDecision,
+  createWip,
+  entryConditions,
+  entryRelations,
+  lockWork,
+  reverseWip,
+  wipColumns,
+} from './entries.ts';
+import { billingRateOf } from './entry-rate.ts';
+import { checkNotReversed, completeReversal, reversedEntry } from './reversal.ts';
+import { task } from './task.ts';
+import { taskType } from './task-type.ts';
+
+type TimeChange = PendingChange<'TimeEntry'>;
+
+const longestDay = parseDecimal('24');
+
+/** Time that a staff member worked, or was off work. */
+export const timeEntry = defineEntity('TimeEntry', {
+  table: 'time_entry',
+  relations: { ...entryRelations, task: one('Task', 'taskId') },
+  ...wipColumns('timeEntryId'),
+  rules: {
+    complete,
+    beforeRemoval: (change, plan) => checkRemovable(change, plan, 'timeEntryId'),
+    afterWrite,
+    conditions: {
+      ...entryConditions('time_entry', 'timeEntryId'),
+      rateExists(change: TimeChange, plan: Plan) {
+        if (change.values.isBillable && rateOf(change, plan) === undefined)
+          throw new Rejection('NO_RATE', 'No billing rate applies to the staff member on this day.', '/workDate');
+      },
+    },
+    constraints: {
+      time_entry_hours_day: {
+        code: 'VALIDATION_ERROR',
+        field: 'hours',
+        detail: 'The staff member would have more than 24 hours on this day.',
+      },
+    },
+  },
+});
+
+function complete(change: TimeChange, plan: Plan): void {
+  const { values, previous } = change;
+  if (!beginChange(change, plan, 'timeEntryId')) return;
+  plan.together(
+    // The database sums up the hours of a day, and of an entry's reversals, so concurrent writes wait for this lock.
+    () => plan.getManyForUpdate(staff, new Set([values.staffId, previous?.staffId ?? values.staffId])),
+    () => reversedEntry(change, plan),
+    () => lockWork(change, plan, [values.taskId, previous?.taskId]),
+  );
+  if (previous === undefined || values.staffId !== previous.staffId || values.workDate !== previous.workDate)
+    checkEmployedOn(plan, values.staffId, values.workDate);
+  if (values.reversesSystemRef !== null) completeReversal(change, plan);
+  checkNotReversed(change, plan);
+  checkOpenJob(change, plan);
+  if (isOtherWork(change)) completeWork(change, plan);
+  checkHours(change, plan);
+  completeDecision(change, plan);
+  values.billingRate = (values.isBillable ? rateOf(change, plan) : undefined) ?? zero;
+  values.amount = round(values.hours.times(values.billingRate), 2);
+}
+
+/**
+ * Whether the entry is for different work than before. Approving or rejecting it changes neither its code nor whether it
+ * is billable.
+ */
+function isOtherWork({ values, previous }: TimeChange): boolean {
+  return (['jobId', 'taskId', 'code', 'isBillable'] as const).some((name) => values[name] !== previous?.[name]);
+}
+
+/** Checks the task, and derives an omitted code and billable flag from task and job. */
+function completeWork({ values, input, previous }: TimeChange, plan: Plan): void {
+  const { jobId, taskId } = values;
+  const onTask = taskId === null ? undefined : plan.get(task, taskId);
+  if (onTask !== undefined && onTask.jobId !== jobId)
+    throw invalidField('taskId', 'taskId must be a task of the job that jobId names.');
+  if (previous === undefined && input.code === undefined) values.code ??= defaultCode(plan, onTask);
+  const code = values.code === null ? undefined : findCode(plan, values.code, isNewCode(values, previous));
+  const work = jobId === null ? undefined : plan.get(job, jobId);
+  const parts = [code?.isBillable, onTask?.isBillable, work && work.billingType !== 'NON_BILLABLE'];
+  values.isBillable ??= jobId !== null && parts.every((isBillable) => isBillable !== false);
+  if (!values.isBillable) return;
+  if (jobId === null) throw invalidField('jobId', 'jobId is required for billable time.');
+  if (code?.isTimeOff === true) throw invalidField('isBillable', 'Time off is never billable.');
+}
+
+/** Returns the code of the task's type, unless it is inactive. */
+function defaultCode(plan: Plan, onTask: Row<'Task'> | undefined): string | null {
+  const code = onTask === undefined ? undefined : plan.get(taskType, onTask.taskTypeId)?.defaultWorkCode;
+  return typeof code === 'string' && plan.find(workCode, 'code', code)?.active === true ? code : null;
+}
+
+/** An existing code of the entry, or of the entry that it reverses, can be inactive. */
+function isNewCode({ code, reversesSystemRef }: Row<'TimeEntry'>, previous: Row<'TimeEntry'> | undefined): boolean {
+  return code !== previous?.code && reversesSystemRef === null;
+}
+
+/** Work codes take precedence over codes for time off. */
+function findCode(plan: Plan, code: string, isNew: boolean) {
+  const work = plan.find(workCode, 'code', code);
+  const timeOff = work === undefined ? plan.find(nonWorkCode, 'code', code) : undefined;
+  const found = work ?? timeOff;
+  if (found === undefined || (isNew && !found.active))
+    throw new Rejection('REFERENCE_NOT_FOUND', `No active work code or code for time off "${code}" exists.`, '/code');
+  // The text of a code that entries use must not change.
+  if (work !== undefined) plan.getForShare(workCode, work.id);
+  if (timeOff !== undefined) plan.getForShare(nonWorkCode, timeOff.id);
+  return { isBillable: found.isBillable, isTimeOff: timeOff !== undefined };
+}
+
+function checkHours({ values, previous }: TimeChange, plan: Plan): void {
+  const { hours, reversesSystemRef } = values;
+  // The tenant may have had another increment when these hours were recorded.
+  if (previous?.hours.eq(hours) && reversesSystemRef === previous.reversesSystemRef) return;
+  const increment = plan.tenant.settings.hourIncrement;
+  if (!hours.mod(increment).eq(zero)) throw invalidField('hours', `hours must be a multiple of ${increment}.`);
+  if (reversesSystemRef !== null) {
+    if (!hours.lt(zero)) throw invalidField('hours', 'hours of a reversal must be negative.');
+  } else if (!hours.gt(zero) || hours.gt(longestDay)) {
+    throw invalidField('hours', 'hours must be more than 0 and at most 24.');
+  }
+}
+
+/** A reversal has the rate of the reversed entry, so that both add up to zero. */
+function rateOf(change: TimeChange, plan: Plan): Decimal | undefined {
+  const reversed = reversedEntry(change, plan);
+  if (reversed !== undefined) return reversed.billingRate ?? undefined;
+  const { staffId, jobId, taskId, workDate } = change.values;
+  const work = jobId === null ? undefined : plan.get(job, jobId);
+  return work === undefined ? undefined : billingRateOf(plan, { staffId, job: work, taskId, workDate });
+}
+
+function afterWrite({ id, values, previous }: TimeChange, plan: Plan): void {
+  const { taskId, jobId, status } = values;
+  if (taskId !== null && taskId !== previous?.taskId && plan.get(task, taskId)?.status === 'NOT_STARTED')
+    plan.update(task, taskId, {}, { system: { status: 'IN_PROGRESS' }, event: 'timeEntered' });
+  if (status === previous?.status) return;
+  if (previous?.status === 'APPROVED') reverseWip(plan, 'timeEntryId', id);
+  if (status === 'SUBMITTED' && !plan.tenant.settings.timeApproval)
+    plan.update(timeEntry, id, {}, { system: { status: 'APPROVED' }, event: 'entrySubmitted' });
+  if (status !== 'APPROVED' || jobId === null) return;
+  startJob(plan, jobId);
+  if (!values.isBillable) return;
+  const { staffId, code, workDate, hours, billingRate, amount } = values;
+  const work = { staffId, taskId, code, workDate, hours, billingRate, amount };
+  createWip(plan, jobId, { ...work, wipType: 'TIME', timeEntryId: id });
+}
+
+/** Moves a job to IN_PROGRESS with its first approved time. */
+function startJob(plan: Plan, jobId: string): void {
+  const status = plan.get(job, jobId)?.status;
+  if (status === 'PLANNED' || status === 'READY')
+    plan.update(job, jobId, {}, { system: { status: 'IN_PROGRESS' }, event: 'timeApproved' });
+}

@@ -1,0 +1,184 @@
+import { sql } from 'kysely';
+import { type Decimal, isBetween, parseDecimal, round, sum, zero } from '../../contract/decimal.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import { defineEntity, one } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
+import type { Lookup } from '../../entity/loaded-rows.ts';
+import type { Plan } from '../../entity/plan.ts';
+import { entityNamed } from '../../entity/registry.ts';
+import { isChanged } from '../../entity/row-changes.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { recordBookChange } from '../billing/change-day.ts';
+import { client } from '../clients/client.ts';
+import { reopenClient } from '../clients/reopen-client.ts';
+import { job, reopenJob } from '../projects/job.ts';
+import { expenseCode, workCode } from './codes.ts';
+import { outstandingOf } from './outstanding.ts';
+import { task } from './task.ts';
+
+type WipChange = PendingChange<'WipEntry'>;
+
+/** The types of rows that callers can write. Rows for time and expenses are created by the approval of entries. */
+const writableTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS', 'ADJUSTMENT'];
+
+/** The fields that callers can write on rows that were created from entries, or are partially billed. */
+const writeOffFields: readonly string[] = ['writeOffAmount', 'writeOffReason'];
+
+/** Work in progress: work or cost that is to be billed, or has been. */
+export const wipEntry = defineEntity('WipEntry', {
+  table: 'wip_entry',
+  relations: { client: one('Client', 'clientId'), job: one('Job', 'jobId'), staff: one('Staff', 'staffId') },
+  computed: {
+    outstandingAmount: (row) => sql.ref(`${row}.outstanding_amount`),
+    ageDays: (row) => {
+      const [outstanding, workDate] = [sql.ref(`${row}.outstanding_amount`), sql.ref(`${row}.work_date`)];
+      return sql`case when ${outstanding} = 0 then 0 else greatest(today() - ${workDate}, 0) end`;
+    },
+  },
+  rules: {
+    complete(change, plan) {
+      // Changes by the service have no input and need no checks.
+      if (Object.keys(change.input).length === 0) return;
+      if (change.previous !== undefined && !isChanged(change.entity, change.previous, change.values)) return;
+      lockBalances(change, plan);
+      if (change.previous === undefined) completeNew(change, plan);
+      else checkChange(change);
+      checkCode(change, plan);
+      checkAmount(change);
+      writeOff(change, plan);
+      recordBookChange(change, plan, change.previous?.workDate ?? change.values.workDate);
+    },
+    afterWrite({ values, previous }, plan) {
+      // Work that was settled is outstanding again, so its job and its client are, too.
+      if (previous === undefined || !outstandingOf(previous).eq(zero) || outstandingOf(values).eq(zero)) return;
+      if (values.status === 'REVERSED') return;
+      reopenJob(plan, values.jobId);
+      reopenClient(plan, values.clientId);
+    },
+    conditions: {
+      writeOffUndone() {
+        // The amount determines the status.
+      },
+      writeOffLowered() {
+        // The amount determines the status.
+      },
+      outstandingWrittenOff() {
+        // The amount that is written off determines the status, so it is checked first.
+      },
+      writeOffReasonGiven({ values }) {
+        if (values.writeOffReason === null)
+          throw invalidField('writeOffReason', 'writeOffReason is required to write off work in progress.');
+      },
+    },
+  },
+});
+
+/** Locks the job and client, whose sums database triggers update, in the lock order. */
+function lockBalances({ values }: WipChange, plan: Plan): void {
+  const work = plan.getForUpdate(job, values.jobId);
+  if (work !== undefined) plan.getForUpdate(client, work.clientId);
+}
+
+function completeNew({ values }: WipChange, plan: Plan): void {
+  if (!writableTypes.includes(values.wipType))
+    throw invalidField(
+      'wipType',
+      `The service creates rows of the type ${values.wipType} from approved entries. Write an entry instead.`,
+    );
+  const forJob = plan.get(job, values.jobId);
+  if (forJob !== undefined && forJob.clientId !== values.clientId)
+    throw invalidField('clientId', 'clientId must be the client of the job.');
+  if (plan.get(client, values.clientId)?.status === 'ARCHIVED')
+    throw new Rejection('INVALID_STATE', 'The client is ARCHIVED. Nothing can be billed to it.', '/clientId');
+  if (forJob?.status === 'CLOSED' || forJob?.status === 'CANCELLED')
+    throw new Rejection('INVALID_STATE', `The job is ${forJob.status}.`, '/jobId');
+  if (values.taskId !== null && plan.get(task, values.taskId)?.jobId !== values.jobId)
+    throw invalidField('taskId', 'taskId must be a task of the job.');
+  if (!values.writeOffAmount.eq(zero))
+    throw invalidField('writeOffAmount', 'A new row cannot be written off. Omit writeOffAmount.');
+  values.currency = forJob?.currency ?? plan.tenant.currency;
+  values.engagementId ??= forJob?.engagementId ?? null;
+  values.postedAt = plan.now;
+}
+
+function checkChange({ values, previous, input }: WipChange): void {
+  if (previous === undefined) return;
+  const changed = Object.keys(input).filter((name) => !isSame(previous, values, name));
+  if (previous.status === 'IN_DRAFT' || previous.status === 'BILLED') {
+    const holder = previous.status === 'IN_DRAFT' ? 'A draft invoice holds this row' : 'The row is billed';
+    throw new Rejection('LOCKED', `${holder}, so it cannot change.`);
+  }
+  if (previous.status === 'REVERSED')
+    throw new Rejection('INVALID_STATE', 'The row is REVERSED, because the approval of its entry was withdrawn.');
+  const isOpenOwn = previous.status === 'OPEN' && writableTypes.includes(previous.wipType);
+  const fixed = changed.find((name) => !writeOffFields.includes(name) && !isOpenOwn);
+  if (fixed !== undefined) throw new Rejection('INVALID_STATE', 'This row can only be written off.', `/${fixed}`);
+  for (const name of ['wipType', 'clientId', 'jobId'] as const)
+    if (changed.includes(name)) throw invalidField(name, `${name} of a row cannot change.`);
+}
+
+function isSame(previous: WipChange['values'], values: WipChange['values'], name: string): boolean {
+  const [before, after] = [new Map(Object.entries(previous)).get(name), new Map(Object.entries(values)).get(name)];
+  return before === after || String(before) === String(after);
+}
+
+/** Rows that callers write can have any code that entries can have. */
+function checkCode({ values, previous }: WipChange, plan: Plan): void {
+  const { code } = values;
+  if (code === null || code === previous?.code) return;
+  if ([workCode, expenseCode].some((type) => plan.find(type, 'code', code)?.active === true)) return;
+  throw new Rejection('REFERENCE_NOT_FOUND', `No active work code or expense code "${code}" exists.`, '/code');
+}
+
+function checkAmount({ values }: WipChange): void {
+  const { wipType, hours, billingRate, amount } = values;
+  if (wipType === 'FIXED_FEE' && amount.lt(zero))
+    throw invalidField('amount', 'amount of a FIXED_FEE row is not negative. Use an ADJUSTMENT.');
+  if (hours !== null && billingRate !== null && !amount.eq(round(hours.times(billingRate), 2)))
+    throw invalidField('amount', 'amount must be hours times billingRate, rounded half up.');
+}
+
+/** Rows are written off completely: the amount grows by the outstanding amount. Lowering the amount undoes that. */
+function writeOff({ values, previous, input }: WipChange, plan: Plan): void {
+  const isReasonNew = typeof input.writeOffReason === 'string' && input.writeOffReason !== previous?.writeOffReason;
+  if (previous === undefined || values.writeOffAmount.eq(previous.writeOffAmount)) {
+    if (isReasonNew && values.status !== 'WRITTEN_OFF')
+      throw invalidField('writeOffReason', 'writeOffReason can be set only together with writeOffAmount.');
+    return;
+  }
+  const all = previous.writeOffAmount.plus(outstandingOf({ ...values, writeOffAmount: previous.writeOffAmount }));
+  if (values.writeOffAmount.eq(all)) {
+    values.status = 'WRITTEN_OFF';
+    return;
+  }
+  const least = writtenDownByInvoices(plan, previous.id);
+  if (!isBetween(values.writeOffAmount, least, previous.writeOffAmount)) {
+    const undo = least.eq(previous.writeOffAmount)
+      ? ''
+      : ` To undo the write-off, lower it, at most to ${least.toFixed(2)}.`;
+    const detail = `To write off the row, set writeOffAmount to ${all.toFixed(2)}, which covers the outstanding amount.${undo}`;
+    throw invalidField('writeOffAmount', detail);
+  }
+  if (isReasonNew)
+    throw invalidField('writeOffReason', 'writeOffReason is the reason of a write-off. Omit it to undo one.');
+  if (values.writeOffAmount.eq(least)) values.writeOffReason = null;
+  const isUntouched = [values.billedAmount, values.writeUpAmount, values.writeOffAmount].every((one) => one.eq(zero));
+  values.status = isUntouched ? 'OPEN' : 'PARTIALLY_BILLED';
+}
+
+/** The amount that invoices wrote down, which only voiding them undoes. */
+function writtenDownByInvoices(plan: Plan, wipEntryId: string): Decimal {
+  const reliefs = plan.lookup(writeDownsOfWork, wipEntryId) ?? [];
+  const valid = reliefs.filter(({ invoiceId }) => plan.get(entityNamed('Invoice'), invoiceId)?.status !== 'VOIDED');
+  return sum(valid.map(({ amount }) => parseDecimal(amount)));
+}
+
+const writeDownsOfWork: Lookup<readonly { readonly invoiceId: string; readonly amount: string }[]> = {
+  name: 'write-downs of work',
+  async load(transaction, tenantId, ids) {
+    const rows = await transaction.all<{ wipEntryId: string; invoiceId: string; amount: string }>(sql`
+      select wip_entry_id as "wipEntryId", invoice_id as "invoiceId", write_off::text as amount from wip_relief
+      where tenant_id = ${tenantId} and wip_entry_id = any(${ids}) and write_off <> 0`);
+    return Map.groupBy(rows, ({ wipEntryId }) => wipEntryId);
+  },
+};

@@ -1,0 +1,112 @@
+import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { Rejection } from '../../contract/rejection.ts';
+import { unauthenticated } from '../../http/problem.ts';
+import type { Store } from '../store/store.ts';
+import type { Caller, Tenant } from './caller.ts';
+import { readTenantSettings } from './tenant-settings.ts';
+import type { AccessClaims } from './tokens.ts';
+
+/** Changes by the operator, such as revoking a key or closing a tenant, take effect within this time, in milliseconds. */
+const freshness = 5_000;
+
+/** Precision of the last use of a key, in milliseconds: a write for each use would cost more than the use. */
+const usePrecision = 15 * 60_000;
+
+interface KeyState {
+  readonly apiUserId: string;
+  readonly apiUserName: string;
+  readonly roles: readonly string[];
+  readonly staffId: string | null;
+  readonly usable: boolean;
+  readonly lastUsedAt: string | null;
+}
+
+/** Tenants and API users with their keys, read from the database and cached for some seconds. */
+export class Directory {
+  readonly #store: Store;
+  readonly #tenants: LRUCache<string, Tenant>;
+  readonly #keys: LRUCache<string, KeyState>;
+
+  /** @param clock a monotonic clock in milliseconds. */
+  constructor(store: Store, clock: { now(): number } = performance) {
+    this.#store = store;
+    const options = { max: 10_000, ttl: freshness, ttlResolution: 0, perf: clock };
+    this.#tenants = new LRUCache(options);
+    this.#keys = new LRUCache(options);
+  }
+
+  /** Returns the tenant with the name, or undefined if it does not exist or is closed. */
+  async tenant(name: string): Promise<Tenant | undefined> {
+    const known = this.#tenants.get(name);
+    if (known !== undefined) return known;
+    const row = await this.#store.system((transaction) =>
+      transaction.first(sql<Omit<Tenant, 'settings'> & { settings: unknown }>`
+        select id, name, currency, time_zone as "timeZone", settings from tenant where name = ${name} and active`),
+    );
+    if (row === undefined) return undefined;
+    const tenant = { ...row, settings: readTenantSettings(row.settings) };
+    this.#tenants.set(name, tenant);
+    return tenant;
+  }
+
+  /** Returns the names of all open tenants. */
+  async tenantNames(): Promise<string[]> {
+    const rows = await this.#store.system((transaction) =>
+      transaction.all(sql<{ name: string }>`select name from tenant where active order by id`),
+    );
+    return rows.map(({ name }) => name);
+  }
+
+  /** Returns the current state of an API key, or undefined if the tenant has no such key. */
+  async key(tenantId: number, id: string): Promise<KeyState | undefined> {
+    const place = `${tenantId}/${id}`;
+    const known = this.#keys.get(place);
+    if (known !== undefined) return known;
+    const state = await this.#store.read(tenantId, (session) =>
+      session.first<KeyState>(sql`
+        select u.id as "apiUserId", u.name as "apiUserName", u.roles, u.staff_id as "staffId",
+          u.active and k.revoked_at is null and k.expires_at > now() as usable, k.last_used_at as "lastUsedAt"
+        from api_key k join api_user u on u.tenant_id = k.tenant_id and u.id = k.api_user_id
+        where k.tenant_id = ${tenantId} and k.id = ${id}`),
+    );
+    if (state !== undefined) this.#keys.set(place, state);
+    return state;
+  }
+
+  /** Records the use of a key. This is informational: if it fails, the request continues. */
+  async markUsed(tenantId: number, id: string, { lastUsedAt }: Pick<KeyState, 'lastUsedAt'>): Promise<void> {
+    if (lastUsedAt !== null && Date.now() - Date.parse(lastUsedAt) < usePrecision) return;
+    await this.#store.write(tenantId, (transaction) =>
+      transaction.all(sql`update api_key set last_used_at = now() where tenant_id = ${tenantId} and id = ${id}`),
+    );
+    this.#keys.delete(`${tenantId}/${id}`);
+  }
+
+  /**
+   * Returns the tenant and the caller of an access token.
+   *
+   * @param tenantName the `Tenant` header, which must name the tenant of the token.
+   * @throws Rejection `TENANT_MISMATCH` or, if the key of the token is revoked, `UNAUTHENTICATED`.
+   */
+  async callerOf(claims: AccessClaims, tenantName: string | undefined): Promise<{ tenant: Tenant; caller: Caller }> {
+    // An unknown tenant and a tenant of another token get the same message, so that names cannot be guessed.
+    if (tenantName !== undefined && tenantName !== claims.tenant) throw tenantMismatch();
+    const tenant = await this.tenant(claims.tenant);
+    if (tenant === undefined) throw tenantMismatch();
+    const key = await this.key(tenant.id, claims.client_id);
+    if (key === undefined || !key.usable)
+      throw unauthenticated('The API key of this token has been revoked or has expired.');
+    const caller = {
+      apiUserId: claims.sub,
+      apiUserName: key.apiUserName,
+      roles: new Set(claims.roles),
+      staffId: claims.staffId,
+    };
+    return { tenant, caller };
+  }
+}
+
+export function tenantMismatch(): Rejection {
+  return new Rejection('TENANT_MISMATCH', 'The token belongs to another tenant than the one in the Tenant header.');
+}

@@ -1,0 +1,108 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { ByteRange } from '../../http/byte-range.ts';
+import { type Content, ContentMissing, type ContentStorage, contentKey, type StoredContent } from './storage.ts';
+
+/** Unfinished files of killed processes are deleted at this age, in milliseconds. */
+const longestWrite = 24 * 3_600_000;
+
+/**
+ * Content on the disk of this machine. It is written to a temporary file, flushed, and then renamed, so that files under
+ * their final names are complete even after a power failure.
+ */
+export class LocalStorage implements ContentStorage {
+  readonly #root: string;
+  #prepared: Promise<void> | undefined;
+
+  /** @param root a dedicated directory, created if it does not exist */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  get #incoming(): string {
+    return join(this.#root, 'incoming');
+  }
+
+  async put(tenantId: number, content: Content): Promise<StoredContent> {
+    this.#prepared ??= this.#prepare();
+    await this.#prepared;
+    const unfinished = join(this.#incoming, randomUUID());
+    try {
+      const stored = await writeFlushed(unfinished, content);
+      const path = this.#pathOf(tenantId, stored.sha256);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await rename(unfinished, path);
+      // Directory entries are flushed separately; the directories may be new, too.
+      for (let folder = dirname(path); folder.startsWith(this.#root); folder = dirname(folder)) await flush(folder);
+      return stored;
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+  }
+
+  async open(tenantId: number, sha256: string, range?: ByteRange): Promise<Readable> {
+    const stream = createReadStream(this.#pathOf(tenantId, sha256), range ?? {});
+    await new Promise<void>((resolve, reject) => {
+      stream.once('open', () => resolve());
+      stream.once('error', (error: NodeJS.ErrnoException) =>
+        reject(error.code === 'ENOENT' ? new ContentMissing(sha256) : error),
+      );
+    });
+    return stream;
+  }
+
+  #pathOf(tenantId: number, sha256: string): string {
+    return join(this.#root, contentKey(tenantId, sha256));
+  }
+
+  async #prepare(): Promise<void> {
+    await mkdir(this.#incoming, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(this.#incoming)) {
+      const path = join(this.#incoming, name);
+      // Another process may have completed it just now.
+      const age = await stat(path).then(
+        ({ mtimeMs }) => Date.now() - mtimeMs,
+        () => 0,
+      );
+      if (age > longestWrite) await rm(path, { force: true });
+    }
+  }
+}
+
+async function writeFlushed(path: string, content: Content): Promise<StoredContent> {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  const file = await open(path, 'wx', 0o600);
+  try {
+    // Consumed immediately after opening: an error event without a listener would end the process.
+    const source = content instanceof Uint8Array ? Readable.from([content]) : createReadStream(content.path);
+    for await (const chunk of source as AsyncIterable<Uint8Array>) {
+      hash.update(chunk);
+      sizeBytes += chunk.byteLength;
+      await writeWhole(file, chunk);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return { sha256: hash.digest('hex'), sizeBytes };
+}
+
+/** Writes all bytes, because a single write may be partial. */
+async function writeWhole(file: Awaited<ReturnType<typeof open>>, bytes: Uint8Array): Promise<void> {
+  for (let written = 0; written < bytes.byteLength; )
+    written += (await file.write(bytes.subarray(written))).bytesWritten;
+}
+
+async function flush(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ByteRange } from '../../http/byte-range.ts';
+
+/** Content to store: bytes, or a file on this machine. */
+export type Content = Uint8Array | { readonly path: string };
+
+/** The hash and length of content, which identify it within a tenant. */
+export interface StoredContent {
+  /** In lower-case hexadecimal. */
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+/**
+ * Stores the content of files by tenant and SHA-256. Content is stored completely or not at all, and never changes.
+ * Storing it again has no effect, so interrupted operations can be repeated.
+ */
+export interface ContentStorage {
+  put(tenantId: number, content: Content): Promise<StoredContent>;
+  /** @throws ContentMissing if no content has this hash */
+  open(tenantId: number, sha256: string, range?: ByteRange): Promise<Readable>;
+}
+
+/** The content of a file is missing in the storage: it was deleted there, or the service runs with another storage. */
+export class ContentMissing extends Error {
+  override readonly name = 'ContentMissing';
+
+  constructor(sha256: string) {
+    super(`The storage has no content with the hash ${sha256}.`);
+  }
+}
+
+/**
+ * Returns the key of content in a storage. Its parts come from the database, but are checked because they become a path.
+ */
+export function contentKey(tenantId: number, sha256: string): string {
+  if (!Number.isSafeInteger(tenantId) || !/^[0-9a-f]{64}$/.test(sha256))
+    throw new Error('Content is named by a tenant and a SHA-256 hash.');
+  return `${tenantId}/${sha256.slice(0, 2)}/${sha256}`;
+}
+
+/** Reads content once, to calculate its hash and length. */
+export async function measure(content: Content): Promise<StoredContent> {
+  const hash = createHash('sha256');
+  if (content instanceof Uint8Array)
+    return { sha256: hash.update(content).digest('hex'), sizeBytes: content.byteLength };
+  let sizeBytes = 0;
+  await pipeline(createReadStream(content.path), async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      sizeBytes += chunk.length;
+    }
+  });
+  return { sha256: hash.digest('hex'), sizeBytes };
+}

@@ -1,0 +1,61 @@
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { testStore } from '../../../test/database.ts';
+import { nextNumber } from './counter.ts';
+
+const { store, tenantId, otherTenantId } = await testStore({ poolSize: 20 });
+
+test('nextNumber › counts from 1 for each tenant and name, also several at a time', async () => {
+  const take = (tenant: number, name: string, count?: number) =>
+    store.write(tenant, (transaction) => nextNumber(transaction, tenant, name, count));
+  expect(await take(tenantId, 'Invoice/a')).toBe(1);
+  expect(await take(tenantId, 'Invoice/a', 10)).toBe(2);
+  expect(await take(tenantId, 'Invoice/a')).toBe(12);
+  expect(await take(tenantId, 'Invoice/b')).toBe(1);
+  expect(await take(otherTenantId, 'Invoice/a')).toBe(1);
+});
+
+test.each([0, -1, 1.5, Number.NaN])('nextNumber › rejects a count of %s', async (count) => {
+  const taken = store.write(tenantId, (transaction) => nextNumber(transaction, tenantId, 'Invoice/a', count));
+  await expect(taken).rejects.toThrow(RangeError);
+});
+
+test('nextNumber › leaves no gap and no duplicate under concurrent transactions, some of which roll back', async () => {
+  const taken: number[] = [];
+  let rolledBack = 0;
+  const transactions = Array.from({ length: 200 }, (_, index) =>
+    store
+      .write(tenantId, async (transaction) => {
+        const count = 1 + (index % 3);
+        const first = await nextNumber(transaction, tenantId, 'Invoice/concurrent', count);
+        // The lock is held during another statement, so that other transactions wait for it.
+        await transaction.all(sql`select 1`);
+        if (index % 4 === 0) throw new Error('Rolled back.');
+        return Array.from({ length: count }, (_, offset) => first + offset);
+      })
+      .then(
+        (numbers) => void taken.push(...numbers),
+        (error: Error) => {
+          if (error.message !== 'Rolled back.') throw error;
+          rolledBack += 1;
+        },
+      ),
+  );
+  await Promise.all(transactions);
+  expect(rolledBack).toBe(50);
+  expect(taken.toSorted((left, right) => left - right)).toEqual(taken.map((_, index) => index + 1));
+});
+
+test('nextNumber › returns the numbers of a savepoint that is undone', async () => {
+  const numbers = await store.write(tenantId, async (transaction) => {
+    const take = () => nextNumber(transaction, tenantId, 'Invoice/savepoint');
+    const first = await take();
+    const undone = transaction.savepoint(async () => {
+      await take();
+      throw new Error('Undone.');
+    });
+    await expect(undone).rejects.toThrow('Undone.');
+    return [first, await take()];
+  });
+  expect(numbers).toEqual([1, 2]);
+});

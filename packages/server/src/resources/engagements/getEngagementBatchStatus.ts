@@ -1,9 +1,0 @@
-import type { Handler } from '../../context.ts';
-import { byId } from '../../query/handlers.ts';
-import { engagementBatch } from './engagement-batch.ts';
-
-const getBatch = byId(engagementBatch);
-
-/** Returns the progress of a batch. */
-export const getEngagementBatchStatus: Handler<'getEngagementBatchStatus'> = (context, { path }) =>
-  getBatch(context, { path: { id: path.batchId } });

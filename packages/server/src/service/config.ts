@@ -1,0 +1,254 @@
+import { randomBytes } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { cleanEnv, host, makeValidator, num, port, str, url } from 'envalid';
+import proxyAddr from 'proxy-addr';
+import type { PaymentSettings } from '../platform/payments/open-processor.ts';
+import type { S3Settings } from '../platform/storage/s3-storage.ts';
+import { reasonOf } from '../platform/store/errors.ts';
+import { standardLimits } from '../platform/store/limits.ts';
+import { ensurePrivateDirectory, NotPrivate, readSecretFile } from '../platform/store/private-files.ts';
+import type { StoreOptions } from '../platform/store/store.ts';
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** The URL at which browsers reach this service, without a trailing slash. Links to payment pages start with it. */
+  readonly publicUrl: string;
+  /** URL of PostgreSQL; undefined selects the embedded database in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  /** The bucket that stores the content of files; undefined stores it in `dataDir`. */
+  readonly s3: S3Settings | undefined;
+  readonly poolSize: number;
+  /** `transaction` if PostgreSQL is reached through a pooler in that mode. */
+  readonly pooler: 'transaction' | undefined;
+  /** How long PostgreSQL may take to accept the first connection, in milliseconds. */
+  readonly firstConnect: number;
+  /** How long a read may take, in milliseconds. */
+  readonly readBudget: number;
+  /** How many connections of callers may be open, in all and from one address. */
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
+  readonly masterKey: Buffer;
+  readonly logLevel: string;
+  /** Share of responses that are validated before they are sent, from 0 to 1. Problems are always validated. */
+  readonly responseValidation: number;
+  /** Factor for the contract's rate limits; 0 disables them. */
+  readonly rateLimitFactor: number;
+  /** Proxies whose `X-Forwarded-For` is trusted: the number of proxies in front of this process, or their networks. */
+  readonly trustProxy: number | readonly string[];
+  /** Separate port for `/metrics`; undefined serves it with everything else. */
+  readonly metricsPort: number | undefined;
+  /** Bearer token that `/metrics` requires; undefined requires none. */
+  readonly metricsToken: string | undefined;
+  /** Whether this process runs background jobs and the clock. */
+  readonly background: boolean;
+  /** Whether events can be delivered to this machine, also over HTTP. For development only. */
+  readonly webhookAllowLoopback: boolean;
+  /** The payment processor of payment links; undefined if payments are disabled. */
+  readonly payments: PaymentSettings | undefined;
+}
+
+const share = makeValidator<number>((text) => {
+  const value = Number(text);
+  if (!(value >= 0 && value <= 1)) throw new Error('a number from 0 to 1');
+  return value;
+});
+
+const atLeast = (smallest: number) =>
+  makeValidator<number>((text) => {
+    const value = Number(text);
+    if (!(Number.isInteger(value) && value >= smallest)) throw new Error(`a whole number, ${smallest} or more`);
+    return value;
+  });
+
+const databaseAddress = makeValidator<string>((text) => {
+  // The text contains a password, so no message repeats it.
+  if (text !== '' && !(/^postgres(ql)?:/.test(text) && URL.canParse(text))) {
+    throw new Error('an address such as postgres://user:password@host:5432/database');
+  }
+  return text;
+});
+
+/** Trusting every proxy would let callers choose their address: `X-Forwarded-For` includes what the caller sends. */
+const trustedProxies = makeValidator<number | readonly string[]>((text) => {
+  if (/^\d$/.test(text)) return Number(text);
+  const networks = text.split(',').map((network) => network.trim());
+  // A larger number would pass for an IPv4 address.
+  if (!/^\d+$/.test(text) && areNetworks(networks)) return networks;
+  throw new Error(
+    'the number of proxies before this process, or their networks, such as "1" or "10.0.0.0/8, 127.0.0.1"',
+  );
+});
+
+function areNetworks(networks: string[]): boolean {
+  try {
+    proxyAddr.compile(networks);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reads the settings of the process from environment variables.
+ *
+ * @throws Error that lists each invalid variable and its valid values.
+ */
+export function readConfig(environment: NodeJS.ProcessEnv): Config {
+  const faults: string[] = [];
+  const read = cleanEnv(
+    environment,
+    {
+      HOST: host({ default: '127.0.0.1' }),
+      PORT: port({ default: 3000 }),
+      PUBLIC_URL: url({ default: '' }),
+      DATABASE_URL: databaseAddress({ default: '' }),
+      DATA_DIR: str({ default: 'data' }),
+      S3_BUCKET: str({ default: '' }),
+      S3_REGION: str({ default: 'us-east-1' }),
+      S3_ENDPOINT: url({ default: '' }),
+      DATABASE_POOLER: str({ choices: ['none', 'transaction'], default: 'none' }),
+      CONNECT_TIMEOUT_MS: atLeast(50)({ default: standardLimits.firstConnect }),
+      POOL_SIZE: atLeast(1)({ default: 10 }),
+      READ_BUDGET_MS: atLeast(50)({ default: standardLimits.read }),
+      MAX_CONNECTIONS: atLeast(1)({ default: 2_000 }),
+      MAX_CONNECTIONS_PER_ADDRESS: atLeast(1)({ default: 500 }),
+      MASTER_KEY: str({ default: '' }),
+      LOG_LEVEL: str({ choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], default: 'info' }),
+      VALIDATE_RESPONSES: share({ default: 1 }),
+      RATE_LIMIT_FACTOR: num({ default: 1 }),
+      TRUST_PROXY: trustedProxies({ default: 0 }),
+      METRICS_PORT: port({ default: 0 }),
+      METRICS_TOKEN: str({ default: '' }),
+      BACKGROUND: str({ choices: ['on', 'off'], default: 'on' }),
+      WEBHOOK_ALLOW_LOOPBACK: str({ choices: ['on', 'off'], default: 'off' }),
+      PAYMENT_PROCESSOR: str({ choices: ['sandbox', 'stripe', 'none', ''], default: '' }),
+      STRIPE_SECRET_KEY: str({ default: '' }),
+      STRIPE_WEBHOOK_SECRET: str({ default: '' }),
+    },
+    {
+      reporter: ({ errors }) => {
+        for (const [name, error] of Object.entries(errors)) faults.push(`${name}: ${error?.message ?? 'is wrong'}`);
+      },
+    },
+  );
+  if (faults.length > 0) throw new Error(`The environment is wrong.\n  ${faults.join('\n  ')}`);
+  const databaseUrl = read.DATABASE_URL === '' ? undefined : read.DATABASE_URL;
+  const dataDir = resolve(read.DATA_DIR);
+  if (databaseUrl === undefined) prepareDataDirectory(dataDir);
+  const publicUrl = (read.PUBLIC_URL === '' ? `http://${read.HOST}:${read.PORT}` : read.PUBLIC_URL).replace(/\/+$/, '');
+  return {
+    host: read.HOST,
+    port: read.PORT,
+    publicUrl,
+    databaseUrl,
+    dataDir,
+    s3: s3Settings(read.S3_BUCKET, read.S3_REGION, read.S3_ENDPOINT),
+    poolSize: read.POOL_SIZE,
+    pooler: read.DATABASE_POOLER === 'transaction' ? 'transaction' : undefined,
+    firstConnect: read.CONNECT_TIMEOUT_MS,
+    readBudget: read.READ_BUDGET_MS,
+    maxConnections: read.MAX_CONNECTIONS,
+    maxConnectionsPerAddress: read.MAX_CONNECTIONS_PER_ADDRESS,
+    masterKey: decodeMasterKey(read.MASTER_KEY === '' ? keyBeside(databaseUrl, dataDir) : read.MASTER_KEY),
+    logLevel: read.LOG_LEVEL,
+    responseValidation: read.VALIDATE_RESPONSES,
+    rateLimitFactor: read.RATE_LIMIT_FACTOR,
+    trustProxy: read.TRUST_PROXY,
+    metricsPort: read.METRICS_PORT === 0 ? undefined : read.METRICS_PORT,
+    metricsToken: read.METRICS_TOKEN === '' ? undefined : read.METRICS_TOKEN,
+    background: read.BACKGROUND === 'on',
+    webhookAllowLoopback: read.WEBHOOK_ALLOW_LOOPBACK === 'on',
+    payments: paymentSettings(read),
+  };
+}
+
+/**
+ * Reads the settings of a process that serves. The address it listens on does not tell who can reach it, because a proxy
+ * can be in front of it, so there is no default for how links are paid.
+ *
+ * @throws Error like `readConfig`
+ */
+export function readServerConfig(environment: NodeJS.ProcessEnv): Config {
+  const config = readConfig(environment);
+  const { PUBLIC_URL = '', PAYMENT_PROCESSOR = '' } = environment;
+  if (PUBLIC_URL === '' && PAYMENT_PROCESSOR === '')
+    throw new Error(
+      'Set PUBLIC_URL to the URL at which browsers reach this service, or PAYMENT_PROCESSOR to stripe, sandbox (tests only: no money moves) or none.',
+    );
+  return config;
+}
+
+/** The sandbox accepts test cards for real invoices, so it is only used where it is named. */
+function paymentSettings(read: {
+  PAYMENT_PROCESSOR: string;
+  STRIPE_SECRET_KEY: string;
+  STRIPE_WEBHOOK_SECRET: string;
+}): PaymentSettings | undefined {
+  const processor = read.PAYMENT_PROCESSOR;
+  if (processor === 'sandbox') return { processor };
+  if (processor !== 'stripe') return undefined;
+  const [secretKey, webhookSecret] = [read.STRIPE_SECRET_KEY, read.STRIPE_WEBHOOK_SECRET];
+  // No message repeats the value: it is a secret, or nearly one.
+  if (!/^(sk|rk)_/.test(secretKey))
+    throw new Error('PAYMENT_PROCESSOR is stripe: set STRIPE_SECRET_KEY to a key that begins with sk_ or rk_.');
+  if (!/^whsec_/.test(webhookSecret))
+    throw new Error(
+      'PAYMENT_PROCESSOR is stripe: set STRIPE_WEBHOOK_SECRET to the signing secret of the webhook endpoint, which begins with whsec_.',
+    );
+  return { processor, secretKey, webhookSecret };
+}
+
+function s3Settings(bucket: string, region: string, endpoint: string): S3Settings | undefined {
+  if (bucket !== '') return { bucket, region, endpoint: endpoint === '' ? undefined : endpoint };
+  if (endpoint === '') return undefined;
+  throw new Error(
+    'S3_BUCKET is missing. It is required with S3_ENDPOINT: the bucket that stores the content of files.',
+  );
+}
+
+/**
+ * Operating systems limit the path of a socket to about a hundred bytes, and the server listens on one in the data
+ * directory.
+ */
+const longestDataDir = 90;
+
+function prepareDataDirectory(dataDir: string): void {
+  if (Buffer.byteLength(dataDir) > longestDataDir) {
+    throw new Error(
+      `DATA_DIR is too long: ${dataDir} has more than ${longestDataDir} bytes. Set a shorter path, or a symbolic link to it.`,
+    );
+  }
+  try {
+    ensurePrivateDirectory(dataDir);
+  } catch (error) {
+    if (error instanceof NotPrivate) throw error;
+    throw new Error(`The data directory ${dataDir} cannot be used: ${reasonOf(error)}. Set DATA_DIR to another one.`);
+  }
+}
+
+/** The master key of the embedded database: created once and stored in the data directory, readable by its owner only. */
+function keyBeside(databaseUrl: string | undefined, dataDir: string): string {
+  if (databaseUrl !== undefined) {
+    throw new Error(
+      'MASTER_KEY is missing. It encrypts what must not be readable in the database. Generate one with: openssl rand -base64 32',
+    );
+  }
+  return readSecretFile(join(dataDir, 'master.key'), () => `${randomBytes(32).toString('base64')}\n`);
+}
+
+/** @throws Error if the key has the wrong length. Node ignores characters that are not base64. */
+function decodeMasterKey(text: string): Buffer {
+  const key = Buffer.from(text, 'base64');
+  if (key.length === 32) return key;
+  throw new Error('The master key must be 32 bytes in base64. Generate one with: openssl rand -base64 32');
+}
+
+/** The database that the settings select. The embedded one has its own folder in the data directory. */
+export function databaseOf(config: Config): StoreOptions {
+  const { databaseUrl, dataDir, poolSize, pooler, readBudget, firstConnect } = config;
+  const limits = { read: readBudget, firstConnect };
+  if (databaseUrl !== undefined) return { databaseUrl, poolSize, pooler, limits };
+  return { dataDir: join(dataDir, 'database'), limits };
+}

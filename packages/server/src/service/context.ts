@@ -1,0 +1,44 @@
+import type { Operation } from '../contract/contract.ts';
+import type { Handler as ContractHandler, OperationId } from '../contract/handler.ts';
+import type { UnitOfWork } from '../entity/unit-of-work.ts';
+import type { Caller, Tenant } from '../platform/auth/caller.ts';
+import type { Session } from '../platform/store/store.ts';
+import type { Service } from './service.ts';
+
+interface Call {
+  readonly service: Service;
+  readonly operation: Operation;
+  readonly requestId: string;
+  /** Trace that the request belongs to (W3C Trace Context), if it has one. */
+  readonly traceparent?: string | undefined;
+  /** IP address of the caller, taken from `X-Forwarded-For` if the proxy is trusted. */
+  readonly address: string;
+  /** Value of the `X-Client-Id` header, if present. */
+  readonly clientId?: string | undefined;
+  /** Value of the `Tenant` header, if present. */
+  readonly tenantName: string | undefined;
+}
+
+/** Context of a handler without an authenticated caller. */
+export interface PublicContext extends Call {
+  readonly caller?: undefined;
+}
+
+/** Context of an authenticated request, with access to data of its own tenant only. */
+export interface Context extends Call {
+  readonly caller: Caller;
+  readonly tenant: Tenant;
+  /** Whether the caller has at least one of the roles. */
+  holds(roles: readonly string[]): boolean;
+  /** Versions that `If-Match` accepts; undefined if the header is absent or `*`. */
+  readonly ifMatch: readonly number[] | undefined;
+  /** @param isCostly whether it waits until few such reads are in progress; false by default */
+  read<T>(work: (session: Session) => Promise<T>, isCostly?: boolean): Promise<T>;
+  /**
+   * Runs one transaction. Changes by `work` are written to the audit log and the event outbox in it. With an
+   * `Idempotency-Key`, the result of `work` is stored in it too, so `work` must return the response of the operation.
+   */
+  write<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>;
+}
+
+export type Handler<Id extends OperationId> = ContractHandler<Id, PublicContext, Context>;

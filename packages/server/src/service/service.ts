@@ -1,0 +1,85 @@
+import type { Logger } from 'pino';
+import { type ContractValidator, contractValidator } from '../contract/validator.ts';
+import { createFailureLimit, type FailureLimit } from '../http/failure-limit.ts';
+import { LargeBodyChecks } from '../http/large-bodies.ts';
+import { createRateLimit, type RateLimit } from '../http/rate-limit.ts';
+import { RejectionDelay } from '../http/rejection-delay.ts';
+import { measuredCostlySearches, measuredLargeBodies, measuredShares } from '../http/share-metrics.ts';
+import { type Shares, shareLimits, standardWait } from '../http/shares.ts';
+import { DeliveryAddresses } from '../platform/addresses.ts';
+import { Directory } from '../platform/auth/directory.ts';
+import { KeyRing } from '../platform/auth/key-ring.ts';
+import { Tokens } from '../platform/auth/tokens.ts';
+import { Vault } from '../platform/auth/vault.ts';
+import { openProcessor } from '../platform/payments/open-processor.ts';
+import type { PaymentProcessor } from '../platform/payments/processor.ts';
+import { openStorage } from '../platform/storage/open-storage.ts';
+import type { ContentStorage } from '../platform/storage/storage.ts';
+import type { Store } from '../platform/store/store.ts';
+import type { Config } from './config.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+
+/** State that lives as long as the process and is shared by all requests. */
+export interface Service {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly store: Store;
+  readonly storage: ContentStorage;
+  readonly vault: Vault;
+  readonly keys: KeyRing;
+  readonly tokens: Tokens;
+  readonly directory: Directory;
+  readonly validator: ContractValidator;
+  readonly rateLimit: RateLimit;
+  readonly failureLimit: FailureLimit;
+  /** Slows down callers who ignore rejections. */
+  readonly rejectionDelay: RejectionDelay;
+  readonly shares: Shares;
+  /** Limits how many costly searches run at the same time. */
+  readonly costlySearches: Shares;
+  /** Limits how many large bodies are in memory. */
+  readonly largeBodies: Shares;
+  readonly largeBodyChecks: LargeBodyChecks;
+  readonly metrics: Metrics;
+  readonly deliveryAddresses: DeliveryAddresses;
+  /** Undefined if payment links cannot be paid. */
+  readonly processor: PaymentProcessor | undefined;
+}
+
+/** Number of requests that use PGlite concurrently, as if it had this many connections. */
+const pgliteRequests = 4;
+
+/** @param wait how long a request waits for its turn, in milliseconds */
+export async function createService(
+  config: Config,
+  store: Store,
+  log: Logger,
+  wait: number = standardWait,
+): Promise<Service> {
+  const vault = new Vault(config.masterKey);
+  const keys = await KeyRing.open(store, vault);
+  const metrics = createMetrics();
+  // PGlite has one connection: a few requests queue for it, so that it is never idle between them.
+  const connections = store.engine === 'pglite' ? pgliteRequests : config.poolSize;
+  return {
+    config,
+    log,
+    store,
+    storage: await openStorage(config),
+    vault,
+    keys,
+    tokens: new Tokens(keys, vault),
+    directory: new Directory(store),
+    validator: await contractValidator(),
+    rateLimit: createRateLimit(config.rateLimitFactor),
+    failureLimit: createFailureLimit(config.rateLimitFactor),
+    shares: measuredShares({ ...shareLimits(connections), wait }, metrics.registry),
+    costlySearches: measuredCostlySearches(connections, wait, metrics.registry),
+    largeBodies: measuredLargeBodies(wait, metrics.registry),
+    rejectionDelay: new RejectionDelay(config.rateLimitFactor),
+    largeBodyChecks: new LargeBodyChecks(metrics.registry, log),
+    metrics,
+    deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),
+    processor: await openProcessor(config.payments, store, log),
+  };
+}
