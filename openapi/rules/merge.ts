@@ -16,7 +16,7 @@ export function merged(schema: JsonObject, resolve: Resolve): JsonObject {
 
 /** The parts from the innermost to the outermost: what is said later narrows or describes what is said before. */
 function partsOf(schema: JsonObject, resolve: Resolve): JsonObject[] {
-  const { $ref, allOf, ...own } = schema;
+  const { $ref, allOf, $defs: _, ...own } = schema;
   const target = typeof $ref === 'string' ? partsOf(inherited(resolve($ref)), resolve) : [];
   const parts = Array.isArray(allOf) ? allOf.filter(isObject).flatMap((part) => partsOf(part, resolve)) : [];
   return [...target, ...parts, own];

@@ -21759,9 +21759,6 @@ export interface components {
             billedAt: string | null;
             /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
             ageDays: number;
-            $defs: {
-                WipEntryFields: components["schemas"]["WipEntryFields"];
-            };
         };
         /**
          * File event data
