@@ -54,7 +54,7 @@ describe('a request with a large body', () => {
   });
 
   test.each([
-    ['values that violate the contract', JSON.stringify({ contacts: [...contacts, { firstName: 1, lastNam: 'x' }] })],
+    ['values that violate the contract', JSON.stringify({ contacts, contact: 1 })],
     ['no JSON', `${JSON.stringify({ contacts })}}`],
     ['a text with invalid characters', JSON.stringify({ contacts: [...contacts, { firstName: 'a\0' }] })],
   ])('is rejected with the same problem: %s', async (_what, json) => {
@@ -168,8 +168,9 @@ test.each([
 });
 
 test('a body of a few KB with errors everywhere is reported with at most 100 errors', async () => {
-  const bytes = Buffer.from(`{"contacts":[${Array.from({ length: 2_000 }, () => '[]').join(',')}]}`);
+  const bytes = Buffer.from(`{"engagements":[${Array.from({ length: 2_000 }, () => '[]').join(',')}]}`);
   const parts = { path: {}, query: {}, headers: { tenant: 'firm' }, bytes };
-  const problem = await checkRequest(validator, operationOf('upsertContacts'), parts).catch((error: unknown) => error);
+  const operation = operationOf('createEngagementBatch');
+  const problem = await checkRequest(validator, operation, parts).catch((error: unknown) => error);
   expect(problem).toMatchObject({ code: 'VALIDATION_ERROR', errors: { length: 100 } });
 });

@@ -84,7 +84,10 @@ export class Bodies {
 
   #object(context: { readonly door: string; readonly choices: Choices }, schema: Schema, pointer: string): object {
     const { properties = {}, oneOf = [], anyOf = [] } = schema;
-    const alternative = [...oneOf, ...anyOf].find(({ required }) => required !== undefined);
+    const alternatives = [...oneOf, ...anyOf].filter(({ required }) => required !== undefined);
+    const isIncluded = ({ required = [] }: Schema) =>
+      required.some((name) => context.choices.includes(`${pointer}/${name}`, plain(properties[name] ?? {})));
+    const alternative = alternatives.find(isIncluded) ?? alternatives[0];
     const required = new Set([...(schema.required ?? []), ...(alternative?.required ?? [])]);
     const names = Object.keys(properties).filter(
       (name) =>

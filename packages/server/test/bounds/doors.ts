@@ -40,6 +40,8 @@ interface Item {
 
 interface Rejection {
   readonly id?: string;
+  /** Items that failed alone. */
+  readonly failed?: readonly { readonly code: string; readonly detail: string; readonly pointer: string | null }[];
   readonly code?: string;
   readonly detail?: string;
   readonly errors?: readonly { readonly pointer?: string; readonly detail?: string }[];
@@ -128,6 +130,13 @@ function operationDoor(world: World, { call }: TestCaller, { id, method, path }:
         const place = path.replace(/\{[^}]+\}/, () => String(ofPath[id]?.(world)));
         const response = await call<Rejection>(method, place, body);
         if (response.status >= 500) throw new Error(`${id} ${JSON.stringify(body)}: ${JSON.stringify(response.body)}`);
+        const [failed] = response.body.failed ?? [];
+        if (failed !== undefined) {
+          const { code, detail, pointer } = failed;
+          const pointers = pointer === null ? [] : [pointer];
+          written.push({ isAccepted: false, id: undefined, systemRef: undefined, code, detail, pointers });
+          continue;
+        }
         const { code, detail = '', errors = [] } = response.body;
         written.push({
           isAccepted: response.status < 300,

@@ -141,6 +141,7 @@ const requirements: ReadonlySet<string> = new Set([
   'TimeEntry/jobId',
   'createQuickPaymentLink/amount',
   'onboardClient/orgId',
+  'upsertContacts/contacts/0/lastName',
 ]);
 
 /** Values that rules restrict, and the schema does not. */
