@@ -154,6 +154,11 @@ async function startServer(): Promise<ChildProcess> {
 async function tokenOf(apiKey: string): Promise<string> {
   const headers = { 'Content-Type': 'application/json' };
   const answer = await fetch(`${address}/v1/auth/token`, { method: 'POST', headers, body: JSON.stringify({ apiKey }) });
+  if (answer.status === 429) {
+    // The users of many rounds share this address, and its limit.
+    await pause(Number(answer.headers.get('Retry-After') ?? 1) * 1_000);
+    return tokenOf(apiKey);
+  }
   if (answer.status !== 200) throw new Error(`The API key was not exchanged: ${answer.status}`);
   return ((await answer.json()) as { access_token: string }).access_token;
 }
