@@ -1,5 +1,6 @@
 import type { components } from '@financial-automation/spec';
 import { contract, schemaOf } from './contract.ts';
+import { propertiesOf } from './fields.ts';
 
 export type ProblemCode = components['schemas']['ProblemCode'];
 export type ProblemDetail = components['schemas']['ProblemError'];
@@ -8,7 +9,14 @@ export type ItemErrorCode = components['schemas']['ItemErrorCode'];
 type RejectionCode = ProblemCode | ItemErrorCode;
 
 /** Limits that the contract declares: a hostile body can have very many errors, at very long paths. */
-const maximum = { errors: 100, pointer: 1_000, detail: 1_000, problemDetail: 2_000 };
+const problem = propertiesOf(schemaOf('Problem'));
+const problemError = propertiesOf(schemaOf('ProblemError'));
+const maximum = {
+  errors: problem.errors?.maxItems,
+  pointer: problemError.pointer?.maxLength,
+  detail: problemError.detail?.maxLength,
+  problemDetail: problem.detail?.maxLength,
+};
 
 interface More {
   /** Several places, or places outside the body. */
@@ -92,7 +100,8 @@ function isSame(left: Rejection, right: Rejection): boolean {
   return left.code === right.code && left.pointer === right.pointer && left.message === right.message;
 }
 
-function cut(text: string, length: number): string {
+/** Without a limit in the contract, the text remains as it is. */
+function cut(text: string, length = text.length): string {
   return text.length <= length ? text : text.slice(0, length).toWellFormed();
 }
 
