@@ -1,5 +1,4 @@
 import type { Ajv2020, FuncKeywordDefinition } from 'ajv/dist/2020.js';
-import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 
 /**
  * Replaces the `uniqueItems` of an Ajv by one that takes linear time. Its own compares each item with all others, unless
@@ -16,7 +15,7 @@ const uniqueItems: FuncKeywordDefinition = {
   schemaType: 'boolean',
   errors: true,
   compile(isRequired: boolean) {
-    const validate: DataValidateFunction = (items: readonly unknown[]) => {
+    const validate: ReturnType<NonNullable<FuncKeywordDefinition['compile']>> = (items: readonly unknown[]) => {
       const pair = isRequired ? equalItems(items) : undefined;
       if (pair === undefined) return true;
       const [i, j] = pair;
