@@ -75,8 +75,6 @@ export function detailOf(error: ErrorObject): string {
       return typeDetail([error]);
     case 'enum':
       return `The value must be ${oneOf(params.allowedValues)}.`;
-    case 'readOnly':
-      return 'The service sets this value; it cannot be written.';
     case 'const':
       return `The value must be ${JSON.stringify(params.allowedValue)}.`;
     case 'format':
