@@ -86,9 +86,9 @@ describe('money that comes back to a client that is gone', () => {
     const { id } = await newClient();
     const paid = await pay('900.00', [], { clientId: id });
     const { systemRef } = await clientRecord(id);
-    const refused = { status: 'FAILED', error: { code: 'INVALID_STATE' } };
-    expect(await change('Client', systemRef, { status: 'ARCHIVED' })).toMatchObject(refused);
-    expect(only(await records.remove([{ type: 'Client', systemRef }]))).toMatchObject(refused);
+    const rejected = { status: 'FAILED', error: { code: 'INVALID_STATE' } };
+    expect(await change('Client', systemRef, { status: 'ARCHIVED' })).toMatchObject(rejected);
+    expect(only(await records.remove([{ type: 'Client', systemRef }]))).toMatchObject(rejected);
     await change('Payment', paid.systemRef, { refundedAmount: '900.00' });
     expect(await change('Client', systemRef, { status: 'ARCHIVED' })).toMatchObject({ status: 'UPDATED' });
   });
@@ -166,7 +166,7 @@ describe('updateRecords › Payment', () => {
     expect(await payment(ach.id)).toMatchObject({ status: 'COMPLETED', unappliedAmount: '10.00', failureCode: null });
   });
 
-  test('refuses a cash refund of a credit', async () => {
+  test('rejects a cash refund of a credit', async () => {
     const { id } = await newClient();
     const credit = await pay('10.00', [], { clientId: id, method: 'CREDIT' });
     expect(await payment(credit.id)).toMatchObject({ amount: '10.00', netAmount: '0.00' });

@@ -45,7 +45,7 @@ test(
     for (let round = 1; round <= rounds; round++) {
       const server = await startServer(environment);
       const links = await makeLinks(server, apiKey, round);
-      await payUntilKilled(server, links, receipts, round % 2 === 0 ? 'sent' : 'answered');
+      await payUntilKilled(server, links, receipts, round % 2 === 0 ? 'sent' : 'responded');
       await onStore(async (store, tenantId, write) => {
         // The books are always consistent, also before interrupted attempts are followed up.
         expect(await store.read(tenantId, (session) => session.all(disagreements(tenantId)))).toEqual([]);
@@ -234,7 +234,7 @@ async function payUntilKilled(
   server: TestProcess,
   links: readonly PaidLink[],
   receipts: string[],
-  after: 'sent' | 'answered',
+  after: 'sent' | 'responded',
 ): Promise<void> {
   const paid = Promise.withResolvers<void>();
   const enough = Math.floor(Math.random() * (linksPerRound - payersAtOnce));
@@ -253,7 +253,7 @@ async function payUntilKilled(
       const check = index % 4 === 0 ? payOtherwise() : undefined;
       if (after === 'sent') seen();
       await Promise.all([response, check]);
-      if (after === 'answered') seen();
+      if (after === 'responded') seen();
       const number = /PAY-\d{4}-\d+/.exec((await payer.get(path)).text)?.[0];
       if (number !== undefined) receipts.push(number);
     }
