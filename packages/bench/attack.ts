@@ -166,8 +166,8 @@ async function tokenOf(apiKey: string): Promise<string> {
 async function startAttacker(order: AttackOrder): Promise<ChildProcess> {
   // Attackers have machines of their own: this one, with all of its threads, takes what the service leaves of the processors.
   const child = fork(new URL('attacker.ts', import.meta.url), {
-    execPath: 'nice',
-    execArgv: ['-n', '19', process.execPath],
+    execPath: 'chrt',
+    execArgv: ['--idle', '0', process.execPath],
   });
   child.send(order);
   await once(child, 'message');

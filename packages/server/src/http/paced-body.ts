@@ -1,9 +1,13 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { networkOf } from './network.ts';
+import { SocketQueue } from './socket-queue.ts';
 
 /** Number of bodies that are read in one turn; each read is a chunk of at most 64 KiB. */
 const readsPerTurn = 8;
 /** Time between two turns of discarded bodies, in milliseconds: no request waits for them, so they are read at 20 MB/s at most. */
 const discardEvery = 25;
+/** Connections whose body is discarded at the same time. Each holds up to 128 KiB that arrived and was not read yet. */
+const mostDiscarded = 64;
 
 /** Lets bodies continue, a few at a time, in the order in which they paused. */
 class Turns {
@@ -52,11 +56,21 @@ export function paceBody(request: IncomingMessage): void {
   paceIn(reading, request);
 }
 
-/** Discards unread bodies in turns that are further apart. Node would read them as fast as they arrive, after the response. */
+/**
+ * Discards unread bodies in turns that are further apart. Node would read them as fast as they arrive, after the response. If
+ * there are too many, the oldest connection is closed, of the network that has the most: its caller already has the response.
+ */
 export function withPacedBodies(listener: RequestListener): RequestListener {
+  const discarded = new SocketQueue();
   return (request, response) => {
     response.prependOnceListener('finish', () => {
-      if (!request.complete) paceIn(discarding, request);
+      if (request.complete) return;
+      paceIn(discarding, request);
+      const { socket } = request;
+      const network = networkOf(socket.remoteAddress ?? '');
+      discarded.add(network, socket);
+      request.once('close', () => discarded.delete(network, socket));
+      if (discarded.size > mostDiscarded) discarded.takeOldest()?.destroy();
     });
     listener(request, response);
   };

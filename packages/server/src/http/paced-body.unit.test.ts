@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
 import { portOf } from '../../test/free-port.ts';
 import { paceBody, withPacedBodies } from './paced-body.ts';
@@ -73,4 +73,28 @@ test('large bodies of rejected requests are discarded in turns', async () => {
   );
   expect(longTurns).toBeLessThanOrEqual(turnsToAccept);
   for (const response of responses) expect(response).toMatch(/^HTTP\/1.1 429/);
+});
+
+test('when many bodies are discarded, the oldest connections are closed after their response', async () => {
+  const sockets = new Set<Socket>();
+  const server = createServer(withPacedBodies((_, response) => void response.writeHead(429).end('Later.')));
+  server
+    .listen(0, '127.0.0.1')
+    .on('connection', (socket) => sockets.add(socket.once('close', () => sockets.delete(socket))));
+  await once(server, 'listening');
+  atEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  // Bodies that never end.
+  const received = Array.from({ length: 100 }, async () => {
+    const socket = connect(portOf(server), '127.0.0.1');
+    atEnd(() => socket.destroy());
+    socket.on('error', () => {});
+    socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\nx');
+    const [data] = await once(socket, 'data');
+    return String(data);
+  });
+  for (const response of await Promise.all(received)) expect(response).toMatch(/^HTTP\/1.1 429/);
+  await vi.waitFor(() => expect(sockets.size).toBe(64));
 });

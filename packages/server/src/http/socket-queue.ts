@@ -33,6 +33,14 @@ export class SocketQueue {
     return this.#sockets.get(network)?.values().next().value;
   }
 
+  /** Removes the oldest socket of the network that has the most. */
+  takeOldest(): Socket | undefined {
+    const network = this.#largest();
+    const socket = this.oldest(network);
+    if (socket !== undefined) this.delete(network, socket);
+    return socket;
+  }
+
   #largest(): string {
     let [largest, most] = ['', 0];
     for (const [network, { size }] of this.#sockets) if (size > most) [largest, most] = [network, size];
