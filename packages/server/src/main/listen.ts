@@ -1,6 +1,12 @@
 import type { Server } from 'node:http';
 
 /**
+ * Connections that may wait until they are accepted; the system may allow fewer. Node's 511 are full when an attacker opens
+ * thousands at once, and other callers would connect a second later.
+ */
+const pendingConnections = 4096;
+
+/**
  * Starts listening.
  *
  * @param setting the environment variable that sets the port
@@ -11,7 +17,7 @@ export function listen(server: Server, host: string, port: number, setting: stri
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(new Error(listenFailure(error, host, port, setting)));
     });
-    server.listen(port, host, resolve);
+    server.listen({ port, host, backlog: pendingConnections }, resolve);
   });
 }
 function listenFailure({ code, message }: NodeJS.ErrnoException, host: string, port: number, setting: string): string {
