@@ -7,6 +7,7 @@ const others = [
   'delivery',
   'billing',
   'plans',
+  'planning',
   'reads',
   'aggregates',
   'validation',

@@ -2,7 +2,7 @@ import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
 import { numberOf } from '../contract/contract.ts';
 import type { AnyEntity } from '../entity/entity.ts';
-import type { Session } from '../platform/store/session.ts';
+import { plannedForValues, type Session } from '../platform/store/session.ts';
 import { type AggregateRequest, checkAggregate } from './aggregate-request.ts';
 import { checkCost } from './cost.ts';
 import { readCursor, writeCursor } from './cursor.ts';
@@ -61,7 +61,8 @@ export function aggregateReader(
     ) g${after}${order} limit ${pageSize + 1}`;
 
   return async (session) => {
-    const rows = await session.all(statement);
+    // Aggregating costs more than planning.
+    const rows = await session.all(plannedForValues(statement));
     const hasMore = rows.length > pageSize;
     if (hasMore) rows.length = pageSize;
     const last = rows.at(-1);

@@ -23,6 +23,15 @@ export interface Comparison {
   readonly pointer: string;
 }
 
+/** Operators that match few rows or most of them, depending on the operand. */
+const selective = new Set(['_gt', '_gte', '_lt', '_lte', '_in', '_nin', '_like', '_nlike', '_ilike', '_nilike']);
+
+/** Whether the best plan for a where clause depends on its operands: it has a range, a list or a pattern. */
+export function dependsOnOperands(part: unknown): boolean {
+  if (typeof part !== 'object' || part === null) return false;
+  return Object.entries(part).some(([key, value]) => selective.has(key) || dependsOnOperands(value));
+}
+
 /** Converts a where clause on rows of the entity to a tree. */
 export function clauseOf(entity: Searchable, where: Where, pointer = '/where', negated = false): Clause {
   const parts = Object.entries(where).map(([key, value]) =>

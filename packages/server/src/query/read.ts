@@ -7,8 +7,8 @@ import { perEntity, selection } from '../entity/select.ts';
 import { eitherCursorOrPage } from '../http/findings.ts';
 import { invalid } from '../http/problem.ts';
 import type { Vault } from '../platform/auth/vault.ts';
-import type { Session } from '../platform/store/session.ts';
-import type { Where } from './clause.ts';
+import { plannedForValues, type Session } from '../platform/store/session.ts';
+import { dependsOnOperands, type Where } from './clause.ts';
 import { checkCost } from './cost.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { afterClauses, orderClause, orderKeys } from './order.ts';
@@ -133,12 +133,11 @@ function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, reque
       if (missing === 0) break;
       const order = orderClause(entity, 'e', keys);
       const rest = sql`where ${matching} and ${range} order by ${order} limit ${missing}`;
-      const found = await session.all(
-        isSkipping
-          ? sql<Row>`${selection(entity)} where ${entity.within('e', tenantId)} and e.id = any(array(
+      const statement = isSkipping
+        ? sql<Row>`${selection(entity)} where ${entity.within('e', tenantId)} and e.id = any(array(
               select e.id from ${sql.table(entity.table)} ${sql.id('e')} ${rest} offset ${offset})) order by ${order}`
-          : sql<Row>`${selection(entity)} ${rest}`,
-      );
+        : sql<Row>`${selection(entity)} ${rest}`;
+      const found = await session.all(dependsOnOperands(where) ? plannedForValues(statement) : statement);
       rows.push(...found);
     }
     const hasMore = rows.length > pageSize;

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Searchable } from '../entity/entity.ts';
 import { TimeBudgetExceeded } from '../platform/store/errors.ts';
-import type { Session } from '../platform/store/store.ts';
+import { plannedForValues, type Session } from '../platform/store/session.ts';
 
 export interface Total {
   readonly total: number;
@@ -36,9 +36,10 @@ export async function totalOf(
   const shown = length === 0 ? 0 : offset + length;
   if (isCounted && !hasMore && (length > 0 || offset === 0)) return { total: shown, totalIsExact: true };
   try {
-    const counted = await session.first<{ total: string }>(
-      sql`select count(*) as total from ${sql.table(entity.table)} ${sql.id(row)} where ${matching}`,
-    );
+    const count = sql<{ total: string }>`
+      select count(*) as total from ${sql.table(entity.table)} ${sql.id(row)} where ${matching}`;
+    // Counting costs more than planning.
+    const counted = await session.first(plannedForValues(count));
     return { total: Number(counted?.total ?? 0), totalIsExact: true };
   } catch (error) {
     if (!(error instanceof TimeBudgetExceeded)) throw error;

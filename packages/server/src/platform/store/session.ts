@@ -15,6 +15,16 @@ import type { StatementNames } from './statement-names.ts';
 /** A Kysely query: built by its query builder, or its `sql`. */
 export interface Query<Row> {
   compile(compiler: QueryExecutorProvider): CompiledQuery<Row>;
+  /** Whether it is planned for its values each time, instead of once for all values. */
+  readonly isPlannedForValues?: boolean;
+}
+
+/**
+ * Marks a query whose best plan depends on its values, such as one with a pattern. After a few uses of a named statement, the
+ * database uses one plan for all values, which for such a query can be many times slower.
+ */
+export function plannedForValues<Row>(query: Query<Row>): Query<Row> {
+  return { compile: (compiler) => query.compile(compiler), isPlannedForValues: true };
 }
 
 /** Reads on one connection. It ends with its work; its statements run one after the other. */
@@ -58,7 +68,8 @@ export class OpenSession implements Session {
 
   async all<Row>(query: Query<Row>): Promise<Row[]> {
     const { sql: text, parameters } = query.compile(compiler);
-    const { rows } = await this.execute({ name: this.#names?.nameFor(text), text, values: [...parameters] });
+    const name = query.isPlannedForValues === true ? undefined : this.#names?.nameFor(text);
+    const { rows } = await this.execute({ name, text, values: [...parameters] });
     return rows;
   }
 
