@@ -25,12 +25,20 @@ const leastDifference = 2;
 
 type Mode = 'auto' | 'force_generic_plan' | 'force_custom_plan';
 
+/** Milliseconds of a read. */
+interface Figure {
+  readonly read: string;
+  readonly service: number;
+  readonly 'one plan': number;
+  readonly 'plan for its values': number;
+}
+
 const firm = await openMidFirm(values.database, values.profile);
 const { store, scope } = firm;
 
 try {
   const reads = await store.read(scope.tenantId, (session) => readsOf(session, scope));
-  const figures = [];
+  const figures: Figure[] = [];
   for (const read of reads) {
     for (let use = 0; use < usesBefore; use += 1) await timeOf(read, 'auto');
     const times = { auto: [] as number[], force_generic_plan: [] as number[], force_custom_plan: [] as number[] };
