@@ -1,12 +1,15 @@
 /**
  * Runs the long proofs, of which `pnpm test` runs samples, one after the other: `pnpm test:nightly [words of names]`. Ends
- * with a line that counts them. `--check` only checks that all files exist, which `pnpm test` does.
+ * with a line that counts them. `--list` only lists them, with their commands; `--check` only checks that all files exist, which
+ * `pnpm test` does.
  */
 import { existsSync } from 'node:fs';
 import { run } from './run.ts';
 
 interface Proof {
   readonly name: string;
+  /** What `pnpm test` proves of it. */
+  readonly sample: string;
   readonly command: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -19,42 +22,55 @@ const vitest = ['vitest', 'run', '--reporter=dot'];
 const proofs: readonly Proof[] = [
   {
     name: 'files that only this run has',
+    sample:
+      'all rules of Spectral but those of examples, one generator of clients, the contract check on every fourth operation of the mock',
     command: [...vitest, '--project', 'nightly'],
     environment: { NIGHTLY: 'yes' },
   },
-  { name: 'the types of each package alone', command: ['node', 'scripts/typecheck.ts', '--separately'] },
+  {
+    name: 'the types of each package alone',
+    sample: 'the types of all packages as one program, in which a package may use types that it does not declare',
+    command: ['node', 'scripts/typecheck.ts', '--separately'],
+  },
   {
     name: 'every test of the server on PGlite',
+    sample: 'what depends on the engine',
     command: [...vitest, '--project', 'server-pglite'],
     environment: { ENGINES: 'all' },
   },
   {
     name: 'the contract check, with every drift of its tests',
+    sample: 'every third to fifteenth drift',
     command: [...vitest, '--project', 'contract-check'],
     environment: { DRIFTS: 'all' },
   },
   {
     name: 'the server, with every probe of the contract check',
+    sample: '40 probes of each operation, on PostgreSQL',
     command: [...vitest, `${server}/contract/contract-check.test.ts`],
     environment: { ENGINES: 'all', CONTRACT_PROBES: '1000' },
   },
   {
     name: 'isolation of tenants, with 10,000 requests',
+    sample: '300 requests, on PostgreSQL',
     command: [...vitest, `${server}/app/tenant-isolation.test.ts`],
     environment: { ENGINES: 'all', ISOLATION_REQUESTS: '10000' },
   },
   {
     name: 'aggregates, 300 of each resource',
+    sample: '12 of each',
     command: [...vitest, `${server}/query/aggregate.property.test.ts`],
     environment: { AGGREGATE_RUNS: '300' },
   },
   {
     name: 'values at all bounds of the contract, and 20,000 random rows',
+    sample: 'a third of the values, and 100 random rows',
     command: [...vitest, `${server}/app/bounds.property.test.ts`],
     environment: { ENGINES: 'all', BOUND_WRITES: '20000' },
   },
   {
     name: 'processes that are killed 20 times during writes, payments and deliveries',
+    sample: 'two or three times, on PostgreSQL',
     command: [
       ...vitest,
       `${server}/modules/billing/kill.test.ts`,
@@ -65,12 +81,25 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'payments of a server that is killed 20 times, and 200 random courses of payments that are paid otherwise',
+    sample: 'twice, and six courses, on PostgreSQL',
     command: [...vitest, `${pay}/kill.test.ts`, `${pay}/refunds.property.test.ts`],
     environment: { ENGINES: 'all', KILL_ROUNDS: '20', REFUND_RUNS: '200' },
   },
-  { name: 'the server at other times and in other time zones', command: ['node', 'scripts/test/other-times.ts'] },
-  { name: 'the contract check on every drift of its suites', command: ['node', `${check}/scripts/drifts.ts`] },
-  { name: 'the contract check on drifts of other authors', command: ['node', `${check}/scripts/independent.ts`] },
+  {
+    name: 'the server at other times and in other time zones',
+    sample: 'the time of the run',
+    command: ['node', 'scripts/test/other-times.ts'],
+  },
+  {
+    name: 'the contract check on every drift of its suites',
+    sample: 'three drifts',
+    command: ['node', `${check}/scripts/drifts.ts`],
+  },
+  {
+    name: 'the contract check on drifts of other authors',
+    sample: 'five drifts',
+    command: ['node', `${check}/scripts/independent.ts`],
+  },
 ];
 
 // A file that was moved would be proven by nothing until somebody reads the log of a night.
@@ -81,8 +110,16 @@ if (moved.length > 0) {
 }
 if (process.argv.includes('--check')) process.exit(0);
 
-const words = process.argv.slice(2);
+const words = process.argv.slice(2).filter((word) => word !== '--list');
 const chosen = proofs.filter(({ name }) => words.every((word) => name.includes(word)));
+if (process.argv.includes('--list')) {
+  for (const { name, sample, command, environment = {} } of chosen) {
+    const settings = Object.entries(environment).map(([variable, value]) => `${variable}=${value}`);
+    console.log(`${name}\n  ${[...settings, ...command].join(' ')}\n  \`pnpm test\`: ${sample}`);
+  }
+  process.exit(0);
+}
+
 const failed: string[] = [];
 for (const [index, { name, command, environment }] of chosen.entries()) {
   console.log(`\n[${index + 1}/${chosen.length}] ${name}`);

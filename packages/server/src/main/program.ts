@@ -16,7 +16,7 @@ const program = new Command('financial-automation')
 
 program
   .command('serve')
-  .description('Serve the API. Settings come from the environment; CONTRIBUTING.md lists them.')
+  .description('Serve the API. Settings come from the environment; README.md lists them.')
   .action(async () => {
     const { serve } = await import('./main.ts');
     await serve(process.env);
