@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDemoKey, createDemoTenant } from '../../packages/demo-data/src/demo.ts';
+import { createDemoTenant, demoKey } from '../../packages/demo-data/src/demo.ts';
 import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
 import { startMock } from '../../packages/mock/src/server.ts';
 import { type Running, serve } from '../../packages/server/src/main/main.ts';
@@ -61,7 +61,7 @@ describe('the samples, in the demo tenant', () => {
     seeded = await createDataDir();
     await withServer(seeded, async ({ service }) => {
       await createDemoTenant({ service });
-      apiKey = await createDemoKey({ service });
+      apiKey = await demoKey({ service });
     });
   });
   afterAll(() => rm(seeded, { recursive: true }));

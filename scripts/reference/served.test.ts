@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import postman from 'postman-collection';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDemoKey } from '../../packages/demo-data/src/demo.ts';
+import { demoKey } from '../../packages/demo-data/src/demo.ts';
 import { seedDemoData } from '../../packages/demo-data/src/demo-data.ts';
 import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
 import { type Running, serve } from '../../packages/server/src/main/main.ts';
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
   await createTenant(running, { name: 'hartwell', displayName: 'Hartwell & Oakes LLP', ...place });
   await seedDemoData(running, 'hartwell');
-  apiKey = await createDemoKey(running);
+  apiKey = await demoKey(running);
 });
 afterAll(async () => {
   await running?.stop();

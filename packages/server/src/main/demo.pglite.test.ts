@@ -17,6 +17,10 @@ function printedCommand(out: string, words: string) {
   return { settings: Object.fromEntries(values), words: command.split(' ') };
 }
 
+function printedKey(out: string): string | undefined {
+  return /"apiKey":"([^"]+)"/.exec(out)?.[1];
+}
+
 test('start › rejects a port that is in use before it creates anything', async () => {
   const server = await startDemo(environment);
   const otherData = `${environment.DATA_DIR}-other`;
@@ -40,6 +44,27 @@ test('start › rejects a port that is in use before it creates anything', async
   expect(settings.out).toContain('selfApproval: on');
   server.kill('SIGTERM');
   await server.finished;
+
+  // The key is kept, so what was saved or written into a script works after the next start.
+  const again = await startDemo(environment);
+  expect(printedKey(again.written())).toBe(printedKey(server.written()));
+  const all: { id: string; user: string }[] = JSON.parse(
+    (await runCli(environment, 'api-key', 'list', 'hartwell', '--json')).out,
+  );
+  const keys = all.filter(({ user }) => user === 'demo');
+  expect(keys).toMatchObject([{ user: 'demo', revokedAt: null }]);
+  // Unless it was revoked.
+  await runCli(environment, 'api-key', 'revoke', 'hartwell', keys[0]?.id ?? '');
+  again.kill('SIGTERM');
+  await again.finished;
+  const last = await startDemo(environment);
+  expect(printedKey(last.written())).not.toBe(printedKey(server.written()));
+  const apiKey = printedKey(last.written());
+  const body = JSON.stringify({ apiKey });
+  const token = { method: 'POST', path: '/v1/auth/token', headers: { 'Content-Type': 'application/json' }, body };
+  expect(await wire(last.address, token)).toMatchObject({ status: 200 });
+  last.kill('SIGTERM');
+  await last.finished;
 });
 
 test('operator › rejects a data directory without a database, and creates nothing there', async () => {

@@ -49,7 +49,7 @@ export async function createApiKey(
   const expiresAt = new Date(Date.now() + newKey.days * millisecondsADay);
   const { store, tokens, keys } = operator.service;
   const signingKey = keys.signingKey().kid;
-  const apiUserId = await store.write(tenant.id, async (transaction) => {
+  const { apiUserId, createdAt } = await store.write(tenant.id, async (transaction) => {
     const user = await ensureApiUser(transaction, tenant, newKey);
     const row = {
       userId: user,
@@ -57,9 +57,11 @@ export async function createApiKey(
       description: newKey.description ?? null,
       signingKey,
     };
-    await transaction.all(sql`
+    const [stored] = await transaction.all<{ createdAt: string }>(sql`
       insert into api_key (tenant_id, id, api_user_id, expires_at, description, signing_kid)
-      values (${tenant.id}, ${id}, ${user}, ${row.expiresAt}, ${row.description}, ${signingKey})`);
+      values (${tenant.id}, ${id}, ${user}, ${row.expiresAt}, ${row.description}, ${signingKey})
+      returning created_at as "createdAt"`);
+    if (stored === undefined) throw new Error('The API key was not created.');
     await audit(transaction, tenant, 'api-key create', {
       entityType: 'ApiKey',
       entityId: id,
@@ -67,10 +69,41 @@ export async function createApiKey(
       before: null,
       after: row,
     });
-    return user;
+    return { apiUserId: user, createdAt: stored.createdAt };
   });
-  const key = await tokens.signApiKey({ jti: id, tenant: tenant.name, sub: apiUserId }, expiresAt);
+  const times = { from: new Date(createdAt), until: expiresAt };
+  const key = await tokens.signApiKey({ jti: id, tenant: tenant.name, sub: apiUserId }, times);
   return { id, key, expiresAt: expiresAt.toISOString() };
+}
+
+/**
+ * Returns the text of the newest API key of an API user that has this description. Its text is not stored, but signed again. For
+ * keys that are not secret, such as that of the demo tenant.
+ *
+ * @param days the least validity left
+ * @returns undefined if there is none that is valid and was signed by the current signing key
+ */
+export async function signApiKeyAgain(
+  operator: Operator,
+  { tenant: tenantName, user, description, days }: Pick<NewApiKey, 'tenant' | 'user' | 'description' | 'days'>,
+): Promise<string | undefined> {
+  const tenant = await tenantNamed(operator, tenantName);
+  const { store, tokens, keys } = operator.service;
+  const until = new Date(Date.now() + days * millisecondsADay).toISOString();
+  const [known] = await store.read(tenant.id, (session) =>
+    session.all<{ id: string; apiUserId: string; createdAt: string; expiresAt: string }>(sql`
+      select k.id, k.api_user_id as "apiUserId", k.created_at as "createdAt", k.expires_at as "expiresAt"
+      from api_key k join api_user u on u.tenant_id = k.tenant_id and u.id = k.api_user_id
+      where k.tenant_id = ${tenant.id} and u.name = ${user} and u.active and k.description = ${description}
+        and k.revoked_at is null and k.expires_at > ${until} and k.signing_kid = ${keys.signingKey().kid}
+      order by k.id desc limit 1`),
+  );
+  if (known === undefined) return undefined;
+  const { id: jti, apiUserId: sub, createdAt, expiresAt } = known;
+  return tokens.signApiKey(
+    { jti, tenant: tenant.name, sub },
+    { from: new Date(createdAt), until: new Date(expiresAt) },
+  );
 }
 
 /** Creates the API user with the name, or updates its roles if they differ. @returns the ID */

@@ -145,12 +145,12 @@ describe('the exchange of an API key', () => {
   test('rejects a key that was never stored', async () => {
     const unknown = await service.tokens.signApiKey(
       { jti: '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101', tenant: 'firm', sub: 'x' },
-      new Date(Date.now() + 9e6),
+      { from: new Date(), until: new Date(Date.now() + 9e6) },
     );
     expect(await call('POST', '/v1/auth/token', { apiKey: unknown })).toMatchObject({ status: 401 });
     const nowhere = await service.tokens.signApiKey(
       { jti: created.id, tenant: 'nobody', sub: 'x' },
-      new Date(Date.now() + 9e6),
+      { from: new Date(), until: new Date(Date.now() + 9e6) },
     );
     expect(await call('POST', '/v1/auth/token', { apiKey: nowhere }, { Tenant: null })).toMatchObject({ status: 401 });
   });

@@ -66,8 +66,9 @@ export class Tokens {
     return this.#sign(accessToken, { ...claims, jti: id }, Math.floor(Date.now() / 1000) + accessTokenLifetime);
   }
 
-  signApiKey(claims: ApiKeyClaims & { readonly sub: string }, expiresAt: Date): Promise<string> {
-    return this.#sign(apiKey, { ...claims }, Math.floor(expiresAt.getTime() / 1000));
+  /** Signing a key again, with the same times and the same signing key, returns the same text. */
+  signApiKey(claims: ApiKeyClaims & { readonly sub: string }, times: { from: Date; until: Date }): Promise<string> {
+    return this.#sign(apiKey, { ...claims }, secondsOf(times.until), secondsOf(times.from));
   }
 
   /** @throws Rejection `UNAUTHENTICATED` with what is wrong with the token. */
@@ -104,14 +105,19 @@ export class Tokens {
     return { jti, tenant };
   }
 
-  /** @param exp seconds since 1970 */
-  #sign(kind: Kind, claims: { readonly jti: string; readonly [name: string]: unknown }, exp: number): Promise<string> {
+  /** @param exp and `iat` in seconds since 1970 */
+  #sign(
+    kind: Kind,
+    claims: { readonly jti: string; readonly [name: string]: unknown },
+    exp: number,
+    iat = secondsOf(new Date()),
+  ): Promise<string> {
     const { kid, key } = this.#keys.signingKey();
     return new SignJWT(claims)
       .setProtectedHeader({ alg: algorithm, kid, typ: kind.typ, mark: this.#mark(claims.jti, exp) })
       .setIssuer(issuer)
       .setAudience(kind.audience)
-      .setIssuedAt()
+      .setIssuedAt(iat)
       .setExpirationTime(exp)
       .sign(key);
   }
@@ -165,6 +171,10 @@ export class Tokens {
 
 function notOurs(name: string, cause?: unknown): Rejection {
   return unauthenticated(`The ${name} is invalid.`, cause);
+}
+
+function secondsOf(time: Date): number {
+  return Math.floor(time.getTime() / 1000);
 }
 
 function isTexts(value: unknown): value is string[] {
