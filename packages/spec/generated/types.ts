@@ -6629,7 +6629,8 @@ export interface components {
         };
         /**
          * Row reference
-         * @description Reference to a row by exactly one of its keys, in place of its ID. `pmsRef` is for types that have one.
+         * @description Reference to a row by exactly one of its keys, in place of its ID. `pmsRef` is for types that have one,
+         *     `clientRef` for clients.
          */
         RowReference: {
             /**
@@ -6652,6 +6653,12 @@ export interface components {
              * @example S-014
              */
             pmsRef?: string;
+            /**
+             * External ref
+             * @description Key of the row in the firm's practice-management system. Generated if omitted.
+             * @example C-01042
+             */
+            clientRef?: string;
         };
         /**
          * Problem
@@ -10714,17 +10721,33 @@ export interface components {
          */
         ItemErrorCode: "VALIDATION_ERROR" | "RECORD_NOT_FOUND" | "REFERENCE_NOT_FOUND" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "FORBIDDEN" | "NO_RATE";
         /**
-         * Item failure
-         * @description Failed item of a bulk call, with the reason.
+         * Item error
+         * @description One error of an item of a bulk call.
          */
-        ItemFailure: {
-            /** @description Index of the item in the request, starting at 0. */
-            index: number;
+        ItemError: {
             code: components["schemas"]["ItemErrorCode"];
             /** @description Description of the error, for people. */
             detail: string;
             /** @description JSON Pointer (RFC 6901) to the invalid value in the body. Null if the error is not about one value. */
             pointer: string | null;
+        };
+        /**
+         * Contact failure
+         * @description Failed contact of a bulk call, with the reason.
+         */
+        ContactFailure: {
+            code: components["schemas"]["ItemErrorCode"];
+            /** @description Description of the error, for people. */
+            detail: string;
+            /** @description JSON Pointer (RFC 6901) to the invalid value in the body. Null if the error is not about one value. */
+            pointer: string | null;
+            /** @description Index of the item in the request, starting at 0. */
+            index: number;
+            /**
+             * @description All errors that were found in the item, at most 20. The first is the one that `code`, `detail` and `pointer` describe.
+             *     Rules that concern several values, and other rows, are checked once each value is valid.
+             */
+            errors: components["schemas"]["ItemError"][];
         };
         /**
          * Contact upsert result
@@ -10734,7 +10757,7 @@ export interface components {
             /** @description Entries that were written. */
             succeeded: components["schemas"]["UpsertedContact"][];
             /** @description Failed entries. Nothing of them is stored. */
-            failed: components["schemas"]["ItemFailure"][];
+            failed: components["schemas"]["ContactFailure"][];
         };
         /**
          * Nullable money
@@ -18406,10 +18429,10 @@ export interface components {
         FieldName: string;
         /**
          * Reference key
-         * @description Kind of key that refers to a row.
+         * @description Kind of key that refers to a row. `clientRef` is a key of clients.
          * @enum {string}
          */
-        ReferenceKey: "id" | "systemRef" | "pmsRef";
+        ReferenceKey: "id" | "systemRef" | "pmsRef" | "clientRef";
         /**
          * Field type
          * @description Type of the value of a field.
@@ -18593,6 +18616,11 @@ export interface components {
             detail: string;
             /** @description JSON Pointer (RFC 6901) to the invalid value in the body. Null if the error is not about one value. */
             pointer: string | null;
+            /**
+             * @description All errors that were found in the item, at most 20. The first is the one that `code`, `detail` and `pointer` describe.
+             *     Rules that concern several values, and other rows, are checked once each value is valid.
+             */
+            errors: components["schemas"]["ItemError"][];
         };
         /**
          * Record write item
@@ -19576,6 +19604,19 @@ export interface components {
             status: components["schemas"]["EngagementBatchStatus"];
             /** @description Number of engagements to create. */
             total: number;
+        };
+        /**
+         * Item failure
+         * @description Failed item of a bulk call, with the reason.
+         */
+        ItemFailure: {
+            code: components["schemas"]["ItemErrorCode"];
+            /** @description Description of the error, for people. */
+            detail: string;
+            /** @description JSON Pointer (RFC 6901) to the invalid value in the body. Null if the error is not about one value. */
+            pointer: string | null;
+            /** @description Index of the item in the request, starting at 0. */
+            index: number;
         };
         /**
          * Engagement batch

@@ -45,7 +45,7 @@ function definitionOf(field: Field, rank: number): FieldDefinition {
 
 /** The keys by which rows of a type of the contract can be referenced. */
 export function referenceKeysOf(type: string): FieldDefinition['referenceKeys'] {
-  return referenceKeysAmong(fieldsOf(type).map((field) => field.name));
+  return referenceKeysAmong(fieldsOf(type));
 }
 
 function typeOf({ kind, schema }: Field, references: string | undefined): FieldDefinition['type'] {

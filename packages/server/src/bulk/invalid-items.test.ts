@@ -138,3 +138,106 @@ test('upsertContacts writes the other contacts if one has an invalid email addre
     },
   });
 });
+
+describe('all errors of an item', () => {
+  interface Written {
+    readonly error: { readonly code: string; readonly pointer: string; readonly errors: readonly Failure[] };
+  }
+  const errorsOf = async (attributes: object, type = 'Client') => {
+    const { body } = await service.call<{ records: Written[] }>('POST', '/api/v1/records', {
+      records: [{ type, systemRef: 'crm-1', attributes }],
+    });
+    const error = body.records[0]?.error;
+    expect(error?.errors[0]).toEqual({ ...error, errors: undefined });
+    return error?.errors.map(({ code, pointer }) => `${code} ${pointer}`);
+  };
+  const at = (name: string, code = 'VALIDATION_ERROR') => `${code} /records/0/attributes/${name}`;
+
+  test('upsertRecords lists each invalid value, each reference without a row, and each field of the service', async () => {
+    const attributes = {
+      name: 'Acme',
+      nme: 'Acme',
+      currency: 'dollars',
+      overdueBalance: '1.00',
+      clientTypeId: { systemRef: 'nobody' },
+      email: 7,
+    };
+    expect((await errorsOf(attributes))?.toSorted()).toEqual(
+      [
+        at('clientTypeId', 'REFERENCE_NOT_FOUND'),
+        ...['currency', 'email', 'nme', 'overdueBalance'].map((name) => at(name)),
+      ].toSorted(),
+    );
+  });
+
+  test('upsertRecords lists missing values beside invalid ones', async () => {
+    const wrong = ['billingType', 'clientId', 'status'].map((name) => at(name)).toSorted();
+    expect((await errorsOf({ name: 'Return', status: 'unknown' }, 'Job'))?.toSorted()).toEqual(wrong);
+  });
+
+  test('upsertRecords lists at most 20', async () => {
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`unknown${index}`, index]));
+    expect(await errorsOf(many)).toHaveLength(20);
+  });
+
+  test('upsertRecords lists one of a large item, whose check would take long', async () => {
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`unknown${index}`, index]));
+    expect(await errorsOf(many)).toHaveLength(1);
+  });
+
+  test('upsertRecords lists each invalid value of a custom type', async () => {
+    const fields = [
+      { name: 'stage', type: 'ENUM', enumValues: ['OPEN', 'WON'] },
+      { name: 'amount', type: 'DECIMAL', scale: 2 },
+      { name: 'client', type: 'REFERENCE', referencedEntityType: 'Client', required: true },
+    ].map((field) => ({ ...field, displayName: field.name }));
+    const created = await service.call('POST', '/api/v1/records/custom', { name: 'Deal', displayName: 'Deal', fields });
+    expect(created.status).toBe(201);
+    expect(await errorsOf({ stage: 'LOST', amount: '1.234', client: { clientRef: 'C-99999' } }, 'Deal')).toEqual([
+      at('client', 'REFERENCE_NOT_FOUND'),
+      at('stage'),
+      at('amount'),
+    ]);
+  });
+
+  test('upsertContacts lists each invalid value', async () => {
+    const contacts = [{ lastName: '', email: 'nobody', clients: [{ clientRef: 7 }] }];
+    const { body } = await service.call<{ failed: { pointer: string; errors: Failure[] }[] }>(
+      'POST',
+      '/api/v1/contacts/upsert',
+      { contacts },
+    );
+    expect(body.failed[0]?.errors.map(({ pointer }) => pointer).toSorted()).toEqual([
+      '/contacts/0/clients/0/clientRef',
+      '/contacts/0/email',
+      '/contacts/0/lastName',
+    ]);
+    expect(body.failed[0]?.pointer).toBe(body.failed[0]?.errors[0]?.pointer);
+  });
+});
+
+test('upsertRecords refers to clients by clientRef, and to other rows not by the clientRef that they show', async () => {
+  const records = [{ type: 'Client', systemRef: 'crm-42', attributes: { name: 'Acme', clientRef: 'C-4242' } }];
+  await service.call('POST', '/api/v1/records', { records });
+  const job = (clientId: object) => ({
+    records: [
+      {
+        type: 'Job',
+        systemRef: 'job-42',
+        attributes: { name: 'Return', billingType: 'NON_BILLABLE', clientId },
+      },
+    ],
+  });
+  const { body } = await service.call<{ records: { status: string; error: unknown }[] }>(
+    'POST',
+    '/api/v1/records',
+    job({ clientRef: 'C-4242' }),
+  );
+  expect(body.records[0]).toMatchObject({ status: 'CREATED', error: null });
+  const fields = [{ name: 'invoice', displayName: 'Invoice', type: 'REFERENCE', referencedEntityType: 'Invoice' }];
+  const type = { name: 'Dispute', displayName: 'Dispute', fields };
+  expect(await service.call('POST', '/api/v1/records/custom', type)).toMatchObject({
+    status: 201,
+    body: { fields: [{ referenceKeys: ['id', 'systemRef', 'pmsRef'] }] },
+  });
+});

@@ -1,16 +1,15 @@
 import type { components } from '@financial-automation/spec';
-import type { ValidateFunction } from 'ajv/dist/2020.js';
 import { schemaOf } from '../contract/contract.ts';
 import { contractAjv } from '../contract/contract-ajv.ts';
-import type { Rejection } from '../contract/rejection.ts';
-import { rejectionOf } from '../entity/attributes.ts';
+import type { ItemRejection } from '../contract/rejection.ts';
+import { type ItemCheck, itemCheck } from '../entity/item-check.ts';
 
 /** A schema of the contract with `x-items-open`: an item of a request that is validated by itself. */
 export type ItemSchema = keyof components['schemas'] &
   `${string}${'Upsert' | 'Update' | 'Delete' | 'Record' | 'Entry'}`;
 
 /** An item that matches its schema, with its defaults filled in, or the reason why it does not. */
-export type ReadItem<Item> = { readonly item: Item } | { readonly rejection: Rejection };
+export type ReadItem<Item> = { readonly item: Item } | { readonly rejection: ItemRejection };
 
 /**
  * Validates the items of a request one by one, so that an invalid one fails alone.
@@ -18,21 +17,29 @@ export type ReadItem<Item> = { readonly item: Item } | { readonly rejection: Rej
  * @param items typed by the contract; in fact they can be any JSON.
  */
 export function readItems<Item>(schema: ItemSchema, items: readonly Item[]): ReadItem<Item>[] {
-  const validate = validatorOf(schema);
-  return items.map((item) => (validate(item) ? { item } : { rejection: rejectionOf(validate.errors?.[0]) }));
+  const check = checkOf(schema);
+  return items.map((item) => {
+    const [first, ...others] = check(item);
+    return first === undefined ? { item } : { rejection: first.with(others) };
+  });
 }
 
-const ajv = contractAjv({ allErrors: false, useDefaults: true, verbose: true });
-const validators = new Map<ItemSchema, ValidateFunction>();
+const first = contractAjv({ allErrors: false, useDefaults: true, verbose: true });
+const all = contractAjv({ allErrors: true, useDefaults: true, verbose: true });
+const checks = new Map<ItemSchema, ItemCheck>();
 
-function validatorOf(name: ItemSchema): ValidateFunction {
-  let validate = validators.get(name);
-  if (validate === undefined) {
+function checkOf(name: ItemSchema): ItemCheck {
+  let check = checks.get(name);
+  if (check === undefined) {
     const open = schemaOf(name)['x-items-open'];
     if (open === undefined) throw new Error(`The contract validates ${name} with the whole request.`);
     // Within the validator of requests, this schema itself is open.
-    validate = ajv.compile(open === true ? schemaOf(name) : open);
-    validators.set(name, validate);
+    const schema = open === true ? schemaOf(name) : open;
+    check = itemCheck(
+      () => first.compile(schema),
+      () => all.compile(schema),
+    );
+    checks.set(name, check);
   }
-  return validate;
+  return check;
 }

@@ -1,13 +1,14 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { schemaOf } from '../contract/contract.ts';
-import { Rejection } from '../contract/rejection.ts';
+import { type ItemRejection, Rejection } from '../contract/rejection.ts';
 import { readAttributes } from '../entity/attributes.ts';
 import { visibleToWriter } from '../entity/field-access.ts';
 import type { AnyWritten, Plan } from '../entity/plan.ts';
 import type { AnyInput, AnyStoredRow } from '../entity/row.ts';
 import type { ItemOutcome, UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Context } from '../service/context.ts';
+import { itemErrorOf } from './item-error.ts';
 import { type ItemSchema, readItems } from './read-items.ts';
 import type { RecordOperation, RecordType } from './record-type.ts';
 
@@ -179,11 +180,14 @@ function writtenItem(index: number, type: RecordType, status: WriteItem['status'
   } as WriteItem;
 }
 
-function failedItem(index: number, names: ItemNames | undefined, id: string | null, rejection: Rejection): WriteItem {
+function failedItem(
+  index: number,
+  names: ItemNames | undefined,
+  id: string | null,
+  rejection: ItemRejection,
+): WriteItem {
   const { type, systemRef } = names ?? nameless;
-  const { code, message, pointer } = rejection;
-  const detail = message.length > longestText ? `${message.slice(0, longestText - 1)}…` : message;
-  const error = { code, detail, pointer: pointer === undefined ? null : shortened(pointer) };
+  const error = itemErrorOf(rejection);
   return {
     index,
     type,
@@ -195,14 +199,6 @@ function failedItem(index: number, names: ItemNames | undefined, id: string | nu
     attributes: null,
     error,
   } as WriteItem;
-}
-
-/** Maximum length of a detail and of a pointer in the contract. */
-const longestText = 1_000;
-
-/** Shortens a pointer that is too long to the object that contains the value. */
-function shortened(pointer: string): string {
-  return pointer.length <= longestText ? pointer : shortened(pointer.slice(0, pointer.lastIndexOf('/')));
 }
 
 function summaryOf(records: readonly WriteItem[]): WriteResult['summary'] {

@@ -149,11 +149,13 @@ export const allOperations: readonly Operation[] = Object.entries(operations).ma
 }));
 
 /** Returns a number that the contract declares for a property of a schema: its default or maximum. */
-export function numberOf(schema: string, property: string, keyword: 'default' | 'maximum'): number {
+export function numberOf(schema: string, property: string, keyword: NumberKeyword): number {
   const value = schemaOf(schema).properties?.[property]?.[keyword];
   if (typeof value !== 'number') throw new Error(`The contract declares no ${keyword} for ${schema}.${property}.`);
   return value;
 }
+
+type NumberKeyword = 'default' | 'maximum' | 'maxItems' | 'maxLength';
 
 /** Returns the schema with a name or a `$ref` of the bundle. */
 export function schemaOf(nameOrReference: string): Schema {

@@ -25,6 +25,12 @@ interface More {
   readonly cause?: unknown;
 }
 
+/** The place of a rejection, and further rejections of the same item. */
+interface Among {
+  readonly pointer: string | undefined;
+  readonly others: readonly Rejection<ItemErrorCode>[];
+}
+
 /**
  * What a caller requested and does not get: a code, a place and a sentence. Where it is thrown decides what it rejects:
  * within an item of a bulk operation this item, if items have such a code; elsewhere the whole request.
@@ -35,14 +41,17 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
   /** A JSON Pointer to the invalid value in the body, relative to the `Plan.at` call. */
   readonly pointer: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** What else is wrong with the same item, which is rejected with the first error. */
+  readonly others: readonly Rejection<ItemErrorCode>[];
   readonly #errors: readonly ProblemDetail[] | undefined;
 
   /** @param place the pointer to the invalid value, unless there are several */
-  constructor(code: Code, detail: string, place: string | More = {}) {
-    const { errors, headers = {}, cause }: More = typeof place === 'string' ? {} : place;
+  constructor(code: Code, detail: string, place: string | More | Among = {}) {
+    const { errors, headers = {}, cause }: More = typeof place === 'string' || 'others' in place ? {} : place;
     super(cut(detail, maximum.problemDetail), { cause });
     this.code = code;
-    this.pointer = typeof place === 'string' ? place : undefined;
+    this.pointer = typeof place === 'string' ? place : 'others' in place ? place.pointer : undefined;
+    this.others = typeof place !== 'string' && 'others' in place ? place.others : [];
     this.headers = headers;
     this.#errors = errors;
   }
@@ -50,7 +59,9 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
   /** The invalid values; undefined if the rejection concerns none. */
   get errors(): readonly ProblemDetail[] | undefined {
     const { pointer, code, message } = this;
-    const errors = pointer === undefined ? this.#errors : [{ in: 'body' as const, pointer, code, detail: message }];
+    const own = pointer === undefined ? this.#errors : [{ in: 'body' as const, pointer, code, detail: message }];
+    const others = this.others.flatMap((other) => other.errors ?? []);
+    const errors = own === undefined && others.length === 0 ? undefined : [...(own ?? []), ...others];
     return errors?.slice(0, maximum.errors).map((error) => ({
       ...error,
       pointer: cut(error.pointer, maximum.pointer),
@@ -70,7 +81,16 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
 
   /** The same rejection with a prefixed pointer. */
   under(prefix: string): Rejection<Code> {
-    return this.pointer === undefined ? this : new Rejection(this.code, this.message, `${prefix}${this.pointer}`);
+    const { code, message, pointer } = this;
+    const own = pointer === undefined ? this : new Rejection(code, message, `${prefix}${pointer}`);
+    return this.others.length === 0 ? own : own.with(this.others.map((other) => other.under(prefix)));
+  }
+
+  /** The same rejection, with everything else that is wrong with the item. */
+  with(others: readonly Rejection<ItemErrorCode>[]): Rejection<Code> {
+    const { code, message, pointer } = this;
+    const alone = others.map((one) => new Rejection(one.code, one.message, { pointer: one.pointer, others: [] }));
+    return new Rejection(code, message, { pointer, others: alone });
   }
 }
 

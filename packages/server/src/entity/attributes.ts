@@ -1,24 +1,28 @@
-import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import type { components } from '@financial-automation/spec';
+import { schemaOf } from '../contract/contract.ts';
 import { contractAjv } from '../contract/contract-ajv.ts';
+import type { Field } from '../contract/fields.ts';
 import { Rejection } from '../contract/rejection.ts';
-import { detailOf } from '../contract/wording.ts';
 import { findUnstorable } from '../http/body.ts';
-import { escapePointer } from '../http/pointer.ts';
+import { Faults, type ItemCheck, itemCheck } from './item-check.ts';
 import type { AnyEntity } from './model.ts';
 import type { Plan } from './plan.ts';
 import { entityNamed } from './registry.ts';
 import type { AnyInput, AnyRow } from './row.ts';
+import { checkProvided } from './row-checks.ts';
+import { emptyRow } from './row-input.ts';
 import { rulesOf } from './rules.ts';
 
-const ajv = contractAjv({ allErrors: false, useDefaults: false, verbose: true });
+const first = contractAjv({ allErrors: false, useDefaults: false, verbose: true });
+const all = contractAjv({ allErrors: true, useDefaults: false, verbose: true });
 
-const validators = new Map<string, ValidateFunction>();
+const checks = new Map<string, ItemCheck>();
 
 /**
  * Validates the attributes that a caller sends for a row against the fields that callers can write, and converts
  * references to IDs.
  *
- * @throws Rejection `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` with a pointer relative to the attributes.
+ * @throws Rejection `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` with all invalid values, and pointers relative to the attributes.
  */
 export function readAttributes(
   plan: Plan,
@@ -31,26 +35,35 @@ export function readAttributes(
   const { read } = rulesOf(entity);
   if (read !== undefined) return read(plan, attributes, previous);
   const values: Record<string, unknown> = { ...attributes };
+  const faults = new Faults();
   for (const [name, value] of Object.entries(attributes)) {
     const field = entity.fields.get(name);
-    if (field?.readOnly === true)
-      throw new Rejection('VALIDATION_ERROR', `${name} is set by the service and cannot be written.`, `/${name}`);
-    if (field?.references === undefined || typeof value !== 'object' || value === null || Array.isArray(value))
-      continue;
-    values[name] = resolveReference(plan, entityNamed(field.references), value, `/${name}`);
+    faults.attempt(() => {
+      if (field?.readOnly === true)
+        throw new Rejection('VALIDATION_ERROR', `${name} is set by the service and cannot be written.`, `/${name}`);
+      if (field?.references === undefined || typeof value !== 'object' || value === null || Array.isArray(value))
+        return;
+      values[name] = resolveReference(plan, entityNamed(field.references), value, `/${name}`);
+    });
   }
-  const validate = validatorOf(entity.type);
-  if (!validate(values)) throw rejectionOf(validate.errors?.[0]);
+  faults.add(checkOf(entity.type)(values));
+  if (previous === undefined) faults.attempt(() => checkProvided(entity, { ...emptyRow(entity), ...values }));
+  faults.reject();
   return values;
 }
 
-const referenceKeys = ['id', 'systemRef', 'pmsRef'] as const;
-export type ReferenceKey = (typeof referenceKeys)[number];
+const referenceKeys = schemaOf('ReferenceKey').enum as readonly ReferenceKey[];
+export type ReferenceKey = components['schemas']['ReferenceKey'];
 
-/** Returns the names that are keys by which a row can be referenced. */
-export function referenceKeysAmong(names: Iterable<string>): ReferenceKey[] {
-  const present = new Set(names);
-  return referenceKeys.filter((key) => present.has(key));
+/** Keys that every row has. Others are keys of the types in which they are unique: invoices show the `clientRef` of their client. */
+const commonKeys: ReadonlySet<string> = new Set<ReferenceKey>(['id', 'systemRef']);
+
+/** Returns the keys by which a row with these fields can be referenced. */
+export function referenceKeysAmong(fields: Iterable<Field>): ReferenceKey[] {
+  const keys = new Set(
+    [...fields].filter(({ name, unique }) => unique || commonKeys.has(name)).map(({ name }) => name),
+  );
+  return referenceKeys.filter((key) => keys.has(key));
 }
 
 /**
@@ -64,7 +77,7 @@ export function resolveReference(
   target: AnyEntity,
   reference: object,
   pointer: string,
-  keys: readonly ReferenceKey[] = referenceKeysAmong(target.fields.keys()),
+  keys: readonly ReferenceKey[] = referenceKeysAmong(target.fields.values()),
 ): string {
   const entries = Object.entries(reference);
   const [name, value] = entries[0] ?? [];
@@ -80,20 +93,15 @@ export function resolveReference(
   return row.id;
 }
 
-function validatorOf(type: string): ValidateFunction {
-  let validate = validators.get(type);
-  if (validate === undefined) {
-    validate = ajv.compile({ $ref: `#/components/schemas/${type}Fields` });
-    validators.set(type, validate);
+function checkOf(type: string): ItemCheck {
+  let check = checks.get(type);
+  if (check === undefined) {
+    const schema = { $ref: `#/components/schemas/${type}Fields` };
+    check = itemCheck(
+      () => first.compile(schema),
+      () => all.compile(schema),
+    );
+    checks.set(type, check);
   }
-  return validate;
-}
-
-/** Converts an error of Ajv with the option `verbose` to a rejection. */
-export function rejectionOf(error: ErrorObject | undefined): Rejection {
-  if (error === undefined) return new Rejection('VALIDATION_ERROR', 'The attributes are invalid.');
-  const { additionalProperty, unevaluatedProperty, missingProperty } = error.params;
-  const member: unknown = additionalProperty ?? unevaluatedProperty ?? missingProperty;
-  const pointer = typeof member === 'string' ? `${error.instancePath}/${escapePointer(member)}` : error.instancePath;
-  return new Rejection('VALIDATION_ERROR', detailOf(error), pointer);
+  return check;
 }

@@ -9,7 +9,7 @@ import { perEntity } from './select.ts';
  *
  * @throws Rejection if a new row lacks a field that only the caller can provide.
  */
-export function checkProvided(entity: AnyEntity, values: AnyRow): void {
+export function checkProvided(entity: AnyEntity, values: AnyInput): void {
   if (!entity.isCustom) checkPresent(values, fieldsToProvide(entity));
 }
 
@@ -22,10 +22,12 @@ export function checkComplete(entity: AnyEntity, values: AnyRow): void {
 
 const writableFields = perEntity(({ keptFields }) => keptFields.filter((field) => !field.readOnly));
 
-function checkPresent(values: AnyRow, fields: readonly Field[]): void {
-  for (const { name } of fields) {
-    if (values[name] === undefined) throw new Rejection('VALIDATION_ERROR', `${name} is required.`, `/${name}`);
-  }
+function checkPresent(values: AnyInput, fields: readonly Field[]): void {
+  const missing = fields.filter(({ name }) => values[name] === undefined);
+  const [first, ...others] = missing.map(
+    ({ name }) => new Rejection('VALIDATION_ERROR', `${name} is required.`, `/${name}`),
+  );
+  if (first !== undefined) throw first.with(others);
 }
 
 type Requires = (roles: readonly string[], action: string, pointer: string) => void;

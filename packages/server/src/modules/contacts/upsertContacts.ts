@@ -1,4 +1,5 @@
 import type { components } from '@financial-automation/spec';
+import { itemErrorOf } from '../../bulk/item-error.ts';
 import { readItems } from '../../bulk/read-items.ts';
 import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
@@ -18,7 +19,7 @@ type Link = NonNullable<Entry['clients']>[number];
 export const upsertContacts: Handler<'upsertContacts'> = (context, { body }) =>
   context.write(async (unit) => {
     const succeeded: components['schemas']['UpsertedContact'][] = [];
-    const failed: components['schemas']['ItemFailure'][] = [];
+    const failed: components['schemas']['ContactFailure'][] = [];
     const entries = readItems('ContactUpsertEntry', body.contacts);
     const outcomes = await unit.items(entries, (plan, entry, index) =>
       plan.at(`/contacts/${index}`, () => {
@@ -28,10 +29,7 @@ export const upsertContacts: Handler<'upsertContacts'> = (context, { body }) =>
     );
     for (const [index, outcome] of outcomes.entries()) {
       if ('result' in outcome) succeeded.push({ index, ...outcome.result });
-      else {
-        const { code, message, pointer = null } = outcome.rejection;
-        failed.push({ index, code, detail: message, pointer });
-      }
+      else failed.push({ index, ...itemErrorOf(outcome.rejection) });
     }
     return { status: 200, body: { succeeded, failed } };
   });

@@ -161,7 +161,8 @@ async function withDefault(unit: UnitOfWork, field: CustomField, index: number):
   try {
     const unstorable = findUnstorable(defaultValue);
     if (unstorable !== undefined) throw new Rejection('VALIDATION_ERROR', unstorable.detail);
-    compileChecks([field])({ [name]: defaultValue });
+    const [fault] = compileChecks([field])({ [name]: defaultValue });
+    if (fault !== undefined) throw fault;
     if (field.referencedEntityType !== null)
       await checkDefaultReference(unit, field.referencedEntityType, defaultValue);
     return { ...field, defaultValue: normalize(field, defaultValue) };

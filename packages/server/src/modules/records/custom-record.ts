@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { resolveReference } from '../../entity/attributes.ts';
 import { type AnyEntity, createEntity, type Entity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
+import { Faults, type ItemCheck } from '../../entity/item-check.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityOf } from '../../entity/registry.ts';
 import type { AnyInput, AnyRow } from '../../entity/row.ts';
@@ -58,22 +59,26 @@ function placeOf(name: string) {
 function readRecord(
   plan: Plan,
   fields: readonly CustomField[],
-  check: (attributes: AnyInput) => void,
+  check: ItemCheck,
   attributes: AnyInput,
   previous: AnyRow | undefined,
 ): AnyInput {
   const stored = withoutPrototype(previous?.attributes);
   const provided = withoutPrototype(attributes);
+  const faults = new Faults();
   for (const field of fields) {
     const { name } = field;
-    if (!field.active && name in provided) throw invalidField(name, 'The field is inactive.');
-    if (field.active && previous === undefined && !(name in provided)) {
-      if (field.defaultValue !== null) provided[name] = field.defaultValue;
-      else if (field.required) throw invalidField(name, `${name} is required.`);
-    }
-    if (name in provided) provided[name] = idOfReference(plan, field, provided[name]);
+    faults.attempt(() => {
+      if (!field.active && name in provided) throw invalidField(name, 'The field is inactive.');
+      if (field.active && previous === undefined && !(name in provided)) {
+        if (field.defaultValue !== null) provided[name] = field.defaultValue;
+        else if (field.required) throw invalidField(name, `${name} is required.`);
+      }
+      if (name in provided) provided[name] = idOfReference(plan, field, provided[name]);
+    });
   }
-  check(provided);
+  faults.add(check(provided));
+  faults.reject();
   const values = withoutPrototype({});
   for (const field of fields) {
     const { name } = field;

@@ -30,7 +30,7 @@ test('a custom type is created, used and deactivated', async () => {
   expect(schema.body.fields).toMatchObject([
     { name: 'stage', defaultValue: 'LEAD', nullable: false, isArray: false },
     { name: 'value', scale: 2, nullable: true, minimum: '0' },
-    { name: 'client', referenceKeys: ['id', 'systemRef', 'pmsRef'] },
+    { name: 'client', referenceKeys: ['id', 'systemRef', 'pmsRef', 'clientRef'] },
   ]);
 
   const items = await upsert([

@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type Schema, schemaOf } from '../../contract/contract.ts';
 import { addUniqueItems } from '../../contract/unique-items.ts';
-import { rejectionOf } from '../../entity/attributes.ts';
+import { type ItemCheck, itemCheck } from '../../entity/item-check.ts';
 import type { CustomField } from './custom-field.ts';
 import { compareDecimals, inShortestForm, withPlaces } from './decimal.ts';
 import { compilePattern, PatternFault } from './pattern.ts';
@@ -10,29 +10,39 @@ import { compilePattern, PatternFault } from './pattern.ts';
 /** The default maximum length of text in a field, in characters; the contract allows no greater one. */
 const longestText = 100_000;
 
-const ajv = new Ajv2020({ strict: false, verbose: true, validateFormats: true, code: { regExp: patternOf } });
-addFormats.default(ajv);
-addUniqueItems(ajv);
-// Patterns, which are stricter, validate these formats.
-ajv.addFormat('decimal', true);
-ajv.addFormat('uuid', true);
-ajv.addFormat('one-line', (text: string) => !/[\r\n\u2028\u2029]/.test(text));
-addBound('decimalMinimum', (value, limit) => compareDecimals(value, limit) >= 0, '>=');
-addBound('decimalMaximum', (value, limit) => compareDecimals(value, limit) <= 0, '<=');
+const [first, all] = [false, true].map(createAjv) as [Ajv2020, Ajv2020];
 
-/** Checks attributes, with references as IDs. Missing attributes are allowed. @throws Rejection with its pointer. */
-export type CheckAttributes = (attributes: Readonly<Record<string, unknown>>) => void;
+function createAjv(allErrors: boolean): Ajv2020 {
+  const ajv = new Ajv2020({
+    allErrors,
+    strict: false,
+    verbose: true,
+    validateFormats: true,
+    code: { regExp: patternOf },
+  });
+  addFormats.default(ajv);
+  addUniqueItems(ajv);
+  // Patterns, which are stricter, validate these formats.
+  ajv.addFormat('decimal', true);
+  ajv.addFormat('uuid', true);
+  ajv.addFormat('one-line', (text: string) => !/[\r\n\u2028\u2029]/.test(text));
+  addBound(ajv, 'decimalMinimum', (value, limit) => compareDecimals(value, limit) >= 0, '>=');
+  addBound(ajv, 'decimalMaximum', (value, limit) => compareDecimals(value, limit) <= 0, '<=');
+  return ajv;
+}
 
-/** Compiles the validation of a custom type's fields. */
-export function compileChecks(fields: readonly CustomField[]): CheckAttributes {
+/** Compiles the check of a custom type's fields, with references as IDs. Missing attributes are allowed. */
+export function compileChecks(fields: readonly CustomField[]): ItemCheck {
   const validate = compileFields(fields);
-  return (attributes) => {
-    if (!validate(attributes)) throw rejectionOf(validate.errors?.[0]);
-  };
+  let every: ValidateFunction | undefined;
+  return itemCheck(
+    () => validate,
+    () => (every ??= compileFields(fields, all)),
+  );
 }
 
 /** Compiles a validation of attributes that stops at the first that does not match its field. */
-export function compileFields(fields: readonly CustomField[]): ValidateFunction {
+export function compileFields(fields: readonly CustomField[], ajv = first): ValidateFunction {
   const schema = {
     type: 'object',
     properties: Object.fromEntries(fields.map((field) => [field.name, schemaOfField(field)])),
@@ -132,12 +142,15 @@ function withoutType(name: string): Omit<Schema, 'type'> {
   return rules;
 }
 
-function addBound(keyword: string, holds: (value: string, limit: string) => boolean, sign: string): void {
+const isDecimal = /^-?\d+(?:\.\d+)?$/;
+
+function addBound(ajv: Ajv2020, keyword: string, holds: (value: string, limit: string) => boolean, sign: string): void {
   ajv.addKeyword({
     keyword,
     type: 'string',
     schemaType: 'string',
-    compile: (limit: string) => (value: string) => holds(value, limit),
+    // The pattern rejects other text.
+    compile: (limit: string) => (value: string) => !isDecimal.test(value) || holds(value, limit),
     error: { message: ({ schema }) => `must be ${sign} ${schema}` },
   });
 }

@@ -1,0 +1,90 @@
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import { numberOf } from '../contract/contract.ts';
+import { type ItemRejection, isItemRejection, Rejection } from '../contract/rejection.ts';
+import { distinct } from '../contract/wording.ts';
+import { escapePointer } from '../http/pointer.ts';
+
+/** Validates one item of a request, or a part of it. @returns all that is wrong, with pointers relative to the value */
+export type ItemCheck = (value: unknown) => readonly ItemRejection[];
+
+/** The most errors of an item in a response. */
+const mostErrors = numberOf('RecordItemError', 'errors', 'maxItems');
+
+/** A value with several forms has several errors in Ajv. */
+const mostFound = 3 * mostErrors;
+
+/** Of an item with more values, only the first error is reported: the time to collect them grows with their square. */
+const mostValues = 200;
+
+/**
+ * Creates a check from two validations with the option `verbose`, which are compiled when they are first used.
+ *
+ * @param first stops at the first error. Most items are valid, and it takes less time.
+ * @param all finds all errors
+ */
+export function itemCheck(first: () => ValidateFunction, all: () => ValidateFunction): ItemCheck {
+  return (value) => {
+    const isValid = first();
+    if (isValid(value)) return [];
+    const validate = hasMoreValues(value, mostValues) ? isValid : all();
+    const found = validate(value) ? [] : (validate.errors ?? []);
+    // One error of each value is enough to correct it.
+    const details = new Map<string, string>();
+    for (const { error, detail } of distinct(found.slice(0, mostFound))) {
+      const place = placeOf(error);
+      if (!details.has(place) && details.size < mostErrors) details.set(place, detail);
+    }
+    if (details.size === 0) details.set('', 'The item is invalid.');
+    return [...details].map(([pointer, detail]) => new Rejection('VALIDATION_ERROR', detail, pointer));
+  };
+}
+
+/** Collects what is wrong with one item, so that a caller can correct all of it at once. */
+export class Faults {
+  readonly #found: ItemRejection[] = [];
+
+  /** Runs a step that may reject the item. @returns its result, or undefined */
+  attempt<Result>(step: () => Result): Result | undefined {
+    try {
+      return step();
+    } catch (error) {
+      if (!isItemRejection(error)) throw error;
+      this.add([error, ...error.others]);
+      return undefined;
+    }
+  }
+
+  /** Adds rejections of values that have none yet. */
+  add(rejections: readonly ItemRejection[]): void {
+    const known = new Set(this.#found.map(({ pointer }) => pointer));
+    const isKnown = (pointer: string) => known.has(pointer) || known.has(pointer.slice(0, pointer.indexOf('/', 1)));
+    this.#found.push(...rejections.filter(({ pointer }) => pointer === undefined || !isKnown(pointer)));
+  }
+
+  /** @throws Rejection with everything that was found, if anything was */
+  reject(): void {
+    const [first, ...others] = this.#found;
+    if (first !== undefined) throw first.with(others);
+  }
+}
+
+function placeOf({ params, instancePath }: ErrorObject): string {
+  const member: unknown = params.additionalProperty ?? params.unevaluatedProperty ?? params.missingProperty;
+  return typeof member === 'string' ? `${instancePath}/${escapePointer(member)}` : instancePath;
+}
+
+/** Whether a value has more values in it than a number, without counting further. */
+function hasMoreValues(value: unknown, most: number): boolean {
+  let count = 0;
+  const pending = [value];
+  while (pending.length > 0) {
+    count += 1;
+    if (count > most) return true;
+    const next = pending.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    const inside = Object.values(next);
+    if (count + pending.length + inside.length > most) return true;
+    pending.push(...inside);
+  }
+  return false;
+}
