@@ -35,7 +35,7 @@ interface Response {
 /**
  * The meaning of `page`: rows to skip (`offset`), or a page number (`number`). Pages of the third kind have none, only cursors.
  */
-type Paging = 'offset' | 'number' | 'cursor';
+type Paging = 'offset' | 'number' | 'cursor' | 'feed';
 
 export interface OperationEntry {
   method: string;

@@ -10,7 +10,7 @@ const ofProblems = ['type', 'title', 'status', 'detail', 'instance', 'code', 're
 const always = ['X-Request-Id'];
 const ofTheLimit = ['RateLimit', 'RateLimit-Policy'];
 /** Where a call counted against the limit; what is rejected earlier, or fails, does not know what is left of it. */
-const counted = ['304', '400', '403', '404', '409', '412', '413', '415', '429'];
+const counted = ['304', '400', '403', '404', '409', '410', '412', '413', '415', '429'];
 const onStatus: Record<string, string[]> = {
   '201': ['Location', 'ETag'],
   '202': ['Location'],
@@ -20,6 +20,11 @@ const onStatus: Record<string, string[]> = {
   '503': ['Retry-After'],
 };
 
+/** Work that goes on has a resource with its progress, unless the response is only a number. */
+function namesResource(response: Place): boolean {
+  return contentOf(response).some((schema) => [...propertiesOf(schema).keys()].some((name) => /(^id|Id)$/.test(name)));
+}
+
 export const answers = eachOperation((operation, report) => {
   for (const [status, response] of operation.responses) {
     const isSuccess = status.startsWith('2');
@@ -27,7 +32,7 @@ export const answers = eachOperation((operation, report) => {
       ...always,
       ...(isSuccess || counted.includes(status) ? ofTheLimit : []),
       ...(isSuccess ? onThis(operation, response) : []),
-      ...(onStatus[status] ?? []),
+      ...(status !== '202' || namesResource(response) ? (onStatus[status] ?? []) : []),
     ];
     const headers = response.get('headers')?.keys() ?? [];
     for (const header of wanted) {

@@ -43,6 +43,9 @@ export function nameEvents(document: JsonObject): void {
     description: 'Event. `entityType` and `operation` identify its type.',
     oneOf: [reference('StandardEvent'), reference(`${custom}Event`)],
   };
+  // Lists of events have what is delivered.
+  const { data } = objectOf(objectOf(schemas.EventPage).properties);
+  if (isObject(data)) data.items = reference('Event');
 }
 
 /** Exactly one of the schemas, told by a property that has the given value for each. */

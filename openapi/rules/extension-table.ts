@@ -156,8 +156,8 @@ export const extensionTable: Record<string, Extension> = {
   },
   'x-paging': {
     on: ['Schema'],
-    schema: { enum: ['offset', 'number', 'cursor'] },
-    why: 'a page of rows, and how `page` counts; `cursor`: there is no `page`',
+    schema: { enum: ['offset', 'number', 'cursor', 'feed'] },
+    why: 'a page of rows, and how `page` counts; `cursor`: there is no `page`; `feed`: `after` continues, and there is no end',
   },
   'x-aggregate': {
     on: ['Schema'],

@@ -20,6 +20,8 @@ export const verbs: Record<string, readonly string[]> = {
     'assign',
     'remove',
     'reactivate',
+    'retry',
+    'recover',
     'generate',
     'validate',
   ],

@@ -14,7 +14,7 @@ export const pages = eachOperation(({ success }, report) => {
     if (goesOn && !isSaid)
       report(
         schema.home,
-        'Say in `x-paging` whether `page` counts rows (offset) or pages (number), or whether there is none (cursor).',
+        'Say in `x-paging` whether `page` counts rows (offset) or pages (number), or whether there is none (cursor, feed).',
       );
     if (isSaid !== (schema.name?.endsWith('Page') === true))
       report(schema.home, 'End the name of a page in `Page`, and of nothing else.');

@@ -35,6 +35,11 @@ const atLeast: Case[] = [
   { statuses: ['403'], when: 'a role is needed', applies: (operation) => !isPublic(operation) },
   { statuses: ['404'], when: 'the path has a parameter', applies: ({ path }) => path.includes('{') },
   {
+    statuses: ['410'],
+    when: 'it continues after an event',
+    applies: (operation) => parameterNamed(operation, 'after') !== undefined,
+  },
+  {
     statuses: ['409'],
     when: 'the operation takes `Idempotency-Key`',
     applies: (operation) => parameterNamed(operation, 'Idempotency-Key') !== undefined,

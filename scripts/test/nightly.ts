@@ -75,6 +75,7 @@ const proofs: readonly Proof[] = [
       ...vitest,
       `${server}/modules/billing/kill.test.ts`,
       `${server}/modules/events/delivery/crash.test.ts`,
+      `${server}/modules/events/feed/crash.test.ts`,
       `${server}/platform/store/pglite.pglite.test.ts`,
     ],
     environment: { ENGINES: 'all', KILL_ROUNDS: '20' },

@@ -1,6 +1,6 @@
 import { calls, type paths } from '@financial-automation/spec';
 import type { ClientOptions } from './options.ts';
-import { pagesByCursor, pagesByNumber, rowsOf } from './pages.ts';
+import { pagesByCursor, pagesByNumber, pagesOfFeed, rowsOf } from './pages.ts';
 import { orThrow } from './problem.ts';
 import { sender } from './send.ts';
 import { TokenSource } from './tokens.ts';
@@ -81,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
     send(calls[operationId], input, operationId === 'createToken' ? null : tokens);
   const pages = (operationId: ListOperationId, input: AnyInput = {}) => {
     const [method, , , paging] = calls[operationId];
-    const walk = paging === 'number' ? pagesByNumber : pagesByCursor;
+    const walk = paging === 'number' ? pagesByNumber : paging === 'feed' ? pagesOfFeed : pagesByCursor;
     return walk((pageInput) => call(operationId, pageInput), method === 'GET' ? 'query' : 'body', input);
   };
   const byPath = (method: Call[0]) => (path: string, input?: AnyInput) => call(operationAt(method, path), input);

@@ -1,4 +1,4 @@
-/** The two ways to follow pages: by cursor, also where `page` counts rows, and by page number. */
+/** The ways to follow pages: by cursor, also where `page` counts rows, by page number, and along a feed. */
 import { failureOf } from './problem.ts';
 import type { AnyApiResponse, AnyInput } from './types.ts';
 
@@ -46,6 +46,21 @@ export async function* pagesByNumber(
     if (!response.hasMore) return;
     if (response.page !== page) throw new Error(`The list returned page ${response.page} instead of page ${page}.`);
     delete rest.includeTotal;
+  }
+}
+
+/** Follows a feed from `after` of the input to its present end. Its cursor is never null: the last one is where to poll from. */
+export async function* pagesOfFeed(
+  request: RequestPage,
+  place: Place,
+  input: AnyInput,
+): AsyncGenerator<AnyPage, void, undefined> {
+  const members = membersOf(input, place);
+  for (;;) {
+    const response = await pageOf(request({ ...input, [place]: members }));
+    yield response;
+    if (!response.hasMore) return;
+    members.after = response.nextCursor;
   }
 }
 

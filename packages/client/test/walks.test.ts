@@ -52,6 +52,27 @@ describe('the rows of a list', () => {
     ]);
   });
 
+  it('of a feed are read to its present end, and the last cursor is where it goes on', async () => {
+    service.respond = ({ query }) => {
+      const first = Number(query.after ?? 0);
+      const data = [0, 1].map((index) => ({ id: `${first + index}` })).slice(0, Math.max(0, 5 - first));
+      return { body: { data, hasMore: first + 2 < 5, nextCursor: String(Math.min(first + 2, 5)) } };
+    };
+    const cursors = [];
+    for await (const page of service.client().pages('listEvents', { query: { entityType: 'Client', pageSize: 2 } }))
+      cursors.push([page.data.length, page.nextCursor]);
+    expect(cursors).toEqual([
+      [2, '2'],
+      [2, '4'],
+      [1, '5'],
+    ]);
+    expect(service.received.map(({ query }) => query)).toEqual([
+      { entityType: 'Client', pageSize: '2' },
+      { entityType: 'Client', pageSize: '2', after: '2' },
+      { entityType: 'Client', pageSize: '2', after: '4' },
+    ]);
+  });
+
   it('require no body if it has no required properties', async () => {
     service.respond = serve(2, 'offset');
     expect(await idsOf(service.client().rows('listClients'))).toBe('0 1');

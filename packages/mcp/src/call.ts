@@ -117,6 +117,7 @@ function nextPage({ paging, body: hasBody }: Operation, body: unknown): string[]
   if (paging === null || hasMore !== true) return [];
   const place = hasBody === undefined ? '' : 'body.';
   if (paging === 'number') return [`There are more rows. Repeat the call with ${place}page ${Number(page) + 1}.`];
+  if (paging === 'feed') return [`There are more rows. Repeat the call with ${place}after "${nextCursor}".`];
   const without = paging === 'offset' ? `, without ${place}page` : '';
   return [`There are more rows. Repeat the call with ${place}cursor "${nextCursor}"${without}.`];
 }

@@ -32,7 +32,7 @@ export interface Operation {
   readonly tag: string;
   readonly roles: readonly string[];
   readonly idempotent: boolean | 'key';
-  readonly paging: 'offset' | 'number' | 'cursor' | null;
+  readonly paging: 'offset' | 'number' | 'cursor' | 'feed' | null;
   /** Whether it changes nothing: searches are sent by POST, too, and count as reads. */
   readonly isRead: boolean;
   /** Whether its response is a secret, which must not be stored. */

@@ -214,6 +214,12 @@ export const calls = {
   reactivateEventSubscription: ["POST","/api/v1/event-subscriptions/{id}/reactivate",true,null],
   /** List delivery attempts of a subscription */
   listDeliveries: ["GET","/api/v1/event-subscriptions/{id}/deliveries",true,"number"],
+  /** Deliver an event again */
+  retryDelivery: ["POST","/api/v1/event-subscriptions/{id}/deliveries/{deliveryId}/retry",false,null],
+  /** Deliver failed events again */
+  recoverEvents: ["POST","/api/v1/event-subscriptions/{id}/recover",false,null],
+  /** List events */
+  listEvents: ["GET","/api/v1/events",true,"feed"],
   /** Get the webhook signing secret */
   getWebhookSecret: ["GET","/api/v1/event-subscriptions/webhook/secret",true,null],
   /** Sign a test payload */

@@ -3890,6 +3890,115 @@ export const operations = {
       503
     ]
   },
+  "retryDelivery": {
+    "method": "POST",
+    "path": "/api/v1/event-subscriptions/{id}/deliveries/{deliveryId}/retry",
+    "tag": "extensions",
+    "summary": "Deliver an event again",
+    "roles": [
+      "EVNT_SUB_W"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": false,
+    "rateLimit": {
+      "policy": "write",
+      "limit": 600,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      202,
+      400,
+      401,
+      403,
+      404,
+      406,
+      409,
+      429,
+      500,
+      503
+    ]
+  },
+  "recoverEvents": {
+    "method": "POST",
+    "path": "/api/v1/event-subscriptions/{id}/recover",
+    "tag": "extensions",
+    "summary": "Deliver failed events again",
+    "roles": [
+      "EVNT_SUB_W"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": false,
+    "rateLimit": {
+      "policy": "write",
+      "limit": 600,
+      "window": 60
+    },
+    "bodyLimit": 1048576,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      202,
+      400,
+      401,
+      403,
+      404,
+      406,
+      409,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "listEvents": {
+    "method": "GET",
+    "path": "/api/v1/events",
+    "tag": "extensions",
+    "summary": "List events",
+    "roles": [
+      "EVNT_SUB_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": "feed",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      410,
+      429,
+      500,
+      503
+    ]
+  },
   "getWebhookSecret": {
     "method": "GET",
     "path": "/api/v1/event-subscriptions/webhook/secret",

@@ -138,7 +138,7 @@ export interface Operation {
   /**
    * Whether `page` is a number of rows to skip or a page number, or there are only cursors; null if the operation is not paged.
    */
-  readonly paging: 'offset' | 'number' | 'cursor' | null;
+  readonly paging: 'offset' | 'number' | 'cursor' | 'feed' | null;
   readonly headers: Readonly<Record<string, 'required' | 'optional'>>;
   readonly statuses: readonly number[];
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { type RepeatedEvent, sendAgain } from '../modules/events/delivery/send-again.ts';
 import { rotateSecret } from '../modules/events/signatures/webhook-secret.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/store.ts';
@@ -81,34 +82,12 @@ async function replay(transaction: Transaction, tenantId: number, selection: Sel
       ? sql`attempted_at >= ${since} group by subscription_id, event_id having not bool_or(outcome = 'SUCCESS')`
       : sql`id = ${delivery} group by subscription_id, event_id`;
   const ofSubscription = subscription === undefined ? sql`` : sql`subscription_id = ${subscription} and`;
-  const replayed = await transaction.all<{ subscription: string; entity: string }>(sql`
+  const replayed = await transaction.all<RepeatedEvent>(sql`
     select attempt.subscription_id as subscription, event.id as event, event.entity_id as entity, event.position
     from (select subscription_id, event_id from delivery_attempt where tenant_id = ${tenantId} and ${ofSubscription} ${chosen}) attempt
     join event_subscription subscription
       on subscription.tenant_id = ${tenantId} and subscription.id = attempt.subscription_id and subscription.active
     join outbox_event event on event.tenant_id = ${tenantId} and event.id = attempt.event_id`);
-  if (replayed.length === 0) return 0;
-  const rows = JSON.stringify(replayed);
-  // Lanes first, which is the lock order of all transactions.
-  await transaction.all(sql`
-    update delivery_lane lane set due_at = now(), paused_until = null
-    from (select subscription_id from delivery_lane where tenant_id = ${tenantId}
-      and subscription_id = any(${[...new Set(replayed.map((one) => one.subscription))]}) order by subscription_id for update) chosen
-    where lane.tenant_id = ${tenantId} and lane.subscription_id = chosen.subscription_id`);
-  await transaction.all(sql`
-    insert into delivery_retry (tenant_id, subscription_id, event_id, entity_id, position, attempts, due_at)
-    select ${tenantId}, subscription, event, entity, position, 0, 'infinity'
-    from jsonb_to_recordset(${rows}::jsonb) as replayed (subscription uuid, event uuid, entity uuid, position bigint)
-    on conflict (tenant_id, subscription_id, event_id) do nothing`);
-  // The first event of each row is sent next; the others wait for it.
-  await transaction.all(sql`
-    update delivery_retry retry set due_at = now()
-    from (select distinct subscription, entity
-      from jsonb_to_recordset(${rows}::jsonb) as replayed (subscription uuid, entity uuid)) replayed
-    where retry.tenant_id = ${tenantId} and retry.subscription_id = replayed.subscription
-      and retry.entity_id = replayed.entity
-      and not exists (select from delivery_retry earlier
-        where earlier.tenant_id = ${tenantId} and earlier.subscription_id = retry.subscription_id
-          and earlier.entity_id = retry.entity_id and earlier.position < retry.position)`);
+  await sendAgain(transaction, tenantId, replayed);
   return replayed.length;
 }

@@ -27,9 +27,16 @@ export function writeCursor(vault: Vault, query: Query, position: Position): str
 
 /**
  * @param place where the cursor is in the request.
+ * @param name the name of the property or parameter.
  * @throws Rejection `INVALID_CURSOR` if it was not created by this service, or for another query or tenant.
  */
-export function readCursor(vault: Vault, query: Query, cursor: string, place: 'body' | 'query'): Position {
+export function readCursor(
+  vault: Vault,
+  query: Query,
+  cursor: string,
+  place: 'body' | 'query',
+  name = 'cursor',
+): Position {
   const [content = '', signature = ''] = cursor.split('.');
   if (!vault.verify(purpose, `${fingerprint(query)}.${content}`, signature)) {
     throw new Rejection(
@@ -37,7 +44,7 @@ export function readCursor(vault: Vault, query: Query, cursor: string, place: 'b
       'The cursor is invalid or belongs to another query. Start from the first page.',
       {
         errors: [
-          { in: place, pointer: '/cursor', code: 'INVALID_CURSOR', detail: 'Send it with the same filter and order.' },
+          { in: place, pointer: `/${name}`, code: 'INVALID_CURSOR', detail: 'Send it with the same filter and order.' },
         ],
       },
     );

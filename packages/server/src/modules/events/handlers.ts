@@ -1,6 +1,9 @@
 import { byId, numberedPageOf } from '../../query/handlers.ts';
 import { listEventCatalog } from './catalog/listEventCatalog.ts';
 import { listDeliveries } from './delivery/listDeliveries.ts';
+import { recoverEvents } from './delivery/recoverEvents.ts';
+import { retryDelivery } from './delivery/retryDelivery.ts';
+import { listEvents } from './feed/listEvents.ts';
 import { generateTestSignature } from './signatures/generateTestSignature.ts';
 import { getWebhookSecret } from './signatures/getWebhookSecret.ts';
 import { validateTestSignature } from './signatures/validateTestSignature.ts';
@@ -19,6 +22,9 @@ export const events = {
   deactivateEventSubscription,
   reactivateEventSubscription,
   listDeliveries,
+  retryDelivery,
+  recoverEvents,
+  listEvents,
   getWebhookSecret,
   generateTestSignature,
   validateTestSignature,

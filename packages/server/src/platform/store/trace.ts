@@ -5,6 +5,9 @@ import type { Transaction } from './session.ts';
 /** The channel that receives the ID of a tenant after the commit of a transaction that recorded events. */
 export const eventsRecorded = 'events_recorded';
 
+/** The channel that receives a notification when subscriptions have something to send. */
+export const lanesDue = 'lanes_due';
+
 /** The caller and request of a change. */
 export interface TraceOrigin {
   readonly tenantId: number;

@@ -18,7 +18,7 @@ export interface EventType {
 }
 
 /** The type that webhooks give for records of all types that tenants define. */
-const customRecord = 'CustomRecord';
+export const customRecord = 'CustomRecord';
 
 const operations: readonly EventOperation[] = ['CREATE', 'UPDATE', 'DELETE'];
 const deeds = { CREATE: 'created', UPDATE: 'changed', DELETE: 'deactivated' } as const;
@@ -27,6 +27,9 @@ const deeds = { CREATE: 'created', UPDATE: 'changed', DELETE: 'deactivated' } as
 const standardTypes: ReadonlyMap<string, EventType> = new Map(
   [...enabledTypes(), ...disabledTypes()].map((type) => [type.name, type]),
 );
+
+/** The names of all types of the contract. */
+export const standardTypeNames: readonly string[] = [...standardTypes.keys()];
 
 const customReadRoles = Object.values(contract.webhooks).find(({ post }) => post['x-event'].entityType === customRecord)
   ?.post['x-event'].readRoles;
@@ -44,6 +47,11 @@ export async function findEventType(session: Session, tenantId: number, name: st
   if (standard !== undefined) return standard;
   const [custom] = await findCustomTypes(session, tenantId, [name]);
   return custom?.active === true ? customType(name) : undefined;
+}
+
+/** Whether a tenant can have events of a type: one of the contract, or one that it defined, active or not. */
+export async function findListedType(session: Session, tenantId: number, name: string): Promise<boolean> {
+  return standardTypes.has(name) || (await findCustomTypes(session, tenantId, [name])).length > 0;
 }
 
 /** The roles that read rows of a type. One that the contract does not have is a type that a tenant defined. */

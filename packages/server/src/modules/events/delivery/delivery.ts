@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import { writeAsSystem } from '../../../background/write-as-system.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
-import { eventsRecorded } from '../../../platform/store/trace.ts';
+import { eventsRecorded, lanesDue } from '../../../platform/store/trace.ts';
 import type { Service } from '../../../service/service.ts';
 import { currentSecret } from '../signatures/webhook-secret.ts';
 import { eventSubscription } from '../subscriptions/event-subscription.ts';
@@ -73,7 +73,7 @@ class Runner implements Delivery {
   readonly #tenants = new Map<number, TenantBatches>();
   readonly #running = new Map<Promise<void>, Lane>();
   #timers: NodeJS.Timeout[] = [];
-  #listener: { close(): Promise<void> } | undefined;
+  #listeners: readonly { close(): Promise<void> }[] = [];
   #next: NodeJS.Timeout | undefined;
   #claiming: Promise<void> | undefined;
   #woken = false;
@@ -90,10 +90,13 @@ class Runner implements Delivery {
     const { store } = this.#service;
     // The embedded database has no other process: whoever holds a lane has ended.
     if (store.engine === 'pglite') await this.#lanes.release('all');
-    this.#listener = await store.listen(eventsRecorded, (tenantId) => {
-      if (tenantId === '') this.#look();
-      else this.#relay.wake(Number(tenantId));
-    });
+    this.#listeners = [
+      await store.listen(eventsRecorded, (tenantId) => {
+        if (tenantId === '') this.#look();
+        else this.#relay.wake(Number(tenantId));
+      }),
+      await store.listen(lanesDue, () => this.#wake()),
+    ];
     this.#timers = [setInterval(() => this.#renew(), renewEvery), setInterval(() => this.#look(), lookEvery)];
     this.#look();
     this.#wake();
@@ -102,7 +105,7 @@ class Runner implements Delivery {
   async stop(graceMilliseconds: number): Promise<void> {
     this.#stopping = true;
     clearTimeout(this.#next);
-    await this.#listener?.close();
+    await Promise.all(this.#listeners.map((listener) => listener.close()));
     await this.#relay.stop();
     await this.#claiming;
     const ended = Promise.all(this.#running.keys());

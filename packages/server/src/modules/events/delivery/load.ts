@@ -5,6 +5,7 @@ import type { Session } from '../../../platform/store/store.ts';
 import { validSecrets } from '../signatures/webhook-secret.ts';
 import type { Subscriber } from './match.ts';
 import { Message, type StoredEvent } from './message.ts';
+import { selectEvents } from './stored-events.ts';
 
 /** Which lane wants events, and at most how many. */
 export interface LaneRequest {
@@ -77,15 +78,7 @@ export class Messages {
     }
     const missing = [...new Set(eventIds)].filter((id) => !found.has(id));
     if (missing.length === 0) return found;
-    const rows = await session.all<StoredEvent>(sql`
-      select id, entity_type as "entityType", operation, entity_id as "entityId", occurred_at as "occurredAt",
-        recorded_at as "recordedAt", sequence, data::text as data, changed_fields as "changedFields", traceparent,
-        case when entity_type = 'Payment' then data->>'source' end as source,
-        case when entity_type = 'Payment' then (
-          select created_by_api_user_id from quick_payment_link link
-          where link.tenant_id = event.tenant_id and link.id = (event.data->>'quickPaymentLinkId')::uuid
-        ) end as "linkCreator"
-      from outbox_event event where tenant_id = ${tenant.id} and id = any(${missing})`);
+    const rows = await session.all<StoredEvent>(sql`${selectEvents(tenant.id, sql`id = any(${missing})`)}`);
     for (const row of rows) {
       const message = new Message(tenant.name, row);
       this.#kept.set(keyOf(row.id), message);

@@ -28,8 +28,8 @@ export function mayReceive({ entityType, filterExpression, roles }: Subscriber):
  * payment subscription that is none of the three was stored before they were required; it receives everything.
  */
 export function passesFilter(
-  { entityType, filterExpression, createdByApiUserId }: Subscriber,
-  { event: { source, linkCreator } }: Pick<Message, 'event'>,
+  { entityType, filterExpression, createdByApiUserId }: Omit<Subscriber, 'roles'>,
+  { event: { source, linkCreator } }: { readonly event: Pick<Message['event'], 'source' | 'linkCreator'> },
 ): boolean {
   if (!isFiltered(entityType)) return true;
   if (filterExpression === allLinks) return source === 'QUICK_PAYMENT_LINK';

@@ -15,13 +15,15 @@ export const removeOldEvents = defineClockTask({
   every: 'day',
   async run(tick) {
     // The oldest are found by the keys of the tables: positions rise with time, as do IDs. The age is a condition on these few rows alone:
-    // each statement would read all old rows otherwise.
+    // each statement would read all old rows otherwise. No event is removed before one with a lower position, so the first position tells
+    // from where the feed is complete.
     const removeEvents = (before: string) => sql`
       delete from outbox_event where tenant_id = ${tick.tenant.id} and id in (
         select id from (
-          select id, recorded_at from outbox_event where tenant_id = ${tick.tenant.id} and position is not null
+          select id, bool_and(recorded_at < ${before}) over (order by position) as is_old
+          from outbox_event where tenant_id = ${tick.tenant.id} and position is not null
           order by position limit ${batchSize}) oldest
-        where recorded_at < ${before}) returning 1`;
+        where is_old) returning 1`;
     const removeAttempts = (before: string) => sql`
       delete from delivery_attempt where tenant_id = ${tick.tenant.id} and id in (
         select id from (

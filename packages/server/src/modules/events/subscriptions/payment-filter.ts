@@ -29,19 +29,21 @@ export function checkFilter(
   holds: (roles: readonly string[]) => boolean,
   entityType: string,
   filterExpression: string | null,
+  place: 'body' | 'query' = 'body',
 ): void {
   if (!isFiltered(entityType) || filterExpression === ownPaymentLinks) return;
   if (!paymentFilters.some((filter) => filter === filterExpression)) {
     const choices = new Intl.ListFormat('en', { type: 'disjunction' }).format(paymentFilters);
-    throw notAllowed(`A subscription to ${entityType} requires a filterExpression: ${choices}.`);
+    throw notAllowed(`Events of ${entityType} require a filterExpression: ${choices}.`, place);
   }
   if (!holds([roleForAll]))
     throw notAllowed(
       `The filter ${filterExpression} requires the ${roleForAll} role. Without it, use ${ownPaymentLinks}.`,
+      place,
     );
 }
 
-function notAllowed(detail: string): Rejection {
-  const error = { in: 'body', pointer: '/filterExpression', code: 'FILTER_NOT_ALLOWED', detail } as const;
+function notAllowed(detail: string, place: 'body' | 'query'): Rejection {
+  const error = { in: place, pointer: '/filterExpression', code: 'FILTER_NOT_ALLOWED', detail } as const;
   return new Rejection('FILTER_NOT_ALLOWED', detail, { errors: [error] });
 }

@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import { schemaOf } from '../../../contract/contract.ts';
+import { propertiesOf } from '../../../contract/fields.ts';
+import type { Transaction } from '../../../platform/store/store.ts';
+import { lanesDue } from '../../../platform/store/trace.ts';
+import type { Handler } from '../../../service/context.ts';
+import { type ActiveSubscription, activeSubscription } from '../subscriptions/active-subscription.ts';
+import { passesFilter } from './match.ts';
+import { type RepeatedEvent, sendAgain } from './send-again.ts';
+import { filteredColumns } from './stored-events.ts';
+
+/** How many events one call sends at most. */
+const mostEvents = propertiesOf(schemaOf('EventRecovery')).events?.maximum ?? 0;
+
+/** Sends all events since an instant again that have not been delivered. */
+export const recoverEvents: Handler<'recoverEvents'> = async (context, { path: { id }, body: { since } }) => {
+  const tenantId = context.tenant.id;
+  const result = await context.write(async ({ transaction }) => {
+    const subscription = await activeSubscription(transaction, tenantId, id);
+    const events = await undelivered(transaction, tenantId, subscription, since);
+    await sendAgain(transaction, tenantId, events);
+    return { status: 202 as const, body: { events: events.length } };
+  });
+  context.service.store.notify(lanesDue, '');
+  return result;
+};
+
+/** The oldest events that match the subscription and have no attempt that succeeded. Those that its lane has not reached yet follow anyway. */
+async function undelivered(
+  transaction: Transaction,
+  tenantId: number,
+  subscription: ActiveSubscription,
+  since: string,
+): Promise<RepeatedEvent[]> {
+  const { id, entityType, operations, createdAt } = subscription;
+  const found: RepeatedEvent[] = [];
+  for (let after = 0; ; ) {
+    const page = await transaction.all<
+      RepeatedEvent & { readonly source: string | null; readonly linkCreator: string | null }
+    >(sql`
+      select ${id}::uuid as subscription, event.id as event, event.entity_id as entity, event.position, ${filteredColumns}
+      from outbox_event event
+      where event.tenant_id = ${tenantId} and event.entity_type = ${entityType} and event.operation = any (${operations})
+        and event.position > ${after} and event.position <= (
+          select position from delivery_lane where tenant_id = ${tenantId} and subscription_id = ${id})
+        and event.occurred_at >= ${since} and event.recorded_at >= ${createdAt}
+        and not exists (select from delivery_attempt attempt
+          where attempt.tenant_id = ${tenantId} and attempt.subscription_id = ${id} and attempt.attempted_at >= ${since}
+            and attempt.event_id = event.id and attempt.outcome = 'SUCCESS')
+      order by event.position limit ${mostEvents}`);
+    for (const { source, linkCreator, ...event } of page) {
+      if (passesFilter(subscription, { event: { source, linkCreator } })) found.push(event);
+      if (found.length === mostEvents) return found;
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < mostEvents) return found;
+    after = last.position;
+  }
+}

@@ -1,0 +1,28 @@
+import { sql } from 'kysely';
+import { Rejection } from '../../../contract/rejection.ts';
+import { lanesDue } from '../../../platform/store/trace.ts';
+import type { Handler } from '../../../service/context.ts';
+import { activeSubscription } from '../subscriptions/active-subscription.ts';
+import { type RepeatedEvent, sendAgain } from './send-again.ts';
+
+/** Sends the event of an attempt again. */
+export const retryDelivery: Handler<'retryDelivery'> = async (context, { path: { id, deliveryId } }) => {
+  const tenantId = context.tenant.id;
+  const result = await context.write(async ({ transaction }) => {
+    await activeSubscription(transaction, tenantId, id);
+    const [event] = await transaction.all<RepeatedEvent>(sql`
+      select ${id}::uuid as subscription, event.id as event, event.entity_id as entity, event.position
+      from delivery_attempt attempt
+      join outbox_event event on event.tenant_id = ${tenantId} and event.id = attempt.event_id
+      where attempt.tenant_id = ${tenantId} and attempt.id = ${deliveryId} and attempt.subscription_id = ${id}`);
+    if (event === undefined)
+      throw new Rejection(
+        'NOT_FOUND',
+        'The subscription has no delivery with this ID, or its event is no longer kept.',
+      );
+    await sendAgain(transaction, tenantId, [event]);
+    return { status: 202 as const, body: { events: 1 } };
+  });
+  context.service.store.notify(lanesDue, '');
+  return result;
+};

@@ -1,0 +1,183 @@
+import type { components } from '@financial-automation/spec';
+import { type RawBuilder, sql } from 'kysely';
+import { Rejection } from '../../../contract/rejection.ts';
+import { invalid } from '../../../http/problem.ts';
+import type { Session } from '../../../platform/store/store.ts';
+import { lanesDue } from '../../../platform/store/trace.ts';
+import { readCursor, writeCursor } from '../../../query/cursor.ts';
+import type { Context, Handler } from '../../../service/context.ts';
+import { customRecord, findListedType, standardTypeNames } from '../catalog/catalog.ts';
+import { mayReceive, passesFilter, type Subscriber } from '../delivery/match.ts';
+import { Message, type StoredEvent } from '../delivery/message.ts';
+import { selectEvents } from '../delivery/stored-events.ts';
+import { checkFilter, isFiltered } from '../subscriptions/payment-filter.ts';
+
+type Event = components['schemas']['Event'];
+type Query = Parameters<typeof listEvents>[1]['query'];
+
+const standardPageSize = 100;
+/** How many events without a position get one before a page is read: more than a page has. */
+const mostRelayed = 1_000;
+/** How many positions a page goes through at most to find events that the caller wants. */
+const mostScanned = 20_000;
+
+/** The events that are kept. */
+interface Kept {
+  /** Null where none is kept. */
+  readonly oldest: number | null;
+  readonly newest: number;
+  /** Whether events have no position yet. */
+  readonly hasWaiting: boolean;
+}
+
+/** Lists events in the order of their delivery. */
+export const listEvents: Handler<'listEvents'> = async (context, { query }) => {
+  const { entityType, filterExpression, pageSize = standardPageSize } = query;
+  const { service, tenant } = context;
+  if (filterExpression !== undefined || (entityType !== undefined && isFiltered(entityType)))
+    checkFilter(context.holds, 'Payment', filterExpression ?? null, 'query');
+  if (entityType !== undefined && !(await context.read((session) => findListedType(session, tenant.id, entityType))))
+    throw invalid('/entityType', 'EVENT_NOT_ENABLED', `There are no events of the type ${entityType}.`, 'query');
+  const start = await context.read((session) => startOf(session, context, query.after));
+  // Where the page is full without them, they can wait.
+  const isNearEnd = start.kept.newest - start.position <= pageSize;
+  const hasWaiting = start.kept.hasWaiting && (!isNearEnd || (await relay(context)) === mostRelayed);
+  const page = await context.read((session) => pageAfter(session, context, query, start.position, pageSize));
+  return {
+    status: 200,
+    body: {
+      data: page.data,
+      hasMore: page.hasMore || hasWaiting,
+      nextCursor: writeCursor(service.vault, cursorOf(context), { values: [page.position], offset: 0 }),
+    },
+  };
+};
+
+/** Positions do not depend on the filter, so a cursor is valid with any. */
+function cursorOf({ tenant, operation }: Context) {
+  return { operation: operation.id, tenantId: tenant.id, where: null, orderBy: null };
+}
+
+/**
+ * Gives positions to the events that are recorded: what a caller has written is listed at once, also where nothing is delivered.
+ *
+ * @returns their number.
+ */
+async function relay({ service: { store }, tenant }: Context): Promise<number> {
+  const result = await store.write(tenant.id, (transaction) =>
+    transaction.first(sql<{ relayed: number; lanes: number }>`select * from relay_events(${mostRelayed})`),
+  );
+  if (result !== undefined && result.lanes > 0) store.notify(lanesDue, '');
+  return result?.relayed ?? 0;
+}
+
+async function keptEvents(session: Session, tenantId: number): Promise<Kept> {
+  const row = await session.first<Kept>(sql`
+    select (select min(position) from outbox_event where tenant_id = ${tenantId} and position is not null) as oldest,
+      coalesce((select position from event_feed where tenant_id = ${tenantId}), 0) as newest,
+      exists (select from outbox_event where tenant_id = ${tenantId} and position is null) as "hasWaiting"`);
+  if (row === undefined) throw new Error('The positions of events were not read.');
+  return row;
+}
+
+/** The position after which the list begins. @throws Rejection `INVALID_CURSOR`, `EVENTS_EXPIRED` */
+async function startOf(session: Session, context: Context, after: string | undefined) {
+  const kept = await keptEvents(session, context.tenant.id);
+  const before = (kept.oldest ?? kept.newest + 1) - 1;
+  if (after === undefined) return { kept, position: before };
+  const position = isId(after)
+    ? await positionOf(session, context.tenant.id, after, before)
+    : positionIn(context, after);
+  if (position === undefined || position > kept.newest) throw unknown();
+  if (position < before) throw expired();
+  return { kept, position };
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A cursor has a part that is its signature. */
+function isId(after: string): boolean {
+  return !after.includes('.');
+}
+
+function positionIn(context: Context, cursor: string): number {
+  const [position] = readCursor(context.service.vault, cursorOf(context), cursor, 'query', 'after').values;
+  return Number(position);
+}
+
+/**
+ * The position of an event; undefined where the tenant never had it.
+ *
+ * @param before the position before the oldest event that is kept.
+ * @throws Rejection `EVENTS_EXPIRED` if it is no longer kept.
+ */
+async function positionOf(session: Session, tenantId: number, id: string, before: number): Promise<number | undefined> {
+  if (!uuid.test(id)) return undefined;
+  const event = await session.first<{ position: number }>(sql`
+    select coalesce(position, (select position from event_feed where tenant_id = ${tenantId}), 0) as position
+    from outbox_event where tenant_id = ${tenantId} and id = ${id}`);
+  if (event !== undefined) return event.position;
+  // IDs ascend with time. One from before all events that are kept can be that of one that is not.
+  const isOld = await session.first<{ old: boolean }>(sql`
+    select ${before} > 0 and not exists (select from outbox_event where tenant_id = ${tenantId} and id < ${id}) as old`);
+  if (isOld?.old === true) throw expired();
+  return undefined;
+}
+
+function unknown(): Rejection {
+  const detail = 'The value of after is neither a nextCursor of this list nor the ID of an event.';
+  return new Rejection('INVALID_CURSOR', detail, {
+    errors: [
+      {
+        in: 'query',
+        pointer: '/after',
+        code: 'INVALID_CURSOR',
+        detail: 'Send nextCursor of the previous page or the ID of an event.',
+      },
+    ],
+  });
+}
+
+function expired(): Rejection {
+  const detail = 'Events after this position are no longer kept. Read all rows again, and continue without after.';
+  return new Rejection('EVENTS_EXPIRED', detail, {
+    errors: [{ in: 'query', pointer: '/after', code: 'EVENTS_EXPIRED', detail: 'Events are kept for 30 days.' }],
+  });
+}
+
+async function pageAfter(session: Session, context: Context, query: Query, after: number, pageSize: number) {
+  const { tenant, caller } = context;
+  const { entityType, operation, filterExpression } = query;
+  const subscriberOf = (type: string): Subscriber => ({
+    entityType: type,
+    filterExpression: filterExpression ?? null,
+    createdByApiUserId: caller.apiUserId,
+    roles: caller.roles,
+  });
+  const isListed = (type: string) =>
+    mayReceive(subscriberOf(type)) && (filterExpression !== undefined || !isFiltered(type));
+  // Before the events: those that get a position in between are on the next page.
+  const { newest } = await keptEvents(session, tenant.id);
+  const end = entityType !== undefined && operation === undefined ? newest : Math.min(newest, after + mostScanned);
+  const types = entityType === undefined ? typeCondition(isListed) : sql`entity_type = ${entityType}`;
+  const kind = operation === undefined ? sql`` : sql`and operation = ${operation}`;
+  const isEmpty = entityType !== undefined && !isListed(entityType);
+  const rows = isEmpty
+    ? []
+    : await session.all<StoredEvent & { readonly position: number }>(sql`
+        ${selectEvents(tenant.id, sql`position > ${after} and position <= ${end} and ${types} ${kind}`)}
+        order by position limit ${pageSize + 1}`);
+  const isCut = rows.length > pageSize;
+  if (isCut) rows.length = pageSize;
+  const messages = rows.map((row) => new Message(tenant.name, row));
+  const data = messages
+    .filter((message) => passesFilter(subscriberOf(message.event.entityType), message))
+    .map((message): Event => JSON.parse(message.body.toString()));
+  return { data, position: (isCut ? rows.at(-1)?.position : undefined) ?? end, hasMore: isCut || end < newest };
+}
+
+/** Custom types are those that the contract does not have; they share their roles. */
+function typeCondition(isListed: (type: string) => boolean): RawBuilder<unknown> {
+  const standard = sql`entity_type = any (${standardTypeNames.filter(isListed)})`;
+  return isListed(customRecord) ? sql`(${standard} or entity_type <> all (${[...standardTypeNames]}))` : standard;
+}
