@@ -23,7 +23,7 @@ const databaseTests = '{packages/server/{src,test},packages/demo-data/src}/**/*.
 const engineTests = [
   'packages/server/src/{platform/store,query,entity,background}/**/*.test.ts',
   'packages/server/src/modules/**/*{concurrency,property}.test.ts',
-  'packages/server/src/app/bounds.property.test.ts',
+  'packages/server/src/app/{bounds,rehearsal}.property.test.ts',
   'packages/server/src/modules/events/{delivery/delivery,feed/feed}.test.ts',
   // How a server starts, and what it says if it cannot, also depends on where its data is.
   'packages/server/src/main/{main,bad-start}.test.ts',

@@ -19,6 +19,7 @@ interface Operation {
   'x-idempotent': boolean | 'key';
   'x-extension'?: boolean;
   'x-deprecation'?: Deprecation;
+  'x-dry-run'?: false;
 }
 /** The days of the deprecation and the earliest removal. */
 interface Deprecation {
@@ -77,6 +78,7 @@ export function operationIndex(contract: Contract) {
         rateLimit: { policy: rateLimit, ...contract['x-rate-limit-policies'][rateLimit] },
         bodyLimit: bodyLimit === undefined ? null : contract['x-body-limits'][bodyLimit],
         paging: pagingOf(contract, operation),
+        dryRun: dryRunOf(operation, parameters),
         headers: namesIn(parameters, 'header'),
         statuses: Object.keys(operation.responses).map(Number),
       };
@@ -102,6 +104,12 @@ function nameOf(reference: Reference): string {
 function namesIn(parameters: Parameter[], place: string): Record<string, 'required' | 'optional'> {
   const here = parameters.filter((parameter) => parameter.in === place);
   return Object.fromEntries(here.map((parameter) => [parameter.name, parameter.required ? 'required' : 'optional']));
+}
+
+/** What the operation does with the header `Dry-Run`. */
+function dryRunOf(operation: Operation, parameters: Parameter[]): 'accepted' | 'ignored' | 'rejected' {
+  if (operation['x-dry-run'] === false) return 'rejected';
+  return parameters.some(({ name }) => name === 'Dry-Run') ? 'accepted' : 'ignored';
 }
 
 /** Whether the operation returns pages, and of which kind. */

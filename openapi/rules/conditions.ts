@@ -16,6 +16,8 @@ export const conditions: Record<string, (operation: Operation) => boolean> = {
   readsRow: (operation) => isOneRow(operation) && operation.method === 'get',
   changesRow: (operation) => isOneRow(operation) && operation.method !== 'get',
   takesKey: ({ place }) => place.get('x-idempotent')?.value === 'key',
+  // Writes have a limit of their own.
+  rehearses: ({ place }) => place.get('x-rate-limit')?.value === 'write' && place.get('x-dry-run') === undefined,
   hasPageInQuery: ({ parameters }) =>
     parameters.some((parameter) => parameter.text('in') === 'query' && parameter.text('name') === 'pageSize'),
   hasPageInBody: ({ id, body }) => body !== undefined && /^list[A-Z]/.test(id),

@@ -159,6 +159,16 @@ export const extensionTable: Record<string, Extension> = {
     schema: { enum: ['offset', 'number', 'cursor', 'feed'] },
     why: 'a page of rows, and how `page` counts; `cursor`: there is no `page`; `feed`: `after` continues, and there is no end',
   },
+  'x-contract-check': {
+    on: ['Operation'],
+    schema: { ...closed, required: ['stable'], properties: { stable: { const: false } } },
+    why: 'the same request can have another response at any time, so the contract check compares none',
+  },
+  'x-dry-run': {
+    on: ['Operation'],
+    schema: { const: false },
+    why: 'the operation rejects the header `Dry-Run`; otherwise writes accept it, and reads ignore it',
+  },
   'x-aggregate': {
     on: ['Schema'],
     schema: typeName,

@@ -13,7 +13,7 @@ export function openCall(service: Service, operation: Operation, tenantName: str
 }
 
 export function signInTo(open: PublicContext, authorization: string | undefined): Promise<Context> {
-  return signIn(open, { authorization, ifMatch: undefined });
+  return signIn(open, { authorization, ifMatch: undefined, isRehearsal: false });
 }
 
 export function handle(

@@ -9,7 +9,8 @@ export function headersOf([, , idempotent]: Call, input: AnyInput, options: Clie
     ...(options.clientId !== undefined && { 'X-Client-Id': options.clientId }),
     ...(traceparent !== undefined && { traceparent }),
     // One key per call, the same in all attempts.
-    ...(idempotent === 'key' && { 'Idempotency-Key': crypto.randomUUID() }),
+    ...(idempotent === 'key' && !input.dryRun && { 'Idempotency-Key': crypto.randomUUID() }),
+    ...(input.dryRun && { 'Dry-Run': 'true' }),
     ...(input.prefer !== undefined && { Prefer: preferenceOf(input.prefer) }),
     ...input.headers,
   };

@@ -46,7 +46,9 @@ export function sender(options: ClientOptions): Send {
   });
 
   return async (call, input, tokens) => {
-    const [method, path, idempotent, paging] = call;
+    const [method, path, repeatable, paging] = call;
+    // A rehearsal can be repeated, whatever it rehearses.
+    const idempotent = input.dryRun === true || repeatable;
     // Only lists, searches and lookups can be called without the body that they have.
     const body = input.body ?? (method === 'POST' && paging !== null ? {} : undefined);
     checkWhere(body);

@@ -35,7 +35,12 @@ export interface CallOptions {
 export type Input<Id extends OperationId> = InputOf<Operations[Id]>;
 // Distributed over the operations, because TypeScript cannot compute the product of all paths, queries and bodies.
 export type InputOf<Operation> = Operation extends unknown
-  ? PathOf<Operation> & QueryOf<Operation> & HeadersOf<Operation> & BodyOf<Operation> & CallOptions
+  ? PathOf<Operation> &
+      QueryOf<Operation> &
+      HeadersOf<Operation> &
+      BodyOf<Operation> &
+      DryRunOf<Operation> &
+      CallOptions
   : never;
 
 /** The arguments of a call: the input is optional if nothing in it is required. */
@@ -51,6 +56,15 @@ type HeadersOf<Operation> = Operation extends { parameters: { header?: infer Hea
   ? // The client sends the tenant itself, because its token is valid for no other.
     { headers?: Omit<NonNullable<Header>, 'Tenant'> }
   : { headers?: never };
+/** Operations that write can be rehearsed. */
+type DryRunOf<Operation> = Operation extends { parameters: { header?: infer Header } }
+  ? 'Dry-Run' extends keyof NonNullable<Header>
+    ? {
+        /** Whether the service only rehearses the call: it returns the response of the real call, and stores nothing. */
+        dryRun?: boolean;
+      }
+    : { dryRun?: never }
+  : { dryRun?: never };
 type BodyOf<Operation> = Operation extends { requestBody: { content: { 'application/json': infer Body } } }
   ? BodyOfPage<Operation, Body>
   : { body?: never };
@@ -121,6 +135,7 @@ export type Row<Id extends ListOperationId> = Page<Id> extends { data: (infer It
 
 /** Input and response of any operation. */
 export interface AnyInput extends CallOptions {
+  dryRun?: boolean;
   path?: Record<string, unknown>;
   query?: Record<string, unknown>;
   headers?: Record<string, unknown>;

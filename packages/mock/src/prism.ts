@@ -154,8 +154,9 @@ function resourceAt(resources: Resource[], method: (typeof methods)[number], pat
 }
 
 function headersOf(values: Record<string, unknown> = {}): Record<string, string> {
-  const headers = Object.entries(values).filter(([name, value]) => value !== null && name !== 'Idempotency-Replayed');
-  // `Idempotency-Replayed` has an example, like every header, but a mock without state never replays a response.
+  // These have an example, like every header, but a mock without state never replays a response, and stores nothing anyway.
+  const others = ['Idempotency-Replayed', 'Dry-Run'];
+  const headers = Object.entries(values).filter(([name, value]) => value !== null && !others.includes(name));
   return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
 

@@ -18,6 +18,7 @@ export const operations = {
     },
     "bodyLimit": 16384,
     "paging": null,
+    "dryRun": "rejected",
     "headers": {
       "Tenant": "optional",
       "traceparent": "optional",
@@ -54,6 +55,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -90,6 +92,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -126,6 +129,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -162,6 +166,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -199,11 +204,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "Idempotency-Key": "optional"
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       201,
@@ -237,6 +244,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -271,6 +279,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -307,6 +316,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -341,6 +351,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -377,6 +388,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -413,6 +425,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -449,6 +462,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -485,6 +499,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -521,6 +536,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -557,6 +573,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -593,6 +610,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -629,6 +647,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -665,6 +684,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -701,6 +721,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -737,6 +758,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -773,6 +795,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -810,6 +833,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -845,10 +869,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -881,6 +907,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -917,6 +944,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -954,6 +982,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -990,6 +1019,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1026,6 +1056,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1062,6 +1093,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1098,6 +1130,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1135,11 +1168,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "Idempotency-Key": "optional"
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -1174,10 +1209,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -1211,10 +1248,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -1247,6 +1286,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1283,6 +1323,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1319,6 +1360,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1356,11 +1398,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "Idempotency-Key": "optional"
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       201,
@@ -1394,11 +1438,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "If-Match": "optional"
+      "If-Match": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -1434,11 +1480,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "Idempotency-Key": "optional"
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -1472,6 +1520,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "number",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1508,6 +1557,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1544,6 +1594,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1580,6 +1631,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1616,6 +1668,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1655,11 +1708,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "Idempotency-Key": "optional"
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       201,
@@ -1694,6 +1749,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1730,6 +1786,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1766,6 +1823,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1803,6 +1861,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1839,6 +1898,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1875,6 +1935,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1911,6 +1972,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1950,6 +2012,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "number",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1985,6 +2048,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2019,6 +2083,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2055,6 +2120,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2092,6 +2158,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2128,6 +2195,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2164,6 +2232,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2200,6 +2269,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2236,6 +2306,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2272,6 +2343,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2309,6 +2381,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2345,6 +2418,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2381,6 +2455,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2417,6 +2492,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2454,6 +2530,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2490,6 +2567,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2526,6 +2604,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2562,6 +2641,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2599,6 +2679,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2633,6 +2714,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2668,10 +2750,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -2704,6 +2788,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "number",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2741,6 +2826,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2775,6 +2861,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2810,10 +2897,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -2846,6 +2935,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "number",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2883,6 +2973,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2919,6 +3010,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2955,6 +3047,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2991,6 +3084,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3028,11 +3122,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "If-Match": "optional"
+      "If-Match": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -3068,11 +3164,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "Idempotency-Key": "optional"
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       201,
@@ -3107,11 +3205,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "Idempotency-Key": "optional"
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       202,
@@ -3145,6 +3245,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3182,6 +3283,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "offset",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3217,10 +3319,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -3253,10 +3357,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -3289,10 +3395,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -3325,6 +3433,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3359,6 +3468,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3394,6 +3504,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "number",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3431,6 +3542,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3465,11 +3577,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "Idempotency-Key": "optional"
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       201,
@@ -3503,6 +3617,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3540,11 +3655,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "If-Match": "optional"
+      "If-Match": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -3580,11 +3697,13 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "If-Match": "optional"
+      "If-Match": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -3617,6 +3736,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3651,6 +3771,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "number",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3685,11 +3806,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "Idempotency-Key": "optional"
+      "Idempotency-Key": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       201,
@@ -3723,6 +3846,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3760,11 +3884,13 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "If-Match": "optional"
+      "If-Match": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -3797,11 +3923,13 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "If-Match": "optional"
+      "If-Match": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -3836,11 +3964,13 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
-      "If-Match": "optional"
+      "If-Match": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       200,
@@ -3873,6 +4003,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "number",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3908,10 +4039,12 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       202,
@@ -3944,10 +4077,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
+    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "Dry-Run": "optional"
     },
     "statuses": [
       202,
@@ -3982,6 +4117,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "feed",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4017,6 +4153,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4051,6 +4188,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": null,
+    "dryRun": "rejected",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4087,6 +4225,7 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": null,
+    "dryRun": "rejected",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4123,6 +4262,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "number",
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4157,6 +4297,7 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
+    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",

@@ -55,7 +55,9 @@ async function call(
     const open = openContext(service, operation, exchange);
     if (isOpen) endAttempt = service.failureLimit.attempt(address);
     const ifMatch = exchange.header('if-match');
-    const context = isOpen ? open : await signIn(open, { authorization: exchange.header('authorization'), ifMatch });
+    const isRehearsal = rehearses(operation, exchange);
+    const authorization = exchange.header('authorization');
+    const context = isOpen ? open : await signIn(open, { authorization, ifMatch, isRehearsal });
     // A request without a caller has no user to limit yet: the operation applies the limit once it has verified the key.
     if (context.caller !== undefined) {
       exchange.tenant = context.tenant.name;
@@ -76,8 +78,8 @@ async function call(
       : checkRequest(service.validator, operation, raw));
     const input = { path, ...checked, bytes };
     const admitted = context.caller === undefined ? context : { ...context, read: readInTurn(context, turn) };
-    const key =
-      admitted.caller !== undefined && operation.idempotent === 'key' ? exchange.header('idempotency-key') : undefined;
+    const takesKey = admitted.caller !== undefined && operation.idempotent === 'key' && !isRehearsal;
+    const key = takesKey ? exchange.header('idempotency-key') : undefined;
     const result = await (admitted.caller !== undefined && key !== undefined
       ? handleOnce(service, admitted, key, input)
       : handlerOf(operation)(admitted, input));
@@ -96,6 +98,21 @@ function openContext(service: Service, operation: Operation, exchange: Exchange)
   const { id: requestId, traceparent, address } = exchange;
   const [clientId, tenantName] = [exchange.header('x-client-id'), exchange.header('tenant')];
   return { service, operation, requestId, traceparent, address, clientId, tenantName };
+}
+
+/**
+ * Whether the request is a rehearsal. The response to one says so, also if it is a problem. The contract checks the value of the
+ * header.
+ *
+ * @throws Rejection `VALIDATION_ERROR` if the operation cannot be rehearsed.
+ */
+function rehearses({ dryRun, id }: Operation, exchange: Exchange): boolean {
+  const value = exchange.header('dry-run');
+  if (value === undefined || dryRun === 'ignored') return false;
+  if (dryRun === 'rejected')
+    throw invalid('/Dry-Run', 'NOT_SUPPORTED', `${id} has no dry run. Leave out the header.`, 'header');
+  if (value === 'true') exchange.headers['Dry-Run'] = 'true';
+  return true;
 }
 
 function readInTurn({ read }: Context, turn: Turn): Context['read'] {

@@ -1,5 +1,5 @@
 import { hasRole } from '@financial-automation/spec/roles';
-import { transact } from '../entity/transact.ts';
+import { rehearse, transact } from '../entity/transact.ts';
 import { readBearer, readIfMatch } from '../http/headers.ts';
 import { checkAccess } from '../platform/auth/access.ts';
 import type { Caller, Tenant } from '../platform/auth/caller.ts';
@@ -9,6 +9,8 @@ import type { Context, PublicContext } from '../service/context.ts';
 export interface Credentials {
   readonly authorization: string | undefined;
   readonly ifMatch: string | undefined;
+  /** Whether nothing that the call writes remains. */
+  readonly isRehearsal: boolean;
 }
 
 /**
@@ -16,12 +18,15 @@ export interface Credentials {
  *
  * @throws Rejection `UNAUTHENTICATED`, `TENANT_MISMATCH`, `ACCESS_RESTRICTED`, or `RATE_LIMITED` if the address has failed too often.
  */
-export async function signIn(open: PublicContext, { authorization, ifMatch }: Credentials): Promise<Context> {
+export async function signIn(
+  open: PublicContext,
+  { authorization, ifMatch, isRehearsal }: Credentials,
+): Promise<Context> {
   const { tokens, directory, failureLimit } = open.service;
   const claims = await tokens.verifyAccessToken(readBearer(authorization), () => failureLimit.check(open.address));
   const { tenant, caller } = await directory.callerOf(claims, open.tenantName);
   checkAccess(tenant, open);
-  return contextOf(open, tenant, caller, readIfMatch(ifMatch));
+  return contextOf(open, tenant, caller, readIfMatch(ifMatch), isRehearsal);
 }
 
 /** Creates the context of a handler, bound to one tenant. Changes are audited under this caller. */
@@ -30,6 +35,7 @@ export function contextOf(
   tenant: Tenant,
   caller: Caller,
   ifMatch: readonly number[] | undefined,
+  isRehearsal = false,
 ): Context {
   const { service, operation, requestId, traceparent } = open;
   const origin = { tenant, caller, operation: operation.id, requestId, traceparent, vault: service.vault };
@@ -40,6 +46,6 @@ export function contextOf(
     ifMatch,
     holds: (roles) => hasRole(caller.roles, roles),
     read: (work) => service.store.read(tenant.id, work),
-    write: (work) => transact(service.store, origin, work),
+    write: (work) => (isRehearsal ? rehearse : transact)(service.store, origin, work),
   };
 }

@@ -139,6 +139,8 @@ export interface Operation {
    * Whether `page` is a number of rows to skip or a page number, or there are only cursors; null if the operation is not paged.
    */
   readonly paging: 'offset' | 'number' | 'cursor' | 'feed' | null;
+  /** What the header `Dry-Run` does. */
+  readonly dryRun: 'accepted' | 'ignored' | 'rejected';
   readonly headers: Readonly<Record<string, 'required' | 'optional'>>;
   readonly statuses: readonly number[];
 }

@@ -1,7 +1,43 @@
+import { sql } from 'kysely';
 import type { Store, Transaction } from '../platform/store/store.ts';
 import { eventsRecorded } from '../platform/store/trace.ts';
 import type { Origin } from './plan.ts';
 import { UnitOfWork } from './unit-of-work.ts';
+
+/** A transaction that did all of its work and must not remain. */
+class Rehearsed extends Error {
+  override readonly name = 'Rehearsed';
+  readonly result: unknown;
+
+  constructor(result: unknown) {
+    super('The transaction was a rehearsal, and is rolled back.');
+    this.result = result;
+  }
+}
+
+/**
+ * Does all that `transact` does, and checks what is otherwise checked at the commit; then nothing of it remains.
+ *
+ * @returns the result that `transact` would return.
+ */
+export async function rehearse<Result>(
+  store: Store,
+  origin: Origin,
+  work: (unit: UnitOfWork) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await store.write(origin.tenant.id, async (transaction) => {
+      const unit = new UnitOfWork(transaction, origin);
+      const result = await work(unit);
+      await unit.flushAuditAndEvents();
+      await transaction.all(sql`set constraints all immediate`);
+      throw new Rehearsed(result);
+    });
+  } catch (error) {
+    if (error instanceof Rehearsed) return error.result as Result;
+    throw error;
+  }
+}
 
 /**
  * Runs one transaction of changes for a tenant, with its audit rows and events.

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { seedDemoData } from '../../../demo-data/src/demo-data.ts';
+import { Random } from '../../../demo-data/src/profiles/random.ts';
+import { type BaseRequest, BaseRequests } from '../../test/isolation/base-requests.ts';
+import { digestOf, TenantValues } from '../../test/isolation/tenant-values.ts';
+import { type HttpResponse, testService } from '../../test/service.ts';
+import { allOperations } from '../contract/contract.ts';
+
+/** How many calls are made twice: first as a dry run, then really. */
+const runs = Number(process.env.REHEARSAL_RUNS ?? '120');
+const seed = Number(process.env.REHEARSAL_SEED ?? '1');
+
+const { service, store, tenant, signIn, call: anyCall } = await testService();
+await seedDemoData({ service }, tenant.name);
+const { call } = await signIn({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
+const rehearsed = allOperations.filter(({ dryRun }) => dryRun === 'accepted');
+
+/** A response without IDs, instants and numbers, whose names remain. */
+function patternOf({ status, body, headers }: HttpResponse<unknown>): string {
+  const names = [...headers.keys()].filter((name) => !['dry-run', 'date', 'content-length'].includes(name)).toSorted();
+  const text = JSON.stringify([status, names, headers.get('Location'), body]);
+  return (
+    text
+      .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>')
+      .replaceAll(/\d+/g, '<number>')
+      // Tokens of payment pages.
+      .replaceAll(/\/pay\/[\w<>-]+/g, '/pay/<token>')
+  );
+}
+
+function targetOf({ operation, path, query }: BaseRequest): string {
+  const place = operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(path[name] ?? ''));
+  return Object.keys(query).length === 0 ? place : `${place}?${new URLSearchParams(query)}`;
+}
+
+test(`${runs} random calls › a dry run has the response of the real call, and changes nothing`, async () => {
+  const random = new Random(seed);
+  const accepted = new Set<string>();
+  let requests = new BaseRequests(random, await TenantValues.read(store, tenant.id));
+  for (let run = 0; run < runs; run++) {
+    // What earlier calls have created can be changed by later ones.
+    if (run % 20 === 19) requests = new BaseRequests(random, await TenantValues.read(store, tenant.id));
+    const operation = rehearsed[run % rehearsed.length];
+    if (operation === undefined) throw new Error('No operation can be rehearsed.');
+    const request = requests.of(operation);
+    const send = (headers: Record<string, string>) =>
+      call(operation.method, targetOf(request), request.body, { 'Idempotency-Key': `run ${run}`, ...headers });
+    const before = await digestOf(store, tenant.id);
+    const dry = await send({ 'Dry-Run': 'true' });
+    const told = `${operation.id} ${targetOf(request)} ${JSON.stringify(request.body)}`;
+    expect(await digestOf(store, tenant.id), told).toEqual(before);
+    expect(dry.headers.get('Dry-Run'), told).toBe('true');
+    const real = await send({});
+    expect(real.headers.get('Dry-Run')).toBeNull();
+    // The key was not used: this is no replay.
+    expect(real.headers.get('Idempotency-Replayed')).toBeNull();
+    expect(patternOf(dry), told).toBe(patternOf(real));
+    if (real.status < 300) {
+      accepted.add(operation.id);
+      if (real.status === 201) expect(await digestOf(store, tenant.id), told).not.toEqual(before);
+    }
+  }
+  // Calls that fail prove little.
+  expect(accepted.size).toBeGreaterThan(rehearsed.length / 2);
+});
+
+test('every operation that writes accepts Dry-Run: true alone; others ignore it, or reject it', async () => {
+  expect(rehearsed.map(({ id }) => id)).toContain('onboardClient');
+  expect(rehearsed.filter(({ method }) => method === 'GET')).toEqual([]);
+  for (const operation of allOperations) {
+    const { id, method, path, bodyLimit, dryRun } = operation;
+    const place = path.replaceAll(/\{[^}]+\}/g, '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101');
+    const send = (value: string) =>
+      anyCall<{ code: string; errors?: { in: string; pointer: string }[] }>(
+        method,
+        place,
+        bodyLimit === null ? undefined : {},
+        { 'Dry-Run': value },
+      );
+    const rejection = {
+      status: 400,
+      body: { errors: expect.arrayContaining([expect.objectContaining({ in: 'header' })]) },
+    };
+    if (dryRun === 'accepted') expect(await send('yes'), id).toMatchObject(rejection);
+    else if (dryRun === 'rejected') expect(await send('true'), id).toMatchObject(rejection);
+    else expect((await send('yes')).body.errors?.some((error) => error.in === 'header') ?? false, id).toBe(false);
+  }
+});
