@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { writeRecord } from '../../server/src/bulk/write-records.ts';
 import { eventSubscription } from '../../server/src/modules/events/subscriptions/event-subscription.ts';
 import { readFields } from '../../server/src/modules/records/check-fields.ts';
@@ -5,9 +6,11 @@ import { customRecordType } from '../../server/src/modules/records/custom-type.t
 import { recordTypesForWriting } from '../../server/src/modules/records/record-types.ts';
 import { asOperator } from '../../server/src/operator/tenants.ts';
 import type { Tenant } from '../../server/src/platform/auth/caller.ts';
+import type { Transaction } from '../../server/src/platform/store/store.ts';
 import type { Service } from '../../server/src/service/service.ts';
 import { storyId } from './story-id.ts';
 
+const deliveryUrl = 'https://hooks.hartwell.example.com/financial-automation';
 const stages = ['LEAD', 'QUALIFIED', 'PROPOSAL', 'WON', 'LOST'];
 
 /** Creates the data of a CRM: a custom type with two records, and an inactive subscription. */
@@ -37,7 +40,6 @@ export async function seedIntegrations(service: Service, tenant: Tenant, apiUser
   await asOperator(service, tenant, 'demo data', (unit) =>
     unit.plan((plan) => {
       const id = storyId('EventSubscription', 1);
-      const deliveryUrl = 'https://hooks.hartwell.example.com/financial-automation';
       const fields = { deliveryUrl, filterExpression: 'ownPaymentLinksOnly', description: 'Payments into the CRM' };
       const operations: ('CREATE' | 'UPDATE')[] = ['CREATE', 'UPDATE'];
       const system = { entityType: 'Payment', operations, createdByApiUserId: apiUserId };
@@ -48,4 +50,28 @@ export async function seedIntegrations(service: Service, tenant: Tenant, apiUser
   await asOperator(service, tenant, 'demo data', (unit) =>
     unit.plan((plan) => plan.remove(eventSubscription, storyId('EventSubscription', 1))),
   );
+  await asOperator(service, tenant, 'demo data', ({ transaction }) => insertDeliveries(transaction, tenant.id));
+}
+
+/** Inserts a failed and a successful attempt to deliver the event of the payment, and gives that event the ID that it has in the examples. */
+async function insertDeliveries(transaction: Transaction, tenantId: number): Promise<void> {
+  const payment = storyId('Payment', 1);
+  const event = storyId('Event', 1);
+  await transaction.all(sql`
+    with former as (
+      delete from outbox_event where tenant_id = ${tenantId} and entity_id = ${payment} and operation = 'CREATE' returning *)
+    insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, occurred_at, data, changed_fields)
+    select ${tenantId}, ${event}, entity_type, entity_id, operation, sequence, occurred_at, data, changed_fields from former`);
+  const attempts = [
+    { id: storyId('DeliveryAttempt', 1), attempt: 1, status: 503, outcome: 'FAILED', ago: 10, duration: 412 },
+    { id: storyId('DeliveryAttempt', 2), attempt: 2, status: 200, outcome: 'SUCCESS', ago: 5, duration: 184 },
+  ];
+  // Attempts are kept for 30 days, so these are of today.
+  for (const { id, attempt, status, outcome, ago, duration } of attempts)
+    await transaction.all(sql`
+      insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
+        delivery_url, http_status_code, outcome, duration_ms, error_message, attempted_at)
+      values (${tenantId}, ${id}, ${storyId('EventSubscription', 1)}, ${event}, 'Payment', 'CREATE', ${payment}, ${attempt},
+        ${deliveryUrl}, ${status}, ${outcome}, ${duration},
+        ${outcome === 'SUCCESS' ? null : `The receiver responded with ${status}.`}, now() - ${ago} * interval '1 second')`);
 }

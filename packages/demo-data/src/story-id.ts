@@ -37,6 +37,8 @@ const types = {
   QuickPaymentLink: '1a06',
   File: '1b01',
   EventSubscription: '1b02',
+  DeliveryAttempt: '1b03',
+  Event: '1b04',
   CustomRecordType: '1c01',
 } as const;
 

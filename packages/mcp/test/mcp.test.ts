@@ -136,6 +136,7 @@ describe('the tools', () => {
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
     });
     expect(Object.keys(tool('updateStaff')?.inputSchema.properties ?? {}).sort()).toEqual([
+      'Dry-Run',
       'If-Match',
       'body',
       'staffId',
