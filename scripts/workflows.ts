@@ -115,8 +115,18 @@ function withoutRecursion<Contract extends { components: { schemas: Record<strin
       seen.add(next);
       return contains(next, searched, seen);
     });
-  const cut = Object.entries(schemas).map(([name, schema]) => [name, contains(name, name) ? {} : schema]);
+  const cut = Object.entries(schemas).map(([name, schema]) => [
+    name,
+    contains(name, name) ? {} : withoutNestedUnion(schema, schemas),
+  ]);
   return { ...contract, components: { ...contract.components, schemas: Object.fromEntries(cut) } };
+}
+
+/** Ajv, which Respect validates with, rejects a discriminator whose alternatives are unions themselves, as those of events are. */
+function withoutNestedUnion(schema: unknown, schemas: Readonly<Record<string, unknown>>): unknown {
+  const { discriminator, ...rest }: { discriminator?: unknown } = Object(schema);
+  const isNested = [...referencesIn(rest)].some((name) => 'oneOf' in Object(schemas[name]));
+  return discriminator !== undefined && isNested ? rest : schema;
 }
 
 function referencesIn(schema: unknown): Set<string> {

@@ -4937,6 +4937,178 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/event-subscriptions/{id}/deliveries/{deliveryId}/retry": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path: {
+                /**
+                 * @description ID of the subscription.
+                 * @example 0199a1c2-1b02-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["SubscriptionId"];
+                /**
+                 * @description ID of a delivery attempt.
+                 * @example 0199a1c2-1b03-7c01-8a4f-5d2e9b60f101
+                 */
+                deliveryId: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver an event again
+         * @description Sends the event of a delivery attempt again, to the current URL of the subscription, whatever became of earlier attempts. The
+         *     attempts are counted anew. The response does not wait for the receiver; `listDeliveries` shows the result.
+         *
+         *     Returns 404 if the subscription has no such attempt, or its event is no longer kept, and 409 (`INVALID_STATE`) if the
+         *     subscription is inactive.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `EVNT_SUB_W` (see the schema `Role`)
+         *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
+         *     - **Idempotency**: not safe to repeat: the write can take effect twice
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["retryDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/event-subscriptions/{id}/recover": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path: {
+                /**
+                 * @description ID of the subscription.
+                 * @example 0199a1c2-1b02-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver failed events again
+         * @description Sends all events since an instant that match the subscription and have not been delivered successfully, including those that
+         *     occurred while it was inactive. The events of one row are sent in their order. The attempts are counted anew. The response does
+         *     not wait for the receiver; `listDeliveries` shows the results.
+         *
+         *     One call sends at most 10,000 events, the oldest first. If it returns `events: 10000`, repeat it for the others once these are
+         *     delivered. Events that are older than 30 days are no longer kept. Returns 409 (`INVALID_STATE`) if the subscription is inactive.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `EVNT_SUB_W` (see the schema `Role`)
+         *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
+         *     - **Idempotency**: not safe to repeat: the write can take effect twice
+         *     - **Maximum body size**: 1,024 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["recoverEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List events
+         * @description Returns the events of the last 30 days, oldest first, with the same payloads as deliveries. Read them instead of receiving
+         *     deliveries, or to find what your receiver missed.
+         *
+         *     - Order: that of delivery. The events of one row come in the order of `sequence`. An event is listed as soon as its change is
+         *       visible, and no event is added before one that you have read.
+         *     - To continue, send `nextCursor` as `after`. It is never null: after the last event, poll with it. To continue after an event
+         *       that was delivered to you, send its `id` as `after`.
+         *     - A page can have fewer events than `pageSize`, or none, while `hasMore` is true.
+         *     - If `after` is older than the events that are kept, the call returns 410 (`EVENTS_EXPIRED`): events are missing, so read all
+         *       rows again. An unknown `after` returns 400 (`INVALID_CURSOR`).
+         *
+         *     The list has the entity types that your roles can read. Payments follow the filter rules of subscriptions: they are listed only
+         *     with a `filterExpression`, which `entityType=Payment` requires. A filter that your roles do not allow returns 400
+         *     (`FILTER_NOT_ALLOWED`).
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `EVNT_SUB_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: not part of the product interface
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/event-subscriptions/webhook/secret": {
         parameters: {
             query?: never;
@@ -6719,6 +6891,7 @@ export interface components {
          *     | `NO_RATE` | no rate applies |
          *     | `IDEMPOTENCY_KEY_REUSED` | the key was used for another request |
          *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running |
+         *     | `EVENTS_EXPIRED` | events after this position are no longer kept |
          *     | `PRECONDITION_FAILED` | the row has changed since the `ETag` in `If-Match` |
          *     | `PAYLOAD_TOO_LARGE` | the body is larger than the operation accepts, or takes too long to check; split the request |
          *     | `UNSUPPORTED_MEDIA_TYPE` | the body is not `application/json` |
@@ -6729,7 +6902,7 @@ export interface components {
          *     | `READ_TIMEOUT` | a read exceeded the time limit of the service; narrow it before you retry |
          * @enum {string}
          */
-        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "READ_TIMEOUT";
+        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "READ_TIMEOUT";
         /**
          * Tenant name
          * @description Name of a tenant.
@@ -20620,6 +20793,78 @@ export interface components {
             data: components["schemas"]["DeliveryAttempt"][];
         };
         /**
+         * Event recovery
+         * @description Events that are sent again.
+         */
+        EventRecovery: {
+            /** @description Number of events. */
+            events: number;
+        };
+        /**
+         * Event recovery request
+         * @description Events to send again.
+         */
+        EventRecoveryRequest: {
+            /**
+             * Instant
+             * Format: date-time
+             * @description Only events that occurred at this instant or later.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            since: string;
+        };
+        /**
+         * Event page
+         * @description One page of events.
+         */
+        EventPage: {
+            /** @description Events, oldest first. */
+            data: components["schemas"]["Event"][];
+            /** @description Whether there are more events at the moment. */
+            hasMore: boolean;
+            /** @description Send it as `after` to continue, also when `hasMore` is false. It is never null. */
+            nextCursor: string;
+        };
+        /**
+         * Gone problem
+         * @description A problem with status 410.
+         */
+        GoneProblem: {
+            /**
+             * Format: uri
+             * @description Kind of problem, as a URI that ends in `code`.
+             */
+            type: string;
+            /** @description Kind of problem, as text. */
+            title: string;
+            /**
+             * @description HTTP status.
+             * @constant
+             */
+            status: 410;
+            /** @description Description of this occurrence and how to fix it, for people. */
+            detail: string;
+            /**
+             * Format: uri
+             * @description This occurrence, as a URI with the `requestId`.
+             */
+            instance: string;
+            /**
+             * @description Kind of problem, stable. Decide by it.
+             * @enum {string}
+             */
+            code: "EVENTS_EXPIRED";
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            requestId: string;
+            /** @description Invalid values. Present if the problem is about specific values. */
+            errors?: components["schemas"]["ProblemError"][];
+        };
+        /**
          * Webhook secret value
          * @description Signing secret (Standard Webhooks): `whsec_` and 24 to 64 bytes in base64. The HMAC key is these bytes.
          */
@@ -33009,6 +33254,18 @@ export interface components {
                 "application/problem+json": components["schemas"]["BadRequestProblem"];
             };
         };
+        /** @description The request conflicts with the current state, or repeats a value that must be unique. */
+        InactiveSubscription: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ConflictProblem"];
+            };
+        };
         /** @description The request is invalid; `errors` has a pointer to each invalid value. */
         InvalidTestSignature: {
             headers: {
@@ -33081,6 +33338,13 @@ export interface components {
          * @example onboard-harbor-2026-10-01
          */
         IdempotencyKey: string;
+        /**
+         * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+         *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+         *     rate limits.
+         * @example true
+         */
+        DryRun: "true";
         /**
          * @description Number of rows to skip. It counts rows, not pages.
          * @example 0
@@ -33193,6 +33457,37 @@ export interface components {
          * @example 2026-10-02T00:00:00.000Z
          */
         AttemptedTo: string;
+        /**
+         * @description ID of a delivery attempt.
+         * @example 0199a1c2-1b03-7c01-8a4f-5d2e9b60f101
+         */
+        DeliveryId: string;
+        /**
+         * @description Only events of this entity type. A type without events returns 400.
+         * @example Invoice
+         */
+        EventEntityTypeIs: string;
+        /**
+         * @description Only events of this operation.
+         * @example CREATE
+         */
+        EventOperationIs: components["schemas"]["EventOperation"];
+        /**
+         * @description Payments to include. Without it, the list has no payments. `paymentLinkOnly` and `allPayments` require the `PYMT_EVNT_ALL` role,
+         *     which `API_ADMIN` does not imply.
+         * @example ownPaymentLinksOnly
+         */
+        PaymentFilter: components["schemas"]["PaymentFilterExpression"];
+        /**
+         * @description `nextCursor` of the previous page, or the `id` of an event. Without it, the list starts with the oldest event.
+         * @example 0199a1c2-1b04-7c01-8a4f-5d2e9b60f101
+         */
+        AfterEvent: string;
+        /**
+         * @description Maximum number of events per page.
+         * @example 100
+         */
+        EventPageSize: number;
         /**
          * @description Source of the files. Repeat the parameter to match any of several sources.
          * @example [
@@ -33312,6 +33607,11 @@ export interface components {
          * @example true
          */
         "Idempotency-Replayed": "true";
+        /**
+         * @description Present if the call was a dry run, so that nothing was stored.
+         * @example true
+         */
+        "Dry-Run": "true";
         /**
          * @description URL of the created staff member, to read with `getStaff`.
          * @example /gql/v1/staff/0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
@@ -33682,6 +33982,13 @@ export interface operations {
                  * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -33701,6 +34008,7 @@ export interface operations {
                     Location: components["headers"]["ClientLocation"];
                     ETag: components["headers"]["ETag"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -34712,6 +35020,13 @@ export interface operations {
                  * @example hartwell-crm
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -34728,6 +35043,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -35173,6 +35489,13 @@ export interface operations {
                  * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -35190,6 +35513,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -35240,6 +35564,13 @@ export interface operations {
                  * @example hartwell-crm
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -35256,6 +35587,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -35305,6 +35637,13 @@ export interface operations {
                  * @example hartwell-crm
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -35321,6 +35660,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -35534,6 +35874,13 @@ export interface operations {
                  * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -35553,6 +35900,7 @@ export interface operations {
                     Location: components["headers"]["StaffLocation"];
                     ETag: components["headers"]["ETag"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -35619,6 +35967,13 @@ export interface operations {
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -35642,6 +35997,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -35712,6 +36068,13 @@ export interface operations {
                  * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -35729,6 +36092,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -36071,6 +36435,13 @@ export interface operations {
                  * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -36090,6 +36461,7 @@ export interface operations {
                     Location: components["headers"]["QuickPaymentLinkLocation"];
                     ETag: components["headers"]["ETag"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -37652,6 +38024,13 @@ export interface operations {
                  * @example hartwell-crm
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -37668,6 +38047,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -37866,6 +38246,13 @@ export interface operations {
                  * @example hartwell-crm
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -37882,6 +38269,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -38206,6 +38594,13 @@ export interface operations {
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -38229,6 +38624,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -38299,6 +38695,13 @@ export interface operations {
                  * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -38318,6 +38721,7 @@ export interface operations {
                     Location: components["headers"]["EngagementLocation"];
                     ETag: components["headers"]["ETag"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -38376,6 +38780,13 @@ export interface operations {
                  * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -38394,6 +38805,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     Location: components["headers"]["EngagementBatchLocation"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -38591,6 +39003,13 @@ export interface operations {
                  * @example hartwell-crm
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -38607,6 +39026,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -38644,6 +39064,13 @@ export interface operations {
                  * @example hartwell-crm
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -38660,6 +39087,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -38697,6 +39125,13 @@ export interface operations {
                  * @example hartwell-crm
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -38713,6 +39148,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -38994,6 +39430,13 @@ export interface operations {
                  * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -39013,6 +39456,7 @@ export interface operations {
                     Location: components["headers"]["CustomRecordTypeLocation"];
                     ETag: components["headers"]["ETag"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -39131,6 +39575,13 @@ export interface operations {
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -39155,6 +39606,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -39212,6 +39664,13 @@ export interface operations {
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -39232,6 +39691,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -39404,6 +39864,13 @@ export interface operations {
                  * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -39423,6 +39890,7 @@ export interface operations {
                     Location: components["headers"]["EventSubscriptionLocation"];
                     ETag: components["headers"]["ETag"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -39540,6 +40008,13 @@ export interface operations {
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -39559,6 +40034,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -39602,6 +40078,13 @@ export interface operations {
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -39625,6 +40108,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -39681,6 +40165,13 @@ export interface operations {
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -39700,6 +40191,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -39808,6 +40300,251 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    retryDelivery: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path: {
+                /**
+                 * @description ID of the subscription.
+                 * @example 0199a1c2-1b02-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["SubscriptionId"];
+                /**
+                 * @description ID of a delivery attempt.
+                 * @example 0199a1c2-1b03-7c01-8a4f-5d2e9b60f101
+                 */
+                deliveryId: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event will be sent again. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventRecovery"];
+                };
+            };
+            400: components["responses"]["InvalidId"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["InactiveSubscription"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    recoverEvents: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
+                 *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
+                 *     rate limits.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path: {
+                /**
+                 * @description ID of the subscription.
+                 * @example 0199a1c2-1b02-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventRecoveryRequest"];
+            };
+        };
+        responses: {
+            /** @description The events will be sent again. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Dry-Run": components["headers"]["Dry-Run"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventRecovery"];
+                };
+            };
+            /** @description The request is invalid; `errors` has a pointer to each invalid value. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["BadRequestProblem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["InactiveSubscription"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only events of this entity type. A type without events returns 400.
+                 * @example Invoice
+                 */
+                entityType?: components["parameters"]["EventEntityTypeIs"];
+                /**
+                 * @description Only events of this operation.
+                 * @example CREATE
+                 */
+                operation?: components["parameters"]["EventOperationIs"];
+                /**
+                 * @description Payments to include. Without it, the list has no payments. `paymentLinkOnly` and `allPayments` require the `PYMT_EVNT_ALL` role,
+                 *     which `API_ADMIN` does not imply.
+                 * @example ownPaymentLinksOnly
+                 */
+                filterExpression?: components["parameters"]["PaymentFilter"];
+                /**
+                 * @description `nextCursor` of the previous page, or the `id` of an event. Without it, the list starts with the oldest event.
+                 * @example 0199a1c2-1b04-7c01-8a4f-5d2e9b60f101
+                 */
+                after?: components["parameters"]["AfterEvent"];
+                /**
+                 * @description Maximum number of events per page.
+                 * @example 100
+                 */
+                pageSize?: components["parameters"]["EventPageSize"];
+            };
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of events. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                };
+            };
+            /** @description The request is invalid; `errors` has a pointer to each invalid value. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["BadRequestProblem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            /** @description Events after this position are no longer kept. */
+            410: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["GoneProblem"];
+                };
+            };
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

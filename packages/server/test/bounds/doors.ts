@@ -114,6 +114,7 @@ const ofPath: Readonly<Record<string, (world: World) => unknown>> = {
   updateEngagement: (world) => world.idOf('Engagement'),
   updateCustomRecordType: (world) => world.home('CustomRecordType').name,
   updateEventSubscription: (world) => world.idOf('EventSubscription'),
+  recoverEvents: (world) => world.idOf('EventSubscription'),
 };
 
 function operationDoor(world: World, { call }: TestCaller, { id, method, path }: Operation, schema: Schema): Door {
