@@ -1,5 +1,6 @@
 /** Finds a Chromium for the tests: the configured one, that of the system, or the one from the package registry. */
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,8 +34,18 @@ async function packaged(): Promise<{ executablePath: string; env: Record<string,
   const folder = join(dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium'))), '../bin');
   await inflate(join(folder, 'al2023.tar.br'));
   const libraries = [join(tmpdir(), 'al2023/lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(':');
-  return {
-    executablePath: await chromiumPackage.executablePath(),
-    env: { LD_LIBRARY_PATH: libraries, FONTCONFIG_PATH: join(tmpdir(), 'fonts') },
-  };
+  const executablePath = await chromiumPackage.executablePath();
+  return { executablePath, env: { LD_LIBRARY_PATH: libraries, FONTCONFIG_FILE: await fontConfiguration() } };
+}
+
+/**
+ * Writes a configuration with the fonts of the package. Its own one names /tmp, whatever the folder for temporary files is, and
+ * Chromium ends when it needs a font and finds none.
+ */
+async function fontConfiguration(): Promise<string> {
+  const folder = join(tmpdir(), 'fonts');
+  const file = join(folder, 'tests.conf');
+  const lines = [`<dir>${folder}</dir>`, `<cachedir>${join(folder, 'cache')}</cachedir>`];
+  await writeFile(file, `<?xml version="1.0"?>\n<fontconfig>\n${lines.join('\n')}\n</fontconfig>\n`);
+  return file;
 }
