@@ -11982,12 +11982,12 @@ export interface components {
              */
             percentComplete: DecimalString;
             /**
-             * Hours
+             * Nullable hours
              * Format: decimal
-             * @description `budgetHours` less `actualHours`. Negative if the budget is exceeded; a job without a budget counts as 0.
+             * @description `budgetHours` less `actualHours`. Negative if the budget is exceeded; null without a budget.
              * @example 1.50
              */
-            budgetRemainingHours: DecimalString;
+            budgetRemainingHours: DecimalString | null;
             client: components["schemas"]["ProjectClient"];
             /** @description Active assignments to the job, in order of creation. A job has at most 100. */
             staffAssignments: components["schemas"]["StaffJobAssignment"][];
@@ -14719,7 +14719,7 @@ export interface components {
          *     | From | To | By | Role | Condition |
          *     |---|---|---|---|---|
          *     | `DRAFT` | `IN_REVIEW` | `upsertRecords`, `updateRecords` |  | The draft has at least one line. The total is not negative. |
-         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver neither created nor prepared the draft, unless the tenant allows self-approval. |
+         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver neither created nor prepared the draft, unless the tenant allows self-approval. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. |
          *     | `APPROVED` | `POSTED` | service: draft approved |  |  |
          *     | `IN_REVIEW` | `REJECTED` | `upsertRecords`, `updateRecords` |  | The `rejectionReason` is set. |
          *     | `REJECTED` | `DRAFT` | `upsertRecords`, `updateRecords` |  |  |
@@ -17333,8 +17333,8 @@ export interface components {
          *     | From | To | By | Role | Condition |
          *     |---|---|---|---|---|
          *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-         *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-         *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+         *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+         *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
          *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
          *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
          *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
@@ -17410,8 +17410,8 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
@@ -17528,8 +17528,8 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
@@ -17842,8 +17842,8 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
@@ -17960,8 +17960,8 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
@@ -21680,8 +21680,8 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
@@ -24174,8 +24174,8 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
@@ -24310,8 +24310,8 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
              *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |

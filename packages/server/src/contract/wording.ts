@@ -95,7 +95,7 @@ export function detailOf(error: ErrorObject): string {
     case 'uniqueItems':
       return `The list must not repeat a value: items ${Math.min(params.i, params.j)} and ${Math.max(params.i, params.j)} are equal.`;
     case 'minProperties':
-      return `The object must have at least ${counted(limit, 'property', 'properties')}.`;
+      return `The object must have at least ${leastProperties(limit, schema)}.`;
     case 'maxProperties':
       return `The object must have at most ${counted(limit, 'property', 'properties')}.`;
     case 'oneOf':
@@ -105,6 +105,15 @@ export function detailOf(error: ErrorObject): string {
     default:
       return `The value ${message}.`;
   }
+}
+
+/** What an object lacks: one of the properties that it may omit, if they can be listed. */
+function leastProperties(limit: number, schema: Schema): string {
+  const { required = [] } = schema;
+  const optional = Object.keys(propertiesOf(schema)).filter((name) => !required.includes(name));
+  return limit === required.length + 1 && optional.length > 1 && optional.length <= mostNamesListed
+    ? `one of ${either(optional)}`
+    : counted(limit, 'property', 'properties');
 }
 
 /** The form of a text: its example, and what its schema says about it. */

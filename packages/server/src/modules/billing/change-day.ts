@@ -27,8 +27,7 @@ export function recordBookChange({ entity, id, previous, input }: BookChange, pl
     const field = changeDate === null ? 'changeReason' : 'changeDate';
     throw invalidField(field, `${field} belongs to a change of an existing record. Omit it in a new one.`);
   }
-  if (changeDate !== null && changeDate > plan.today)
-    throw invalidField('changeDate', `changeDate must not be after today, ${plan.today}.`);
+  if (changeDate !== null) checkNotAfterToday(plan, 'changeDate', changeDate);
   if (changeDate !== null && changeDate < since)
     throw invalidField('changeDate', `changeDate must not be before ${since}, the date of the ${entity.type}.`);
   plan.insertPlain({
@@ -41,6 +40,11 @@ export function recordBookChange({ entity, id, previous, input }: BookChange, pl
       api_user_id: plan.origin.caller?.apiUserId ?? null,
     },
   });
+}
+
+/** Checks the day of a fact: what is recorded has happened. */
+export function checkNotAfterToday(plan: Plan, field: string, day: string): void {
+  if (day > plan.today) throw invalidField(field, `${field} must not be after today, ${plan.today}.`);
 }
 
 /** Condition of transitions that undo what was decided or reported before. */

@@ -19,8 +19,8 @@ export const project = defineEntity('Project', {
     taskCounts,
     percentComplete,
     realizationPercent,
-    budgetRemainingHours: (row) =>
-      sql`coalesce(${sql.ref(`${row}.budget_hours`)}, 0) - ${sql.ref(`${row}.actual_hours`)}`,
+    // Null without a budget.
+    budgetRemainingHours: (row) => sql`${sql.ref(`${row}.budget_hours`)} - ${sql.ref(`${row}.actual_hours`)}`,
   },
 });
 

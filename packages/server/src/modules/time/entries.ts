@@ -153,8 +153,14 @@ export function checkOpenJob({ values, previous }: Pick<EntryChange, 'values' | 
 
 /** Staff cannot have time or expenses after their termination date. */
 export function checkEmployedOn(plan: Plan, staffId: string, day: string): void {
-  const person = plan.get(staff, staffId);
-  if (person?.status !== 'TERMINATED' || (person.terminationDate !== null && day <= person.terminationDate)) return;
+  const { hireDate = null, terminationDate = null, status } = plan.get(staff, staffId) ?? {};
+  if (hireDate !== null && day < hireDate)
+    throw new Rejection(
+      'INVALID_STATE',
+      `The staff member joined the firm on ${hireDate}, after that day.`,
+      '/staffId',
+    );
+  if (terminationDate === null ? status !== 'TERMINATED' : day <= terminationDate) return;
   throw new Rejection('INVALID_STATE', 'The staff member has left the firm before that day.', '/staffId');
 }
 
@@ -169,6 +175,12 @@ export function completeDecision({ values, input }: EntryChange, plan: Plan): vo
   values.approvedAt = isApproved ? plan.now : null;
   // Without time approval, submissions are approved automatically, without an approver.
   values.approvedById = isApproved && input.status === 'APPROVED' ? (plan.origin.caller?.staffId ?? null) : null;
+}
+
+/** Checks that an entry is approved on its day or later. */
+export function checkDayReached(plan: Plan, field: string, day: string): void {
+  if (day > plan.today)
+    throw invalidField(field, `An entry is approved on its day or later, and ${field} is after today, ${plan.today}.`);
 }
 
 /** The creator of an entry. */

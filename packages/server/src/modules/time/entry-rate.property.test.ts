@@ -144,7 +144,11 @@ test('upsertEntries › uses the rate of a simple calculation on each day, and a
       const approvals = refs.map((systemRef) => ({ type: 'TimeEntry', systemRef, attributes: { status: 'APPROVED' } }));
       const approved = await timeOf(approver).entries(approvals);
       expect(approved.map((one) => [one.error?.code ?? one.status, one.attributes?.amount])).toEqual(
-        expected.map(({ found, amount }) => (found === null ? ['NO_RATE', undefined] : ['UPDATED', amount])),
+        expected.map(({ found, amount }, index) => {
+          // Work is priced in advance, and approved on its day or later.
+          if ((items[index]?.day ?? 0) > today) return ['VALIDATION_ERROR', undefined];
+          return found === null ? ['NO_RATE', undefined] : ['UPDATED', amount];
+        }),
       );
       for (const { found } of expected) seen[found === null ? 'unpriced' : 'priced'] += 1;
     }),

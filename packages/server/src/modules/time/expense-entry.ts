@@ -7,6 +7,7 @@ import type { PendingChange } from '../../entity/rules.ts';
 import { expenseCode } from './codes.ts';
 import {
   beginChange,
+  checkDayReached,
   checkEmployedOn,
   checkOpenJob,
   checkRemovable,
@@ -35,6 +36,7 @@ export const expenseEntry = defineEntity('ExpenseEntry', {
     afterWrite,
     conditions: {
       ...entryConditions('expense_entry', 'expenseEntryId'),
+      dayReached: ({ values }, plan) => checkDayReached(plan, 'expenseDate', values.expenseDate),
       rateExists() {
         // An expense has an amount, not a rate.
       },

@@ -10,6 +10,7 @@ import { staff } from '../staff/staff.ts';
 import { nonWorkCode, workCode } from './codes.ts';
 import {
   beginChange,
+  checkDayReached,
   checkEmployedOn,
   checkOpenJob,
   checkRemovable,
@@ -41,6 +42,7 @@ export const timeEntry = defineEntity('TimeEntry', {
     afterWrite,
     conditions: {
       ...entryConditions('time_entry', 'timeEntryId'),
+      dayReached: ({ values }: TimeChange, plan: Plan) => checkDayReached(plan, 'workDate', values.workDate),
       rateExists(change: TimeChange, plan: Plan) {
         if (change.values.isBillable && rateOf(change, plan) === undefined)
           throw new Rejection('NO_RATE', 'No billing rate applies to the staff member on this day.', '/workDate');

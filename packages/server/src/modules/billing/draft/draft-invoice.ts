@@ -9,6 +9,7 @@ import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { client } from '../../clients/client.ts';
 import { wipEntry } from '../../time/wip-entry.ts';
+import { checkNotAfterToday } from '../change-day.ts';
 import { checkSigns, completeLines } from '../invoice/invoice-lines.ts';
 import { totalsOf } from '../ledger/amounts.ts';
 import { checkBillable } from '../ledger/balances.ts';
@@ -65,6 +66,8 @@ export const draftInvoice = defineEntity('DraftInvoice', {
         if (values.total.lt(zero))
           throw new Rejection('INVALID_STATE', 'A draft with a negative total cannot go into review.', '/status');
       },
+      invoiceDateReached: ({ values }, plan) =>
+        checkNotAfterToday(plan, 'proposedInvoiceDate', values.proposedInvoiceDate),
       approverIsNotPreparer({ values, previous }, plan) {
         const { caller } = plan.origin;
         if (caller === undefined || plan.tenant.settings.selfApproval) return;

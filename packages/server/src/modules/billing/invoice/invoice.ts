@@ -14,7 +14,7 @@ import { client } from '../../clients/client.ts';
 import { contactInfo } from '../../clients/contact-info.ts';
 import { reopenClient } from '../../clients/reopen-client.ts';
 import { job } from '../../projects/job.ts';
-import { changeReasonGiven, recordBookChange } from '../change-day.ts';
+import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../change-day.ts';
 import { totalsOf } from '../ledger/amounts.ts';
 import { checkBillable, lockBalances } from '../ledger/balances.ts';
 import { invalidateLinks } from '../link/payment-link.ts';
@@ -171,7 +171,10 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
   if (owner === undefined) return;
   checkBillable(owner);
   privateColumns.org_id = owner.orgId;
-  if (Object.keys(input).length > 0) checkImport(input);
+  if (Object.keys(input).length > 0) {
+    checkImport(input);
+    checkNotAfterToday(plan, 'invoiceDate', values.invoiceDate);
+  }
   recordBookChange(change, plan, values.invoiceDate);
   values.currency ??= owner.currency;
   values.taxRegionId ??= owner.taxRegionId;

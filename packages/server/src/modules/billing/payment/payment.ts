@@ -9,7 +9,7 @@ import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { client } from '../../clients/client.ts';
 import { reopenClient } from '../../clients/reopen-client.ts';
-import { changeReasonGiven, recordBookChange } from '../change-day.ts';
+import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../change-day.ts';
 import { type Cover, type CoverEvent, coverInvoice, dueOf, invoice, isOpen } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
 import { invoiceNumberOf, readLinks } from '../link/payment-link.ts';
@@ -95,6 +95,7 @@ function completeNew(change: PaymentChange, plan: Plan): void {
   const { values, input } = change;
   recordBookChange(change, plan, values.paymentDate);
   if (Object.keys(input).length > 0) {
+    checkNotAfterToday(plan, 'paymentDate', values.paymentDate);
     if (values.source === 'QUICK_PAYMENT_LINK')
       throw invalidField('source', 'Only the payment page creates payments with this source. Use another one.');
     values.status = input.status ?? (values.method === 'ACH' ? 'PENDING' : 'COMPLETED');
