@@ -8,7 +8,12 @@ import { loadProfile } from './profiles/load-profile.ts';
 
 const tenant = 'hartwell';
 
-const demoSettings = { LOG_LEVEL: 'error', WEBHOOK_ALLOW_LOOPBACK: 'on', PAYMENT_PROCESSOR: 'sandbox' };
+const demoSettings = {
+  LOG_LEVEL: 'error',
+  WEBHOOK_ALLOW_LOOPBACK: 'on',
+  CORS_ORIGINS: 'localhost',
+  PAYMENT_PROCESSOR: 'sandbox',
+};
 
 /** Serves with a demo tenant, and prints URLs to open and requests to paste. */
 export async function demo(environment: NodeJS.ProcessEnv): Promise<void> {

@@ -174,6 +174,7 @@ function testConfig(): Service['config'] {
     metricsToken: undefined,
     background: false,
     webhookAllowLoopback: false,
+    corsOrigins: [],
     payments: { processor: 'sandbox' },
   };
 }

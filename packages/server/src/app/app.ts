@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import express, { type Request, type Response } from 'express';
+import { CrossOrigin } from '../http/cross-origin.ts';
 import { Exchange } from '../http/exchange.ts';
 import { withPacedBodies } from '../http/paced-body.ts';
 import { dataHeaders } from '../http/pages.ts';
@@ -51,6 +52,7 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
   app.disable('x-powered-by');
   app.set('trust proxy', service.config.trustProxy);
   app.use(handle);
+  const crossOrigin = new CrossOrigin(service.config.corsOrigins);
   return withPacedBodies((request, response) =>
     // Express has no route for a target that is not a path.
     app(request as Request, response as Response, () => void handle(request as Request, response as Response)),
@@ -86,6 +88,8 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
     try {
       // Places are free for others before the response is sent, which can take long.
       using _places = exchange;
+      const preflight = crossOrigin.preflight(exchange);
+      if (preflight !== undefined) return { route, result: preflight };
       const found = findRoute(exchange.method, exchange.path);
       route = found.route;
       result = await route.handle(exchange, found.parameters);
@@ -103,12 +107,12 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
   async function sendTo(response: Response, exchange: Exchange, route: Route | undefined, result: Result) {
     const headers = { ...dataHeaders, ...route?.headers, ...exchange.headers };
     try {
-      await send(response, result, headers);
+      await send(response, crossOrigin.readable(result, exchange, route), headers);
       return { status: result.status, isComplete: true };
     } catch (error) {
       if (!response.headersSent) {
         const problem = problemResult(toRejection(error, exchange.log), exchange.id);
-        await send(response, problem, headers);
+        await send(response, crossOrigin.readable(problem, exchange, route), headers);
         return { status: problem.status, isComplete: true };
       }
       // A partial response must not look complete.

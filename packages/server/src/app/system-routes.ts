@@ -76,7 +76,7 @@ export function metricsRoute({ config, metrics: { registry } }: Pick<Service, 'c
     }
     return { kind: 'page', status: 200, text: await registry.metrics(), type: registry.contentType };
   };
-  return page('metrics', '/metrics', metrics, { isProbe: true });
+  return page('metrics', '/metrics', metrics, { isProbe: true, isSameOrigin: true });
 }
 
 function isBearer(exchange: Exchange, token: string): boolean {

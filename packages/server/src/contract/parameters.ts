@@ -63,6 +63,13 @@ export interface Declaration {
 export interface DeclaredResponse {
   readonly $ref?: string;
   readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+  readonly headers?: Readonly<Record<string, unknown>>;
+}
+
+/** The names of the headers that responses of an operation can have. */
+export function responseHeadersOf(operation: Operation): string[] {
+  const declared = declarationsOf(operation).flatMap(({ responses = {} }) => Object.values(responses));
+  return declared.flatMap((response) => Object.keys(referred(response).headers ?? {}));
 }
 
 /** Resolves a reference to a component of any kind. */

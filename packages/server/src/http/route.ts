@@ -14,6 +14,8 @@ export interface Route {
   readonly methods: readonly string[] | undefined;
   /** Headers of all its responses. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether pages of other origins must not read its responses, whatever the setting: pages for people, and metrics. */
+  readonly isSameOrigin?: boolean;
   /** Whether requests come every few seconds from other machines. Their access lines have the level `debug`. */
   readonly isProbe?: boolean;
   /** @throws Rejection or any other error, which becomes a problem */

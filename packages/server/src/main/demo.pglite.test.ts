@@ -40,6 +40,13 @@ test('start › rejects a port that is in use before it creates anything', async
 
   // `/` leads to the reference.
   expect(await wire(server.address, { path: '/' })).toMatchObject({ status: 302, headers: { location: '/reference' } });
+  // A page that somebody develops on this machine can call it.
+  const origin = 'http://localhost:5173';
+  const asked = { Origin: origin, 'Access-Control-Request-Method': 'POST' };
+  expect(await wire(server.address, { method: 'OPTIONS', path: '/v1/auth/token', headers: asked })).toMatchObject({
+    status: 204,
+    headers: { 'access-control-allow-origin': origin },
+  });
   const settings = await runCli(environment, 'tenant', 'show', 'hartwell');
   expect(settings.out).toContain('selfApproval: on');
   server.kill('SIGTERM');

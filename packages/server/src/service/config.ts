@@ -45,6 +45,8 @@ export interface Config {
   readonly background: boolean;
   /** Whether events can be delivered to this machine, also over HTTP. For development only. */
   readonly webhookAllowLoopback: boolean;
+  /** Origins whose pages may call the service from a browser; `localhost` stands for every port of this machine. */
+  readonly corsOrigins: readonly string[];
   /** The payment processor of payment links; undefined if payments are disabled. */
   readonly payments: PaymentSettings | undefined;
 }
@@ -68,6 +70,16 @@ const databaseAddress = makeValidator<string>((text) => {
     throw new Error('an address such as postgres://user:password@host:5432/database');
   }
   return text;
+});
+
+/** A path, or a slash at the end, would never match what browsers send. */
+const origins = makeValidator<readonly string[]>((text) => {
+  const names = text === '' ? [] : text.split(',').map((name) => name.trim());
+  const isOrigin = (name: string) => /^https?:/.test(name) && URL.canParse(name) && new URL(name).origin === name;
+  if (names.every((name) => name === 'localhost' || isOrigin(name))) return names;
+  throw new Error(
+    'origins, such as "https://app.example.com, http://localhost:5173", or "localhost" for all its ports',
+  );
 });
 
 /** Trusting every proxy would let callers choose their address: `X-Forwarded-For` includes what the caller sends. */
@@ -123,6 +135,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       METRICS_TOKEN: str({ default: '' }),
       BACKGROUND: str({ choices: ['on', 'off'], default: 'on' }),
       WEBHOOK_ALLOW_LOOPBACK: str({ choices: ['on', 'off'], default: 'off' }),
+      CORS_ORIGINS: origins({ default: [] }),
       PAYMENT_PROCESSOR: str({ choices: ['sandbox', 'stripe', 'none', ''], default: '' }),
       STRIPE_SECRET_KEY: str({ default: '' }),
       STRIPE_WEBHOOK_SECRET: str({ default: '' }),
@@ -160,6 +173,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     metricsToken: read.METRICS_TOKEN === '' ? undefined : read.METRICS_TOKEN,
     background: read.BACKGROUND === 'on',
     webhookAllowLoopback: read.WEBHOOK_ALLOW_LOOPBACK === 'on',
+    corsOrigins: read.CORS_ORIGINS,
     payments: paymentSettings(read),
   };
 }

@@ -16,6 +16,25 @@ test.each(['true', 'false', 'yes', '-1', '99', '10.0.0.0/40', '*'])('TRUST_PROXY
   expect(() => readConfig({ ...good, TRUST_PROXY: text })).toThrow(/TRUST_PROXY: .*the number of proxies/s);
 });
 
+test('CORS_ORIGINS accepts origins, and localhost for all its ports', () => {
+  const CORS_ORIGINS = 'https://app.example.com, http://10.0.0.1:5173,localhost';
+  const expected = ['https://app.example.com', 'http://10.0.0.1:5173', 'localhost'];
+  expect(readConfig({ ...good, CORS_ORIGINS }).corsOrigins).toEqual(expected);
+  expect(readConfig(good).corsOrigins).toEqual([]);
+});
+
+test.each([
+  '*',
+  'null',
+  'app.example.com',
+  'https://app.example.com/',
+  'https://app.example.com/path',
+  'ftp://a.example',
+  ',',
+])('CORS_ORIGINS rejects %s', (text) => {
+  expect(() => readConfig({ ...good, CORS_ORIGINS: text })).toThrow(/CORS_ORIGINS: .*origins, such as/s);
+});
+
 test('no error message contains the password of the database', () => {
   expect(() => readConfig({ ...good, DATABASE_URL: 'http://owner:secret@localhost/db' })).toThrow(
     /^(?!.*secret).*DATABASE_URL/s,

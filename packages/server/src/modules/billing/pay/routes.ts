@@ -71,7 +71,7 @@ export function paymentRoutes(service: Service): readonly Route[] {
   const { config, processor, store, vault } = service;
   const limits = createPayLimits(config.rateLimitFactor);
   const isTest = processor?.isTest ?? false;
-  const common = { methods: undefined, headers: pageHeaders, rejected: failed };
+  const common = { methods: undefined, headers: pageHeaders, rejected: failed, isSameOrigin: true };
   return [
     { ...common, name: 'paymentNotification', path: '/pay/webhook', handle: notified },
     // Any token is looked up, so that malformed ones cannot be distinguished from unknown ones.
