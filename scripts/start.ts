@@ -3,11 +3,11 @@
  * that nothing is created or generated if it is in use.
  */
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { glob, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { hashFiles } from '../packages/server/scripts/hash-files.ts';
 import { listen } from '../packages/server/src/main/listen.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -59,13 +59,9 @@ async function generate(): Promise<void> {
   await writeFile(markFile, await markOfSources());
 }
 
-async function markOfSources(): Promise<string> {
+function markOfSources(): Promise<string> {
   const sources = ['openapi/**/*.{yaml,ts}', 'redocly.yaml', 'scripts/{generate,operation-index}.ts', 'pnpm-lock.yaml'];
-  const files: string[] = [];
-  for await (const file of glob([...sources, 'packages/spec/generated/*'], { cwd: root })) files.push(file);
-  const hash = createHash('sha256');
-  for (const file of files.sort()) hash.update(file).update(await readFile(join(root, file)));
-  return hash.digest('hex');
+  return hashFiles(root, [...sources, 'packages/spec/generated/*']);
 }
 
 function run(...words: [string, ...string[]]): Promise<void> {

@@ -1,12 +1,12 @@
 /** Detects whether a page is up to date with its sources, by a mark at its end. */
 import { createHash } from 'node:crypto';
-import { glob, open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
+import { hashFiles } from '../../packages/server/scripts/hash-files.ts';
 
 const markLength = '<!--  -->'.length + 64;
 
 /** A hash of all inputs of the page: the contract, the scripts here and in the mock, Redocly and Graphviz. */
 export async function markOf(root: string, contract: string): Promise<string> {
-  const hash = createHash('sha256').update(contract);
   const sources = [
     'scripts/reference.ts',
     'scripts/reference/*',
@@ -15,9 +15,9 @@ export async function markOf(root: string, contract: string): Promise<string> {
     'node_modules/@redocly/cli/package.json',
     'node_modules/@hpcc-js/wasm-graphviz/package.json',
   ];
-  const files: string[] = [];
-  for await (const file of glob(sources, { cwd: root })) files.push(file);
-  for (const file of files.sort()) hash.update(await readFile(`${root}/${file}`));
+  const hash = createHash('sha256')
+    .update(contract)
+    .update(await hashFiles(root, sources));
   return `<!-- ${hash.digest('hex')} -->`;
 }
 

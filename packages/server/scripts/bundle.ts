@@ -3,11 +3,11 @@
  * time and use less memory. With `--if-stale` it does nothing if the bundle is up to date. Modules that a test or a
  * benchmark imports remain unbundled.
  */
-import { createHash } from 'node:crypto';
-import { glob, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { hashFiles } from './hash-files.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const output = join(root, 'packages/server/dist');
@@ -21,7 +21,7 @@ const markFile = join(output, 'sources.sha256');
 
 /** Creates the bundle of the current sources if it does not exist. @returns whether it was created */
 export async function ensureBundle(): Promise<boolean> {
-  const mark = await markOfSources();
+  const mark = await hashFiles(root, sources, (file) => !file.endsWith('.test.ts'));
   if ((await readFile(markFile, 'utf8').catch(() => '')) === mark) return false;
   await bundle(mark);
   return true;
@@ -46,14 +46,6 @@ async function bundle(mark: string): Promise<void> {
   await writeFile(join(unfinished, 'sources.sha256'), mark);
   await rm(output, { recursive: true, force: true });
   await rename(unfinished, output);
-}
-
-async function markOfSources(): Promise<string> {
-  const files: string[] = [];
-  for await (const file of glob(sources, { cwd: root })) if (!file.endsWith('.test.ts')) files.push(file);
-  const hash = createHash('sha256');
-  for (const file of files.sort()) hash.update(file).update(await readFile(join(root, file)));
-  return hash.digest('hex');
 }
 
 if (import.meta.main) {

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
-import { cp, glob, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { ensureBundle } from '../scripts/bundle.ts';
+import { hashFiles } from '../scripts/hash-files.ts';
 import { openPglite } from '../src/platform/store/pglite.ts';
 import { openStore } from '../src/platform/store/store.ts';
 import { patientLimits } from './patient-limits.ts';
@@ -41,14 +41,11 @@ async function create(folder: string): Promise<void> {
 }
 
 async function markOfSources(): Promise<string> {
-  const hash = createHash('sha256');
   const sources = [
     'packages/server/src/platform/store/**/*.{ts,sql}',
     'packages/server/test/pglite-setup.ts',
     'pnpm-lock.yaml',
   ];
-  const files: string[] = [];
-  for await (const file of glob(sources, { cwd: root })) if (!file.endsWith('.test.ts')) files.push(file);
-  for (const file of files.sort()) hash.update(file).update(await readFile(join(root, file)));
-  return hash.digest('hex').slice(0, 16);
+  const hash = await hashFiles(root, sources, (file) => !file.endsWith('.test.ts'));
+  return hash.slice(0, 16);
 }
