@@ -13,6 +13,8 @@ import { contract } from './contract.ts';
 const service = await testService();
 // Most rows require other rows that they refer to.
 await seedDemoData(service, service.tenant.name);
+// Only those of an active subscription can be sent again.
+await service.call('POST', '/api/v1/event-subscriptions/0199a1c2-1b02-7c01-8a4f-5d2e9b60f101/reactivate');
 const elsewhere = await service.addTenant('elsewhere');
 const otherTenant = await service.signIn({ roles: ['API_ADMIN'], tenant: elsewhere });
 // Some operations are open to every API user of the tenant, so this one belongs to the other tenant.

@@ -87,7 +87,8 @@ async function replay(transaction: Transaction, tenantId: number, selection: Sel
     from (select subscription_id, event_id from delivery_attempt where tenant_id = ${tenantId} and ${ofSubscription} ${chosen}) attempt
     join event_subscription subscription
       on subscription.tenant_id = ${tenantId} and subscription.id = attempt.subscription_id and subscription.active
-    join outbox_event event on event.tenant_id = ${tenantId} and event.id = attempt.event_id`);
+    join outbox_event event
+      on event.tenant_id = ${tenantId} and event.id = attempt.event_id and event.position is not null`);
   await sendAgain(transaction, tenantId, replayed);
   return replayed.length;
 }

@@ -13,7 +13,8 @@ export const retryDelivery: Handler<'retryDelivery'> = async (context, { path: {
     const [event] = await transaction.all<RepeatedEvent>(sql`
       select ${id}::uuid as subscription, event.id as event, event.entity_id as entity, event.position
       from delivery_attempt attempt
-      join outbox_event event on event.tenant_id = ${tenantId} and event.id = attempt.event_id
+      join outbox_event event
+        on event.tenant_id = ${tenantId} and event.id = attempt.event_id and event.position is not null
       where attempt.tenant_id = ${tenantId} and attempt.id = ${deliveryId} and attempt.subscription_id = ${id}`);
     if (event === undefined)
       throw new Rejection(

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { deliveringService } from '../../../../test/delivery.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
@@ -191,6 +192,14 @@ describe('retryDelivery and recoverEvents', () => {
     const none = '0199a1c2-1b04-7c01-8a4f-5d2e9b60f101';
     expect((await again(id, none)).status).toBe(404);
     expect((await again(none, none)).status).toBe(404);
+    // An attempt of an event that has no position, as demo data could have.
+    await groups('Unplaced');
+    await service.change(sql`
+      insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt, delivery_url,
+        outcome, duration_ms, attempted_at)
+      select tenant_id, ${none}, ${id}, id, entity_type, operation, entity_id, 1, 'https://x.example.com', 'FAILED', 1, now()
+      from outbox_event where position is null limit 1`);
+    expect((await again(id, none)).status).toBe(404);
     expect((await recover(none, new Date().toISOString())).status).toBe(404);
     expect((await recover(id, 'yesterday')).status).toBe(400);
     const reader = await signIn({ roles: ['EVNT_SUB_R'] });
