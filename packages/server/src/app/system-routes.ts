@@ -2,10 +2,10 @@ import { timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import accepts from 'accepts';
 import { contentType } from 'mime-types';
 import { bundleFiles } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
+import { acceptedEncoding, CompressedDocuments, type Encoding } from '../http/compressed.ts';
 import { contentResult, fileContent } from '../http/content.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { documentHeaders, pageHeaders } from '../http/pages.ts';
@@ -85,16 +85,18 @@ function isBearer(exchange: Exchange, token: string): boolean {
   return sent.length === expected.length && timingSafeEqual(sent, expected);
 }
 
+const documents = new CompressedDocuments();
+
 function document(path: string, type: string, missing = 'This document does not exist.'): Handle {
   return async (exchange) => {
     const content = await fileContent(path, { ...revalidated, 'Content-Type': type });
     if (content === undefined) throw new Rejection('NOT_FOUND', missing);
-    return contentResult(content, exchange);
+    return contentResult(await documents.accepted(path, content, exchange), exchange);
   };
 }
 
 /** Compressed variants of the page, written by `pnpm reference`. */
-const compressed: Readonly<Record<string, string>> = { br: `${referenceFile}.br`, gzip: `${referenceFile}.gz` };
+const compressed: Readonly<Record<Encoding, string>> = { br: `${referenceFile}.br`, gzip: `${referenceFile}.gz` };
 
 function referencePage(): Handle {
   let known: { readonly changedAt: number; readonly headers: Record<string, string> } | undefined;
@@ -111,11 +113,9 @@ function referencePage(): Handle {
       Vary: 'Accept-Encoding',
       'Content-Type': 'text/html; charset=utf-8',
     };
-    const request = { headers: exchange.requestHeaders } as Parameters<typeof accepts>[0];
-    const encoding = accepts(request).encodings('br', 'gzip', 'identity');
-    const file = encoding === false ? undefined : compressed[encoding];
-    if (encoding === false || file === undefined) return contentResult({ ...plain, headers }, exchange);
-    const content = await fileContent(file, { ...headers, 'Content-Encoding': encoding });
+    const encoding = acceptedEncoding(exchange);
+    if (encoding === undefined) return contentResult({ ...plain, headers }, exchange);
+    const content = await fileContent(compressed[encoding], { ...headers, 'Content-Encoding': encoding });
     return contentResult(content ?? { ...plain, headers }, exchange);
   };
 }
