@@ -5,6 +5,7 @@ import { checkBoundsOfResponses, testService } from '../../test/service.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import { rowsBeyondBounds } from '../contract/row-findings.ts';
 import { firm } from '../modules/billing/testing.ts';
+import type { WriteItem } from '../modules/records/testing.ts';
 import { checkRows, describeFinding, type RowPosition, type RowsReport } from '../operator/rows.ts';
 import { newId } from '../platform/store/new-id.ts';
 
@@ -24,6 +25,11 @@ const line = (unitAmount: string, more: object = {}) => ({
   ...more,
 });
 const huge = [line('99999999999.99', { quantity: '100' })];
+/** The status of an item, or its first error. */
+function outcomeOf({ status, error }: WriteItem) {
+  return error === null ? status : { code: error.code, detail: error.detail, pointer: error.pointer };
+}
+
 let imported = 0;
 const invoiceOf = (clientId: string, lines: readonly object[], more: object = {}) => ({
   type: 'Invoice',
@@ -41,8 +47,7 @@ const paymentOf = (clientId: string, amount: string) => ({
     allocations: [],
   },
 });
-const write = async (...items: Readonly<Record<string, unknown>>[]) =>
-  (await records.upsert(items)).map(({ status, error }) => error ?? status);
+const write = async (...items: Readonly<Record<string, unknown>>[]) => (await records.upsert(items)).map(outcomeOf);
 
 /** Reads every list of rows that the tests write. */
 async function readAll(): Promise<void> {
@@ -108,9 +113,7 @@ test('updateRecords › names the sum that a draft invoice would exceed, however
   const dates = { billThroughDate: '2026-12-31', proposedInvoiceDate: '2026-01-31', dueDate: '2026-03-02' };
   const { systemRef } = await records.make('DraftInvoice', { clientId, ...dates, lines });
   const move = async (caller: typeof records, status: string) =>
-    (await caller.update([{ type: 'DraftInvoice', systemRef, attributes: { status } }])).map(
-      (item) => item.error ?? item.status,
-    );
+    (await caller.update([{ type: 'DraftInvoice', systemRef, attributes: { status } }])).map(outcomeOf);
   expect(await move(records, 'IN_REVIEW')).toEqual(['UPDATED']);
   const detail = `billedAmount of the Project must be between -${most} and ${most}.`;
   expect(await move(approving, 'APPROVED')).toEqual([{ code: 'VALIDATION_ERROR', detail, pointer: null }]);
