@@ -14,7 +14,7 @@ import { isHarmless } from '../run/unknown-id.ts';
 import { breaksOf } from '../schema/breaks.ts';
 import { malformedAround, malformedBodies } from '../schema/hostile.ts';
 import { memberNames, memberOf, partsOf, responseSchema } from './behavior/resources/schema.ts';
-import type { CheckContext } from './checks.ts';
+import type { CheckContext } from './check.ts';
 import {
   codeOf,
   detailCodesOf,

@@ -1,7 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { eachOperation } from '../run/parallel.ts';
-import type { CheckContext } from './checks.ts';
+import type { CheckContext } from './check.ts';
 import { checkInvalidInput } from './invalid-input.ts';
 import { checkRobustness } from './robustness.ts';
 import { checkCredentials } from './security.ts';

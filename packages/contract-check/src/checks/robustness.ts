@@ -6,7 +6,7 @@ import type { Baseline } from '../run/baseline.ts';
 import { inParallel } from '../run/parallel.ts';
 import { isHarmless } from '../run/unknown-id.ts';
 import { hostileEverywhere, hostileOf, hostileTexts, malformedBodies, withRawText } from '../schema/hostile.ts';
-import type { CheckContext } from './checks.ts';
+import type { CheckContext } from './check.ts';
 import { isDistinguishable, placesOf } from './places.ts';
 import { sampled } from './sample.ts';
 

@@ -5,7 +5,7 @@ import type { Candidate } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { isDestructive } from '../run/names.ts';
 import type { Session } from '../run/session.ts';
-import type { CheckContext } from './checks.ts';
+import type { CheckContext } from './check.ts';
 import { itemErrorsIn } from './outcome.ts';
 
 /** Checks that requests without valid credentials or permissions are rejected. */

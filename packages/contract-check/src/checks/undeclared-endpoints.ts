@@ -8,7 +8,7 @@ import { isSuccess } from '../run/baseline.ts';
 import { isReadingPost } from '../run/names.ts';
 import { eachOperation, ifSent, inParallel } from '../run/parallel.ts';
 import type { Session } from '../run/session.ts';
-import type { CheckContext } from './checks.ts';
+import type { CheckContext } from './check.ts';
 import { isAccepted, isRejected } from './outcome.ts';
 
 /** Finds endpoints that are not in the contract: undeclared methods, paths, path spellings and parameters. */

@@ -1,7 +1,7 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Call } from '../../../http/call.ts';
 import { isCreating, kindsOfOperation, lastParameter } from '../../../run/names.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import type { FullList, Listing } from './listing.ts';
 import { Reader } from './reader.ts';
 import { walk } from './walk.ts';

@@ -3,7 +3,7 @@ import type { Operation } from '../../../document/operation.ts';
 import type { JsonObject } from '../../../json.ts';
 import { rowsSchema } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { responseSchema } from '../resources/schema.ts';
 import { type Controls, controlsOf } from './controls.ts';
 import type { Property } from './properties.ts';

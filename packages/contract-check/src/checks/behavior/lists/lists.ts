@@ -1,6 +1,6 @@
 import { isReadingPost } from '../../../run/names.ts';
 import { eachOperation } from '../../../run/parallel.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { chosenProbes } from './chosen-members.ts';
 import { cursors } from './cursors.ts';
 import { defaultProbes, stable } from './defaults.ts';

@@ -13,7 +13,7 @@ import {
   rowsSchema,
 } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { hasItemErrors, type ItemResult, itemResultsIn } from '../../outcome.ts';
 import { readCollection } from './collection.ts';
 import { isServerOwned, unlikes } from './compare.ts';

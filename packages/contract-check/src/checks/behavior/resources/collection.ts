@@ -2,7 +2,7 @@ import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { rowsIn } from '../lists/list-metadata.ts';
 import { listingOf, widest } from '../lists/listing.ts';
 import { walk } from '../lists/walk.ts';

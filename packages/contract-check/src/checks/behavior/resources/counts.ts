@@ -4,7 +4,7 @@ import { agrees, nameLike, numberOf, sumOver } from '../../../run/arithmetic.ts'
 import { isSuccess } from '../../../run/baseline.ts';
 import { kindOfPath, rowsSchema, singular } from '../../../run/names.ts';
 import { parseSum, type SumFormula } from '../../../run/wording.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { readCollection } from './collection.ts';
 import { type Difference, type Observation, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';

@@ -4,7 +4,7 @@ import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { idOf } from '../../../run/pool.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { readCollection } from './collection.ts';
 import { type Difference, type Observation, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';

@@ -2,7 +2,7 @@ import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { at, isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { isGone } from './create.ts';
 import type { Difference, Observation } from './probe.ts';
 

@@ -4,7 +4,7 @@ import { isObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isReadingPost } from '../../../run/names.ts';
 import { shapeOf } from '../../../schema/shape.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { chooserOf, chosenDifferences } from '../lists/chosen-members.ts';
 import { parameterVocabulary } from '../lists/vocabulary.ts';
 import { type Difference, type Observation, text } from './probe.ts';

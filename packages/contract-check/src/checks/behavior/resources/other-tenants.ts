@@ -3,7 +3,7 @@ import type { Call, Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isOwnId } from '../../../run/names.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { listAs, readCollection } from './collection.ts';
 import { isGone } from './create.ts';
 import { type Difference, type Observation, text } from './probe.ts';

@@ -14,7 +14,7 @@ import {
   rowsSchema,
 } from '../../../run/names.ts';
 import { isHarmless, unknownId } from '../../../run/unknown-id.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { rowsIn } from '../lists/list-metadata.ts';
 import { readCollection } from './collection.ts';
 import { isFleeting, isNothing, isSame, isServerOwned } from './compare.ts';

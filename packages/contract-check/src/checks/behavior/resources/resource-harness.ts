@@ -9,7 +9,7 @@ import { withKnownIds } from '../../../run/known-ids.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
 import { atEveryDepth, renewed } from '../../../run/renewal.ts';
 import type { SendOptions, Session } from '../../../run/session.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { hasItemErrors } from '../../outcome.ts';
 import { addressesOf } from './address.ts';
 import { otherValues } from './another.ts';

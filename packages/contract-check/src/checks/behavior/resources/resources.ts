@@ -2,7 +2,7 @@ import type { Operation } from '../../../document/operation.ts';
 import type { Baseline } from '../../../run/baseline.ts';
 import { isCreating, isDeleting } from '../../../run/names.ts';
 import { eachOperation, ifSent } from '../../../run/parallel.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { actionEffects } from './actions.ts';
 import { bulked, bulkRemoved, bulksOf } from './bulk.ts';
 import { counted } from './counts.ts';

@@ -2,7 +2,7 @@ import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isReadingPost, rowsSchema } from '../../../run/names.ts';
-import type { CheckContext } from '../../checks.ts';
+import type { CheckContext } from '../../check.ts';
 import { type Collection, readCollection } from './collection.ts';
 import { type Difference, type Observation, probe } from './probe.ts';
 import { responseSchema } from './schema.ts';
