@@ -16,7 +16,9 @@ test('uniqueItems › finds the same lists invalid as Ajv does', () => {
   // Equal items are rare among random ones.
   const items = fc
     .array(item, { maxLength: 4 })
-    .chain((some) => fc.shuffledSubarray([...some, ...structuredClone(some)]));
+    .chain((some) => fc.shuffledSubarray([...some, ...structuredClone(some)]))
+    // Ajv calls these properties, and throws if one is no function.
+    .filter((list) => !/"(toString|valueOf)":/.test(JSON.stringify(list)));
   fc.assert(
     fc.property(items, (list) => {
       expect(isUnique(list)).toBe(isUniqueByAjv(list));
@@ -42,6 +44,7 @@ test.each([
     ],
     true,
   ],
+  [[{ toString: 1 }, { valueOf: 1 }, { toString: 1 }], false],
   ['no list', true],
 ])('uniqueItems › %j: %s', (list, expected) => {
   expect(isUnique(list)).toBe(expected);
