@@ -1,5 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { numberOf } from '../contract/contract.ts';
+import { hasManyValues } from '../contract/many-values.ts';
 import { type ItemRejection, isItemRejection, Rejection } from '../contract/rejection.ts';
 import { distinct } from '../contract/wording.ts';
 import { escapePointer } from '../http/pointer.ts';
@@ -13,9 +14,6 @@ const mostErrors = numberOf('RecordItemError', 'errors', 'maxItems');
 /** A value with several forms has several errors in Ajv. */
 const mostFound = 3 * mostErrors;
 
-/** Of an item with more values, only the first error is reported: the time to collect them grows with their square. */
-const mostValues = 200;
-
 /**
  * Creates a check from two validations with the option `verbose`, which are compiled when they are first used.
  *
@@ -26,7 +24,7 @@ export function itemCheck(first: () => ValidateFunction, all: () => ValidateFunc
   return (value) => {
     const isValid = first();
     if (isValid(value)) return [];
-    const validate = hasMoreValues(value, mostValues) ? isValid : all();
+    const validate = hasManyValues(value) ? isValid : all();
     const found = validate(value) ? [] : (validate.errors ?? []);
     // One error of each value is enough to correct it.
     const details = new Map<string, string>();
@@ -71,20 +69,4 @@ export class Faults {
 function placeOf({ params, instancePath }: ErrorObject): string {
   const member: unknown = params.additionalProperty ?? params.unevaluatedProperty ?? params.missingProperty;
   return typeof member === 'string' ? `${instancePath}/${escapePointer(member)}` : instancePath;
-}
-
-/** Whether a value has more values in it than a number, without counting further. */
-function hasMoreValues(value: unknown, most: number): boolean {
-  let count = 0;
-  const pending = [value];
-  while (pending.length > 0) {
-    count += 1;
-    if (count > most) return true;
-    const next = pending.pop();
-    if (typeof next !== 'object' || next === null) continue;
-    const inside = Object.values(next);
-    if (count + pending.length + inside.length > most) return true;
-    pending.push(...inside);
-  }
-  return false;
 }

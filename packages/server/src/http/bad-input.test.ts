@@ -217,7 +217,7 @@ describe('properties', () => {
     expect(await post(JSON.stringify({ [long]: 1 }))).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
     expect(await post(`{"${long}":`)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
     expect(await post(`{"${long}\\u0000":1}`)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
-    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`p${index}`, index]));
+    const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`p${index}`, index]));
     const { status, response } = await post(JSON.stringify(many));
     expect(status).toBe(400);
     expect((response.json as ProblemBody).errors).toHaveLength(100);

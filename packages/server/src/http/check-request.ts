@@ -12,9 +12,6 @@ export interface RawRequest {
   readonly bytes: Uint8Array | undefined;
 }
 
-/** Of a longer body, in bytes, only the first error is reported: the time to collect them grows with their square. */
-const longestWithAllErrors = 16 * 1024;
-
 /** The validated input of a handler. */
 export interface CheckedRequest {
   readonly query: Record<string, unknown>;
@@ -32,8 +29,7 @@ export async function checkRequest(
   { path, query, headers, bytes }: RawRequest,
 ): Promise<CheckedRequest> {
   const body = bytes === undefined ? undefined : parseBody(bytes);
-  const firstError = bytes !== undefined && bytes.length > longestWithAllErrors;
-  const checked = await validator.request(operation, { path, query, headers, body, firstError });
+  const checked = await validator.request(operation, { path, query, headers, body });
   if (checked.findings.length > 0) throw problemOf(operation, checked.findings, body);
   return { query: checked.query, body };
 }

@@ -160,15 +160,15 @@ describe('the check of a large body', () => {
 test.each([
   ['lists', `{"contacts":[${Array.from({ length: 8_000 }, () => '[]').join(',')}]}`],
   ['unknown properties', `{${Array.from({ length: 3_000 }, (_, index) => `"name${index}":1`).join(',')}}`],
-])('validation stops at the first error of a body of 20 KB with errors everywhere: %s', async (_what, json) => {
+])('validation stops at the first error of a body with many values: %s', async (_what, json) => {
   const { path, query, headers } = request(json.padEnd(largeBody + 1));
   const parts = { path, query, headers, bytes: Buffer.from(json) };
   const problem = await checkRequest(validator, operationOf('upsertContacts'), parts).catch((error: unknown) => error);
   expect(problem).toMatchObject({ code: 'VALIDATION_ERROR', errors: [expect.anything()] });
 });
 
-test('a body of a few KB with errors everywhere is reported with at most 100 errors', async () => {
-  const bytes = Buffer.from(`{"engagements":[${Array.from({ length: 2_000 }, () => '[]').join(',')}]}`);
+test('a body with fewer values is reported with at most 100 errors', async () => {
+  const bytes = Buffer.from(`{"engagements":[${Array.from({ length: 150 }, () => '[]').join(',')}]}`);
   const parts = { path: {}, query: {}, headers: { tenant: 'firm' }, bytes };
   const operation = operationOf('createEngagementBatch');
   const problem = await checkRequest(validator, operation, parts).catch((error: unknown) => error);
