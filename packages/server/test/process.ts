@@ -125,9 +125,16 @@ async function startScript(
 function start(environment: Environment, command: readonly string[], through: readonly string[] = []): ChildProcess {
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
   const [program = process.execPath, ...words] = [...through, process.execPath, ...command];
-  const child = spawn(program, words, { env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment } });
+  const env = { PATH, HOME, NODE_COMPILE_CACHE, ...clockVariables(), ...environment };
+  const child = spawn(program, words, { env });
   children.add(child);
   return child;
+}
+
+/** The variables by which `faketime` gives a process another time: all processes of a test have the same. */
+function clockVariables(): Environment {
+  const names = Object.keys(process.env).filter((name) => name === 'LD_PRELOAD' || name.startsWith('FAKETIME'));
+  return Object.fromEntries(names.map((name) => [name, process.env[name] ?? '']));
 }
 
 /** Processes must end before their database is dropped, also if a test fails. */
