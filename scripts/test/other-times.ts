@@ -44,16 +44,17 @@ async function filesThatDependOnTheDay(): Promise<string[]> {
 
 function run(at: string, zone: string, words: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
-    // `faketime` reads the time in the zone of the process; `@` starts there and goes on.
-    const local = Temporal.Instant.from(`${at.replace(' ', 'T')}Z`)
-      .toZonedDateTimeISO(zone)
-      .toPlainDateTime();
-    const start = `@${local.toString({ smallestUnit: 'second' }).replace('T', ' ')}`;
-    const child = spawn('faketime', ['-f', start, 'vitest', 'run', '--reporter=dot', ...words], {
-      stdio: 'inherit',
-      // Timers measure real time, or they would never end.
-      env: { ...process.env, ENGINES: 'all', TZ: zone, FAKETIME_DONT_FAKE_MONOTONIC: '1' },
-    });
+    // An offset is the same in all processes that a test starts and kills. A start time would begin anew in each of them.
+    const offset = Math.round((Date.parse(`${at.replace(' ', 'T')}Z`) - Date.now()) / 1000);
+    const child = spawn(
+      'faketime',
+      ['-f', `${offset < 0 ? '' : '+'}${offset}s`, 'vitest', 'run', '--reporter=dot', ...words],
+      {
+        stdio: 'inherit',
+        // Timers measure real time, or they would never end.
+        env: { ...process.env, ENGINES: 'all', TZ: zone, FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+      },
+    );
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));
   });

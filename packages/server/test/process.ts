@@ -133,8 +133,10 @@ function start(environment: Environment, command: readonly string[], through: re
 
 /** The variables by which `faketime` gives a process another time: all processes of a test have the same. */
 function clockVariables(): Environment {
-  const names = Object.keys(process.env).filter((name) => name === 'LD_PRELOAD' || name.startsWith('FAKETIME'));
-  return Object.fromEntries(names.map((name) => [name, process.env[name] ?? '']));
+  const names = ['LD_PRELOAD', 'FAKETIME', 'FAKETIME_DONT_FAKE_MONOTONIC'];
+  return Object.fromEntries(
+    names.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  );
 }
 
 /** Processes must end before their database is dropped, also if a test fails. */
