@@ -142,6 +142,15 @@ export const extensionTable: Record<string, Extension> = {
     schema: { const: true },
     why: 'a row: it has the base fields of every entity',
   },
+  'x-row-roles': {
+    on: ['Schema'],
+    schema: {
+      type: 'object',
+      minProperties: 1,
+      additionalProperties: { type: 'object', minProperties: 1, additionalProperties: roles },
+    },
+    why: 'by a field and its value, the roles of which one is required to see rows with that value',
+  },
   'x-schema-name': {
     on: ['Schema'],
     ofSchemaAlone: true,

@@ -106,6 +106,14 @@ export const calls = {
   aggregateInvoices: ["POST","/gql/v1/invoices/aggregate",true,"cursor"],
   /** Get an invoice */
   getInvoice: ["GET","/gql/v1/invoice/{id}",true,null],
+  /** List ledger entries */
+  listLedgerEntries: ["POST","/gql/v1/ledger_entries",true,"offset"],
+  /** Search ledger entries */
+  searchLedgerEntries: ["POST","/gql/v1/ledger_entries/search",true,"offset"],
+  /** Aggregate ledger entries */
+  aggregateLedgerEntries: ["POST","/gql/v1/ledger_entries/aggregate",true,"cursor"],
+  /** Get a ledger entry */
+  getLedgerEntry: ["GET","/gql/v1/ledger_entry/{id}",true,null],
   /** List the unpaid invoices of a client */
   listUnpaidInvoices: ["GET","/api/v1/invoices/unpaid",true,"number"],
   /** List task types */

@@ -1992,6 +1992,163 @@ export const operations = {
       503
     ]
   },
+  "listLedgerEntries": {
+    "method": "POST",
+    "path": "/gql/v1/ledger_entries",
+    "tag": "extensions",
+    "summary": "List ledger entries",
+    "roles": [
+      "INVC_R",
+      "PYMT_R",
+      "WIP_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "dryRun": "ignored",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "searchLedgerEntries": {
+    "method": "POST",
+    "path": "/gql/v1/ledger_entries/search",
+    "tag": "extensions",
+    "summary": "Search ledger entries",
+    "roles": [
+      "INVC_R",
+      "PYMT_R",
+      "WIP_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "dryRun": "ignored",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "aggregateLedgerEntries": {
+    "method": "POST",
+    "path": "/gql/v1/ledger_entries/aggregate",
+    "tag": "extensions",
+    "summary": "Aggregate ledger entries",
+    "roles": [
+      "INVC_R",
+      "PYMT_R",
+      "WIP_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
+    "dryRun": "ignored",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "getLedgerEntry": {
+    "method": "GET",
+    "path": "/gql/v1/ledger_entry/{id}",
+    "tag": "extensions",
+    "summary": "Get a ledger entry",
+    "roles": [
+      "INVC_R",
+      "PYMT_R",
+      "WIP_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": null,
+    "dryRun": "ignored",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
+    },
+    "statuses": [
+      200,
+      304,
+      400,
+      401,
+      403,
+      404,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
   "listUnpaidInvoices": {
     "method": "GET",
     "path": "/api/v1/invoices/unpaid",

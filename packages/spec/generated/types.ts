@@ -2526,6 +2526,202 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/gql/v1/ledger_entries": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List ledger entries
+         * @description Returns the entries of the ledger in order of recording: of the accounts whose role the caller has. To filter or sort, use
+         *     `searchLedgerEntries`.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R`, `PYMT_R`, or `WIP_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["listLedgerEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/ledger_entries/search": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search ledger entries
+         * @description Returns the entries of the ledger that match `where`, sorted by `orderBy`: of the accounts whose role the caller has. The entries
+         *     of an invoice, payment, job, client or row of work in progress explain its balance.
+         *
+         *     With a condition on `businessDate`, the entries are those of a balance as of a day; with one on `recordedAt`, those of the books as
+         *     they were known at a time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R`, `PYMT_R`, or `WIP_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["searchLedgerEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/ledger_entries/aggregate": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate ledger entries
+         * @description Returns figures over the entries of the ledger that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and
+         *     maximums, over the accounts whose role the caller has. `where` is that of `searchLedgerEntries`. The example `receivables` adds up
+         *     what clients owed at the end of a month, by age.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R`, `PYMT_R`, or `WIP_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["aggregateLedgerEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/ledger_entry/{id}": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a ledger entry
+         * @description Returns one entry of the ledger. An entry of an account whose role the caller lacks returns 404.
+         *
+         *     To get several entries in one request, use `searchLedgerEntries` with `{ "where": { "id": { "_in": ["…"] } } }`.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R`, `PYMT_R`, or `WIP_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: not part of the product interface
+         */
+        get: operations["getLedgerEntry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/invoices/unpaid": {
         parameters: {
             query?: never;
@@ -16167,6 +16363,334 @@ export interface components {
             where?: components["schemas"]["InvoiceWhere"];
         };
         /**
+         * Ledger account
+         * @description Account of the ledger.
+         *
+         *     - `RECEIVABLE`: what clients owe on invoices. Requires `INVC_R`.
+         *     - `CREDIT`: what the firm owes clients: the part of payments that is not allocated. Requires `PYMT_R`.
+         *     - `WIP`: work that is not billed yet, at standard rates. Requires `WIP_R`.
+         * @enum {string}
+         */
+        LedgerAccount: "RECEIVABLE" | "CREDIT" | "WIP";
+        /**
+         * Ledger entry kind
+         * @description Movement that an entry records. The signs of `WIP` are those of positive work; entries of negative work have the opposite ones.
+         *
+         *     | `account` | `kind` | sign | day for which it counts | cause |
+         *     |---|---|---|---|---|
+         *     | `RECEIVABLE` | `INVOICE` | + | `invoiceDate` | an invoice is posted or imported |
+         *     | | `ALLOCATION`, `DEALLOCATION` | −, + | the later of `paymentDate` and `invoiceDate`; the day of the change | a payment is applied; it is unapplied, returned, refunded or voided |
+         *     | | `WRITE_OFF`, `RECOVERY` | −, + | the day of the change | an invoice is written off; that is undone |
+         *     | | `VOID` | − | the day of the change | an invoice is voided |
+         *     | `CREDIT` | `PAYMENT`, `CREDIT_NOTE` | + | `paymentDate` | a payment is completed; a credit note is posted |
+         *     | | `ALLOCATION`, `DEALLOCATION` | −, + | that of the entry of the account `RECEIVABLE` | the other half of the same allocation |
+         *     | | `REFUND`, `RETURN`, `PAYMENT_VOID`, `NOTE_VOID` | − | the day of the change | the firm refunds money; a bank returns the payment; a payment or a credit note is voided |
+         *     | `WIP` | `WORK`, `WORK_REVERSED` | +, − | `workDate`; the day of the change | work is approved or recorded; the approval is withdrawn |
+         *     | | `WRITE_UP`, `WRITE_DOWN`, `BILLED` | +, −, − | `invoiceDate` | an invoice bills the work, for more or less than its value |
+         *     | | `UNBILLED` | + | the day of the change | that invoice is voided; its write-ups and write-downs come back with the other sign |
+         *     | | `WRITE_OFF`, `RECOVERY` | −, + | the day of the change | work is written off; that is undone |
+         * @enum {string}
+         */
+        LedgerEntryKind: "INVOICE" | "ALLOCATION" | "DEALLOCATION" | "WRITE_OFF" | "RECOVERY" | "VOID" | "PAYMENT" | "CREDIT_NOTE" | "REFUND" | "RETURN" | "PAYMENT_VOID" | "NOTE_VOID" | "WORK" | "WORK_REVERSED" | "WRITE_UP" | "WRITE_DOWN" | "BILLED" | "UNBILLED";
+        /**
+         * Ledger entry
+         * @description Movement of a balance. Entries never change and are never removed; a correction is another entry. Their sums are the balances: those
+         *     of the account `RECEIVABLE` of an invoice are its `amountDue`, those of the account `CREDIT` of a payment its `unappliedAmount`, and
+         *     those of the account `WIP` of a row of work in progress its `outstandingAmount`.
+         */
+        LedgerEntry: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            updatedAt: string;
+            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            version: number;
+            account: components["schemas"]["LedgerAccount"];
+            kind: components["schemas"]["LedgerEntryKind"];
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Change of the balance, in `currency`.
+             * @example 1250.00
+             */
+            amount: DecimalString;
+            /**
+             * Currency
+             * @description ISO 4217 code of a currency. It must be assigned.
+             * @example USD
+             */
+            currency: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Day for which the entry counts: a balance as of a day is the sum of the entries up to that day. The service chooses a later day
+             *     than that of the table of `kind` where the balance would otherwise be negative on a day in between.
+             * @example 2026-09-30
+             */
+            businessDate: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the entry was recorded. The entries up to a time are the books as they were known then; they are final a minute later.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            recordedAt: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client whose balance changes.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            clientId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job of the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            jobId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Invoice that is owed, paid or bills the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            invoiceId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Payment, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            paymentId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Work in progress, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            wipEntryId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who did the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            staffId: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Due date of the invoice, for the account `RECEIVABLE`.
+             * @example 2026-09-30
+             */
+            dueDate: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Entry that this one undoes, as a whole or in part, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            reversesId: string | null;
+            /** @description Reason of the change, or null. */
+            reason: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description API user who caused the entry. Null for changes by the service itself.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            recordedByApiUserId: string | null;
+        };
+        /**
+         * Ledger entry page
+         * @description One page of ledger entries.
+         */
+        LedgerEntryPage: {
+            /** @description Number of rows before the first one of this page. */
+            page: number;
+            /** @description Maximum number of rows of the page, as requested. */
+            pageSize: number;
+            /** @description Whether there are more rows after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
+            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            total?: number;
+            /**
+             * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
+             *     Present if `includeTotal` was true.
+             */
+            totalIsExact?: boolean;
+            /** @description Ledger entries. */
+            data: components["schemas"]["LedgerEntry"][];
+        };
+        /**
+         * Ledger account condition
+         * @description Condition on the account of a ledger entry. Operators are combined with AND.
+         */
+        LedgerAccountFilter: {
+            _eq?: components["schemas"]["LedgerAccount"];
+            _neq?: components["schemas"]["LedgerAccount"];
+            _in?: components["schemas"]["LedgerAccount"][];
+            _nin?: components["schemas"]["LedgerAccount"][];
+            _is_null?: boolean;
+        };
+        /**
+         * Ledger entry kind condition
+         * @description Condition on the kind of a ledger entry. Operators are combined with AND.
+         */
+        LedgerEntryKindFilter: {
+            _eq?: components["schemas"]["LedgerEntryKind"];
+            _neq?: components["schemas"]["LedgerEntryKind"];
+            _in?: components["schemas"]["LedgerEntryKind"][];
+            _nin?: components["schemas"]["LedgerEntryKind"][];
+            _is_null?: boolean;
+        };
+        /**
+         * Ledger entry filter
+         * @description Ledger entry filter. Sibling conditions are combined with AND.
+         */
+        LedgerEntryWhere: {
+            id?: components["schemas"]["UuidFilter"];
+            systemRef?: components["schemas"]["TextFilter"];
+            active?: components["schemas"]["BooleanFilter"];
+            createdAt?: components["schemas"]["InstantFilter"];
+            updatedAt?: components["schemas"]["InstantFilter"];
+            account?: components["schemas"]["LedgerAccountFilter"];
+            kind?: components["schemas"]["LedgerEntryKindFilter"];
+            amount?: components["schemas"]["DecimalFilter"];
+            currency?: components["schemas"]["TextFilter"];
+            businessDate?: components["schemas"]["DateFilter"];
+            recordedAt?: components["schemas"]["InstantFilter"];
+            clientId?: components["schemas"]["UuidFilter"];
+            jobId?: components["schemas"]["UuidFilter"];
+            invoiceId?: components["schemas"]["UuidFilter"];
+            paymentId?: components["schemas"]["UuidFilter"];
+            wipEntryId?: components["schemas"]["UuidFilter"];
+            staffId?: components["schemas"]["UuidFilter"];
+            dueDate?: components["schemas"]["DateFilter"];
+            reversesId?: components["schemas"]["UuidFilter"];
+            reason?: components["schemas"]["TextFilter"];
+            recordedByApiUserId?: components["schemas"]["UuidFilter"];
+            /** @description Conditions on the client. */
+            client?: components["schemas"]["ClientRelationWhere"];
+            /** @description Conditions on the job. */
+            job?: components["schemas"]["JobRelationWhere"];
+            /** @description Conditions on the staff member. */
+            staff?: components["schemas"]["StaffRelationWhere"];
+            /** @description Filters combined with AND. */
+            _and?: components["schemas"]["LedgerEntryWhere"][];
+            /** @description Filters combined with OR. */
+            _or?: components["schemas"]["LedgerEntryWhere"][];
+            /** @description Filter that must not match. */
+            _not?: components["schemas"]["LedgerEntryWhere"];
+        };
+        /**
+         * Ledger entry sort keys
+         * @description Sort key for ledger entries.
+         */
+        LedgerEntryOrderBy: {
+            id?: components["schemas"]["OrderDirection"];
+            systemRef?: components["schemas"]["OrderDirection"];
+            active?: components["schemas"]["OrderDirection"];
+            createdAt?: components["schemas"]["OrderDirection"];
+            updatedAt?: components["schemas"]["OrderDirection"];
+            businessDate?: components["schemas"]["OrderDirection"];
+            recordedAt?: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Ledger entry search request
+         * @description Filter, order and page of a search of ledger entries.
+         */
+        LedgerEntrySearchRequest: {
+            /**
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["LedgerEntryWhere"];
+            /** @description Sort keys, the most significant first. */
+            orderBy?: components["schemas"]["LedgerEntryOrderBy"][];
+        };
+        /**
+         * Ledger entry aggregate request
+         * @description Filter, groups, figures and page of an aggregate of ledger entries.
+         */
+        LedgerEntryAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["LedgerEntryGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["LedgerEntryMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["LedgerEntryAggregateOrderBy"][];
+            /**
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["LedgerEntryWhere"];
+        };
+        /**
          * Unpaid invoice page
          * @description One page of the unpaid invoices of a client.
          */
@@ -28734,6 +29258,151 @@ export interface components {
             direction: components["schemas"]["OrderDirection"];
         };
         /**
+         * Ledger entry group by day
+         * @description A column to group by, as a whole or in ranges.
+         */
+        LedgerEntryGroupByDay: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "businessDate" | "dueDate";
+            by?: components["schemas"]["CalendarUnit"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+            /**
+             * Business date
+             * Format: date
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days, and
+             *     cannot be combined with `by`.
+             * @example 2026-09-30
+             */
+            daysBefore?: string;
+        };
+        /**
+         * Ledger entry group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        LedgerEntryGroupByInstant: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "recordedAt";
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * Ledger entry group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        LedgerEntryGroupByNumber: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "amount";
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * Ledger entry group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        LedgerEntryGroupByValue: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "id" | "systemRef" | "active" | "account" | "kind" | "currency" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "reversesId" | "reason" | "recordedByApiUserId";
+        };
+        /**
+         * Ledger entry group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        LedgerEntryGroupBy: components["schemas"]["LedgerEntryGroupByDay"] | components["schemas"]["LedgerEntryGroupByInstant"] | components["schemas"]["LedgerEntryGroupByNumber"] | components["schemas"]["LedgerEntryGroupByValue"];
+        /**
+         * Ledger entry sum measure
+         * @description A figure.
+         */
+        LedgerEntrySumMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "SUM" | "AVERAGE";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "amount";
+        };
+        /**
+         * Ledger entry range measure
+         * @description A figure.
+         */
+        LedgerEntryRangeMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "MIN" | "MAX";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "amount" | "businessDate" | "recordedAt" | "dueDate";
+        };
+        /**
+         * Ledger entry measure
+         * @description A figure.
+         */
+        LedgerEntryMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["LedgerEntrySumMeasure"] | components["schemas"]["LedgerEntryRangeMeasure"];
+        /**
+         * Ledger entry aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        LedgerEntryAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "reversesId" | "reason" | "recordedByApiUserId";
+            direction: components["schemas"]["OrderDirection"];
+        };
+        /**
          * Task group by day
          * @description A column to group by, as a whole or in ranges.
          */
@@ -36879,6 +37548,227 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Invoice"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidId"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listLedgerEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OffsetListRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of ledger entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerEntryPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    searchLedgerEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LedgerEntrySearchRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of the matching ledger entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerEntryPage"];
+                };
+            };
+            400: components["responses"]["InvalidSearch"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    aggregateLedgerEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LedgerEntryAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getLedgerEntry: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
+                 *     without a body.
+                 * @example "9f2c41d07be3a655-3"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ledger entry. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerEntry"];
                 };
             };
             304: components["responses"]["NotModified"];

@@ -288,6 +288,7 @@ export async function loadBilling(
         : [],
     ),
   );
+  await loader.all(sql`call enter_books(${loader.tenantId})`);
   const paymentCounters = [...numbers].map(([year, value]) => [`payment.payment_number.${year}`, value] as const);
   const invoiceCounters = [...lastNumbers].map(([year, value]) => [`${counter}${year}`, value] as const);
   await saveCounters(loader, [...paymentCounters, ...invoiceCounters]);

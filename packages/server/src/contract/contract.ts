@@ -30,6 +30,8 @@ export interface Schema {
   readonly pattern?: string;
   readonly const?: unknown;
   readonly 'x-entity'?: true;
+  /** By a field and its value, the roles of which one is required to see rows with that value. */
+  readonly 'x-row-roles'?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   /** An item of a request that is validated by itself: by its schema, or by this one. */
   readonly 'x-items-open'?: Schema | true;
   readonly 'x-scale'?: number;

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { schemaOf } from '../contract/contract.ts';
 import { columnOf, type Field, fieldsOf, holdsField, membersOf } from '../contract/fields.ts';
 import { embedded, jsonObject, ownedRows } from './embed.ts';
 import type { Embed, Entity, Owned, RelatedField, Relation, Searchable } from './model.ts';
@@ -81,8 +82,10 @@ export interface EntityDefinition<Type extends EntityType> {
   readonly searched?: Readonly<Record<string, RelatedField>>;
   readonly relations?: Readonly<Record<string, Relation>>;
   readonly rules?: Rules<Type>;
-  /** False if rows are read-only, such as projects, which are another view of jobs. */
+  /** False if callers cannot write rows, such as projects, which are another view of jobs. */
   readonly writable?: boolean;
+  /** False if rows are themselves the record of changes, such as entries of the ledger. */
+  readonly audited?: boolean;
 }
 
 /** A record type defined by a tenant: its rows share a table and a schema with those of other types. */
@@ -115,7 +118,7 @@ export function createEntity<Type extends EntityType>(
     if (field === undefined) throw new Error(`The contract declares no field ${name} for ${type}.`);
     return field;
   };
-  const { table, relations = {}, sumsUp = [], writable = true } = definition;
+  const { table, relations = {}, sumsUp = [], writable = true, audited = true } = definition;
   const computed = byField<Computed>(definition.computed, find);
   const embeds = byField<Embed>(definition.embeds, find);
   const owned = byField<Owned>(definition.owned, find);
@@ -147,6 +150,8 @@ export function createEntity<Type extends EntityType>(
     writable,
     isCustom: custom !== undefined,
     isRestricted: shown.some((field) => holdsField(field, ({ readRoles }) => readRoles.length > 0)),
+    rowRoles: schemaOf(schema)['x-row-roles'] ?? {},
+    isAudited: audited,
     within(row, tenantId) {
       const ofTenant = sql<boolean>`${sql.ref(`${row}.tenant_id`)} = ${tenantId}`;
       return custom === undefined ? ofTenant : sql<boolean>`${ofTenant} and ${custom.only(row)}`;

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
 import { type Field, holdsField, membersOf } from '../contract/fields.ts';
 import type { AnyEntity } from './model.ts';
 import { perEntity } from './select.ts';
@@ -8,6 +9,22 @@ type Values = Readonly<Record<string, unknown>>;
 /** A row as a reader with these roles sees it: fields that require other roles are null, at any depth. */
 export function visibleTo<Row extends object>(holds: Holds, entity: AnyEntity, row: Row): Row {
   return entity.isRestricted ? (mask(entity.shown, row as Values, holds) as Row) : row;
+}
+
+/** SQL conditions that a reader with these roles may see a row; none if everyone may. */
+export function conditionsToSee(holds: Holds, entity: AnyEntity, row: string): RawBuilder<boolean>[] {
+  return Object.entries(entity.rowRoles).map(([field, roles]) => {
+    const visible = Object.entries(roles).flatMap(([value, required]) => (holds(required) ? [value] : []));
+    return sql<boolean>`${entity.value(row, field)} = any(${visible})`;
+  });
+}
+
+/** Whether a reader with these roles may see a row. */
+export function isVisibleTo(holds: Holds, entity: AnyEntity, row: object): boolean {
+  return Object.entries(entity.rowRoles).every(([field, roles]) => {
+    const required = roles[String(Reflect.get(row, field))];
+    return required !== undefined && holds(required);
+  });
 }
 
 /**

@@ -32,6 +32,10 @@ export interface AnyEntity {
   readonly isCustom: boolean;
   /** Whether rows have fields that some readers must not see. */
   readonly isRestricted: boolean;
+  /** By a field and its value, the roles of which one is required to see rows with that value. */
+  readonly rowRoles: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  /** Whether changes are recorded in the audit log and as events. */
+  readonly isAudited: boolean;
   /** SQL condition that a row of the table belongs to this entity and the tenant. */
   within(row: string, tenantId: number): RawBuilder<boolean>;
   /** Fields whose values are unique within a tenant. */

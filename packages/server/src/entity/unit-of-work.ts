@@ -243,6 +243,7 @@ export class UnitOfWork {
     const hasNewVersion = ({ id }: { readonly id: string }) => this.#tracked.has(id);
     const applied = await applyChanges(this.transaction, pending, { tenantId, now, hasNewVersion, oneByOne });
     for (const { entity, id, loaded } of applied.changed) {
+      if (!entity.isAudited) continue;
       const before = this.#tracked.has(id) ? this.#tracked.get(id)?.before : loaded?.stored;
       this.#tracked.set(id, { entity, id, before });
     }

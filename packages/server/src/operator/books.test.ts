@@ -92,6 +92,7 @@ test('books check › reports rows that no sum can repair', async () => {
   const { differences, breaches } = await check(true);
   expect(differences.map(({ type, field }) => `${type}.${field}`)).toEqual(['Job.wipAmount', 'Client.unbilledWip']);
   expect(breaches).toMatchObject([
+    { rule: 'the WIP entries of a row of wip_entry add up to its balance' },
     { rule: 'approved billable time is one row of work in progress, and other time is none' },
   ]);
   expect(describeBooks(tenant, { differences: [], breaches }, true).at(-1)).toContain('audit log');

@@ -2,6 +2,7 @@ import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
 import { numberOf } from '../contract/contract.ts';
 import type { AnyEntity } from '../entity/entity.ts';
+import { conditionsToSee } from '../entity/field-access.ts';
 import { plannedForValues, type Session } from '../platform/store/session.ts';
 import { type AggregateRequest, checkAggregate } from './aggregate-request.ts';
 import { checkCost } from './cost.ts';
@@ -53,7 +54,12 @@ export function aggregateReader(
   const order = keys.length === 0 ? sql`` : sql` order by ${orderClause(groups, 'g', keys)}`;
   const grouped =
     groupBy.length === 0 ? sql`` : sql` group by ${sql.join(groupBy.map((_, index) => sql.lit(index + 1)))}`;
-  const matching = sql`${entity.within('e', tenantId)} and ${conditionOf(entity, 'e', tenantId, where)}`;
+  const conditions = [
+    entity.within('e', tenantId),
+    ...conditionsToSee(holds, entity, 'e'),
+    conditionOf(entity, 'e', tenantId, where),
+  ];
+  const matching = sql.join(conditions, sql` and `);
   const statement = sql<Readonly<Record<string, unknown>>>`
     select * from (
       select ${sql.join(outputs.map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}

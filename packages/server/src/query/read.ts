@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { contract, numberOf } from '../contract/contract.ts';
 import type { AnyEntity, Entity } from '../entity/entity.ts';
-import { visibleTo } from '../entity/field-access.ts';
+import { conditionsToSee, isVisibleTo, visibleTo } from '../entity/field-access.ts';
 import type { AnyStoredRow, EntityType, StoredRow } from '../entity/row.ts';
 import { perEntity, selection } from '../entity/select.ts';
 import { eitherCursorOrPage } from '../http/findings.ts';
@@ -74,7 +74,7 @@ export async function findById<Type extends EntityType>(
   id: string,
 ): Promise<StoredRow<Type> | undefined> {
   const row = await session.first<StoredRow<Type>>(queryById(entity)(tenantId, id));
-  return row === undefined ? undefined : visibleTo(holds, entity, row);
+  return row === undefined || !isVisibleTo(holds, entity, row) ? undefined : visibleTo(holds, entity, row);
 }
 
 /** The read of a page, before it runs. */
@@ -118,7 +118,11 @@ function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, reque
   const position = cursor === undefined ? undefined : readCursor(vault, query, cursor, place);
   const offset = position?.offset ?? (paging === 'offset' ? page : page * pageSize);
 
-  const conditions = [entity.within('e', tenantId), conditionOf(entity, 'e', tenantId, where)];
+  const conditions = [
+    entity.within('e', tenantId),
+    ...conditionsToSee(holds, entity, 'e'),
+    conditionOf(entity, 'e', tenantId, where),
+  ];
   if (condition !== undefined) conditions.push(condition);
   const matching = sql.join(conditions, sql` and `);
   const ranges = position === undefined ? [sql`true`] : afterClauses(entity, 'e', keys, position.values);

@@ -3,6 +3,7 @@ import { draftInvoice } from './draft/draft-invoice.ts';
 import { draftInvoiceHistory } from './draft/draft-invoice-history.ts';
 import { invoice } from './invoice/invoice.ts';
 import { listUnpaidInvoices } from './invoice/listUnpaidInvoices.ts';
+import { ledgerEntry } from './ledger/ledger-entry.ts';
 import { createQuickPaymentLink } from './link/createQuickPaymentLink.ts';
 import { payment } from './payment/payment.ts';
 
@@ -20,4 +21,8 @@ export const billing = {
   getInvoice: byId(invoice),
   aggregateInvoices: aggregateOf(invoice),
   listUnpaidInvoices,
+  listLedgerEntries: pageOf(ledgerEntry),
+  searchLedgerEntries: pageOf(ledgerEntry),
+  getLedgerEntry: byId(ledgerEntry),
+  aggregateLedgerEntries: aggregateOf(ledgerEntry),
 };

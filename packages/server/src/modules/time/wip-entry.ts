@@ -9,6 +9,7 @@ import { entityNamed } from '../../entity/registry.ts';
 import { isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { recordBookChange } from '../billing/change-day.ts';
+import { enterWork } from '../billing/ledger/work-entries.ts';
 import { client } from '../clients/client.ts';
 import { reopenClient } from '../clients/reopen-client.ts';
 import { job, reopenJob } from '../projects/job.ts';
@@ -48,7 +49,9 @@ export const wipEntry = defineEntity('WipEntry', {
       writeOff(change, plan);
       recordBookChange(change, plan, change.previous?.workDate ?? change.values.workDate);
     },
-    afterWrite({ values, previous }, plan) {
+    afterWrite(change, plan) {
+      enterWork(change, plan);
+      const { values, previous } = change;
       // Work that was settled is outstanding again, so its job and its client are, too.
       if (previous === undefined || !outstandingOf(previous).eq(zero) || outstandingOf(values).eq(zero)) return;
       if (values.status === 'REVERSED') return;

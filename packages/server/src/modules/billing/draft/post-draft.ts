@@ -6,6 +6,7 @@ import { outstandingOf } from '../../time/outstanding.ts';
 import { wipEntry } from '../../time/wip-entry.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
+import { enterBilling, readEntries } from '../ledger/work-entries.ts';
 import { billedRows, wipIdsOf } from './billed-work.ts';
 import { reliefOf } from './relief.ts';
 
@@ -25,6 +26,7 @@ export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
     {},
     { system: { ...shared, draftInvoiceId: draft.id, invoiceDate: proposedInvoiceDate, status: 'POSTED' } },
   );
+  readEntries(plan, rows.keys());
   for (const line of draft.lines) {
     for (const { wipEntryId, billed, writeUp, writeOff } of reliefOf(
       line.lineType,
@@ -42,6 +44,7 @@ export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
       const status = outstandingOf(amounts).eq(zero) ? 'BILLED' : 'PARTIALLY_BILLED';
       const system = { ...amounts, status, invoiceId: row.id, billedAt: plan.now } as const;
       plan.update(wipEntry, wipEntryId, {}, { system, event: 'draftApproved' });
+      enterBilling(plan, wip, row, { billed, writeUp, writeOff });
       plan.insertPlain({
         entity: invoice,
         table: 'wip_relief',

@@ -17,6 +17,7 @@ import { job } from '../../projects/job.ts';
 import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../change-day.ts';
 import { totalsOf } from '../ledger/amounts.ts';
 import { checkBillable, lockBalances } from '../ledger/balances.ts';
+import { enterInvoice } from '../ledger/invoice-entries.ts';
 import { invalidateLinks } from '../link/payment-link.ts';
 import { checkSigns, completeLines, invalidLine } from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
@@ -59,7 +60,9 @@ export const invoice = defineEntity('Invoice', {
       else if (Object.keys(change.input).length > 0) completeChange(change, plan);
       lockBalances(plan, [change.values.clientId]);
     },
-    afterWrite({ id, values, previous }, plan) {
+    afterWrite(change, plan) {
+      const { id, values, previous, input } = change;
+      enterInvoice(change, plan);
       if (previous !== undefined && dueOf(previous).eq(zero) && dueOf(values).gt(zero))
         reopenClient(plan, values.clientId);
       if (values.status === previous?.status) return;
@@ -68,7 +71,7 @@ export const invoice = defineEntity('Invoice', {
         plan.update(invoice, id, {}, { system, event: 'invoicePosted' });
       }
       if (values.status === 'VOIDED') {
-        returnWork(plan, id);
+        returnWork(plan, id, input.changeDate);
         invalidateLinks(plan, id, 'invoiceVoided', (other) => openDue(plan, other));
       }
       if (values.status === 'WRITTEN_OFF')

@@ -6,6 +6,7 @@ import type { Plan } from '../../../entity/plan.ts';
 import { outstandingOf } from '../../time/outstanding.ts';
 import { wipEntry } from '../../time/wip-entry.ts';
 import { lockBalances } from '../ledger/balances.ts';
+import { enterUnbilling, readEntries } from '../ledger/work-entries.ts';
 
 /** The amounts that an invoice took from a row of work in progress, as decimal text. */
 interface StoredRelief {
@@ -38,9 +39,10 @@ const reliefOfInvoices: Lookup<readonly StoredRelief[]> = {
  * Restores the work in progress that a voided invoice relieved. Rows that were written off since then remain written off:
  * the write-off grows by the restored amount.
  *
+ * @param changeDate the day of the void that the caller gave, if any
  * @throws Rejection `INVALID_STATE` if a draft invoice reserves a row.
  */
-export function returnWork(plan: Plan, invoiceId: string): void {
+export function returnWork(plan: Plan, invoiceId: string, changeDate: string | null | undefined): void {
   const reliefs = plan.lookup(reliefOfInvoices, invoiceId) ?? [];
   const rows = plan.getManyForUpdate(
     wipEntry,
@@ -51,6 +53,7 @@ export function returnWork(plan: Plan, invoiceId: string): void {
     [],
     [...rows.values()].map(({ jobId }) => jobId),
   );
+  readEntries(plan, rows.keys());
   for (const { wipEntryId, billed, writeUp, writeOff, otherInvoiceId } of reliefs) {
     const row = rows.get(wipEntryId);
     if (row === undefined) throw new Error(`Work in progress ${wipEntryId} not found.`);
@@ -60,22 +63,26 @@ export function returnWork(plan: Plan, invoiceId: string): void {
         'A draft invoice includes work in progress that this invoice billed in part. Post or delete that draft first.',
         '/status',
       );
+    const relief = { billed: parseDecimal(billed), writeUp: parseDecimal(writeUp), writeOff: parseDecimal(writeOff) };
     const returned = {
       ...row,
-      billedAmount: row.billedAmount.minus(parseDecimal(billed)),
-      writeUpAmount: row.writeUpAmount.minus(parseDecimal(writeUp)),
-      writeOffAmount: row.writeOffAmount.minus(parseDecimal(writeOff)),
+      billedAmount: row.billedAmount.minus(relief.billed),
+      writeUpAmount: row.writeUpAmount.minus(relief.writeUp),
+      writeOffAmount: row.writeOffAmount.minus(relief.writeOff),
     };
     const { billedAmount, writeUpAmount, writeOffAmount } = returned;
     const link = { invoiceId: otherInvoiceId, billedAt: otherInvoiceId === null ? null : row.billedAt };
     if (row.status === 'WRITTEN_OFF') {
-      const all = writeOffAmount.plus(outstandingOf(returned));
+      const outstanding = outstandingOf(returned);
+      const all = writeOffAmount.plus(outstanding);
+      enterUnbilling(plan, row, invoiceId, relief, outstanding, changeDate);
       plan.setSystemFields(wipEntry, wipEntryId, { ...link, billedAmount, writeUpAmount, writeOffAmount: all });
       continue;
     }
     const isUntouched = billedAmount.eq(zero) && writeUpAmount.eq(zero) && writeOffAmount.eq(zero);
     const status = isUntouched ? 'OPEN' : 'PARTIALLY_BILLED';
     const system = { ...link, billedAmount, writeUpAmount, writeOffAmount, status } as const;
+    enterUnbilling(plan, row, invoiceId, relief, zero, changeDate);
     plan.update(wipEntry, wipEntryId, {}, { system, event: 'invoiceVoided' });
   }
 }

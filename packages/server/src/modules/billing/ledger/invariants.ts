@@ -28,6 +28,34 @@ export async function findBreaches(session: Pick<Session, 'all'>, tenantId: numb
 
 const documents = ['draft_invoice', 'invoice'] as const;
 
+/** The accounts of the ledger, the rows whose balances they explain, and when the balance `b` of a row has the wrong sign. */
+const ledgerAccounts = [
+  {
+    account: 'RECEIVABLE',
+    table: 'invoice',
+    owner: 'invoice_id',
+    balance: 'outstanding(status, amount_due)',
+    isNegative: 'b.balance < 0',
+  },
+  {
+    account: 'CREDIT',
+    table: 'payment',
+    owner: 'payment_id',
+    balance: 'held(status, unapplied_amount)',
+    // Money that a bank takes back after a refund is gone twice.
+    isNegative: `b.balance < 0 and not exists (select 1 from payment p
+      where p.tenant_id = b.tenant_id and p.id = b.id and p.status = 'RETURNED' and p.refunded_amount > 0)`,
+  },
+  {
+    account: 'WIP',
+    table: 'wip_entry',
+    owner: 'wip_entry_id',
+    balance: 'outstanding_amount',
+    isNegative: `exists (select 1 from wip_entry w
+      where w.tenant_id = b.tenant_id and w.id = b.id and sign(w.amount) = -sign(b.balance))`,
+  },
+] as const;
+
 const rules: readonly Rule[] = [
   ...documents.map((table) => ({
     rule: `lines of ${table} are quantity times unit amount and their tax, rounded half up`,
@@ -51,6 +79,33 @@ const rules: readonly Rule[] = [
             is distinct from (coalesce(l.subtotal, 0), coalesce(l.discount, 0), coalesce(l.tax, 0), coalesce(l.interest, 0))
           or d.total <> d.subtotal - d.discount_total + d.tax_total + d.interest_total)`,
   })),
+  ...ledgerAccounts.map(({ account, table, owner, balance }) => ({
+    rule: `the ${account} entries of a row of ${table} add up to its balance`,
+    broken: (tenantId: number) => sql<{ id: string; detail: string }>`
+      select coalesce(r.id, e.id)::text as id, concat_ws(' ', r.balance, e.amount) as detail
+      from (select id, ${sql.raw(balance)} as balance from ${sql.table(table)} where tenant_id = ${tenantId}) r
+      full join (select ${sql.ref(owner)} as id, sum(amount) as amount from ledger_entry
+        where tenant_id = ${tenantId} and account = ${account} group by 1) e on e.id = r.id
+      where r.id is null or coalesce(r.balance, 0) <> coalesce(e.amount, 0)`,
+  })),
+  ...ledgerAccounts.map(({ account, owner, isNegative }) => ({
+    rule: `the balance of the ${account} entries of a row has its sign as of any day`,
+    broken: (tenantId: number) => sql<{ id: string; detail: string }>`
+      select b.id::text, concat_ws(' ', b.business_date, b.balance) as detail
+      from (select e.tenant_id, ${sql.ref(owner)} as id, business_date,
+          sum(sum(amount)) over (partition by ${sql.ref(owner)} order by business_date) as balance
+        from ledger_entry e where tenant_id = ${tenantId} and account = ${account} group by 1, 2, 3) b
+      where ${sql.raw(isNegative)}`,
+  })),
+  {
+    rule: 'both halves of an allocation have one amount',
+    broken: (tenantId) => sql`
+      select payment_id::text as id, concat_ws(' ', invoice_id, business_date, sum(amount)) as detail
+      from ledger_entry where tenant_id = ${tenantId} and kind in ('ALLOCATION', 'DEALLOCATION')
+      group by payment_id, invoice_id, kind, business_date, recorded_at
+      having sum(amount) filter (where account = 'RECEIVABLE')
+        is distinct from sum(amount) filter (where account = 'CREDIT')`,
+  },
   {
     rule: 'what is due on an invoice is its total less what covers it, and its status follows from that',
     broken: (tenantId) => sql`

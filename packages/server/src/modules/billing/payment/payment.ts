@@ -12,6 +12,7 @@ import { reopenClient } from '../../clients/reopen-client.ts';
 import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../change-day.ts';
 import { type Cover, type CoverEvent, coverInvoice, dueOf, invoice, isOpen } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
+import { enterPayment } from '../ledger/payment-entries.ts';
 import { invoiceNumberOf, readLinks } from '../link/payment-link.ts';
 import { type Allocation, type Share, sumOf, takeNewest } from './allocations.ts';
 
@@ -304,7 +305,9 @@ function invalidAllocation(index: number, field: string, detail: string): Reject
 }
 
 /** Updates the invoices that were covered before or are covered now. */
-function afterWrite({ values, previous }: PaymentChange, plan: Plan): void {
+function afterWrite(change: PaymentChange, plan: Plan): void {
+  const { values, previous } = change;
+  enterPayment(change, plan, counts);
   const before = coverOf(previous);
   const after = coverOf(values);
   const cause = causeOf(values, previous);

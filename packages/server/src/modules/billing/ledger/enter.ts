@@ -1,0 +1,116 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type Decimal, parseDecimal, zero } from '../../../contract/decimal.ts';
+import { invalidField } from '../../../entity/invalid-field.ts';
+import type { Lookup } from '../../../entity/loaded-rows.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import type { Row } from '../../../entity/row.ts';
+import { type DayAmount, firstDayFor } from './entry-day.ts';
+import { ledgerEntry } from './ledger-entry.ts';
+
+type LedgerEntry = Row<'LedgerEntry'>;
+type Account = LedgerEntry['account'];
+export type Kind = LedgerEntry['kind'];
+
+/** An entry of a balance. */
+export type Entry = Pick<LedgerEntry, 'id' | 'kind' | 'amount' | 'businessDate' | 'invoiceId' | 'paymentId'>;
+
+/** A new entry. What does not apply to it is omitted. */
+type NewEntry = Pick<LedgerEntry, 'account' | 'kind' | 'amount' | 'currency' | 'businessDate' | 'clientId'> &
+  Partial<
+    Pick<
+      LedgerEntry,
+      'jobId' | 'invoiceId' | 'paymentId' | 'wipEntryId' | 'staffId' | 'dueDate' | 'reversesId' | 'reason'
+    >
+  >;
+
+/** Adds an entry to the ledger; none if nothing moves. */
+export function enter(plan: Plan, entry: NewEntry): void {
+  if (entry.amount.eq(zero)) return;
+  const recordedByApiUserId = plan.origin.caller?.apiUserId ?? null;
+  plan.create(ledgerEntry, {}, { system: { ...entry, recordedAt: plan.now, recordedByApiUserId } });
+}
+
+/** The field of an entry that names the row whose balance the account is, and its column. */
+const owners = {
+  RECEIVABLE: { field: 'invoiceId', column: 'invoice_id' },
+  CREDIT: { field: 'paymentId', column: 'payment_id' },
+  WIP: { field: 'wipEntryId', column: 'wip_entry_id' },
+} as const;
+
+/** The entries of the balance of an invoice, a payment or a row of work, with those that this plan adds, in their order. */
+export function entriesOf(plan: Plan, account: Account, id: string): readonly Entry[] {
+  const added = plan.created(ledgerEntry, owners[account].field, id).filter((entry) => entry.account === account);
+  if (plan.isNew(id)) return added;
+  const stored = (plan.lookup(storedEntries[account], id) ?? []).map(({ amount, ...entry }) => ({
+    ...entry,
+    amount: parseDecimal(amount),
+  }));
+  return [...stored, ...added];
+}
+
+type StoredEntry = Omit<Entry, 'amount'> & { readonly amount: string };
+
+const storedEntries = {
+  RECEIVABLE: entriesBy('RECEIVABLE'),
+  CREDIT: entriesBy('CREDIT'),
+  WIP: entriesBy('WIP'),
+};
+
+function entriesBy(account: Account): Lookup<readonly StoredEntry[]> {
+  const owner: RawBuilder<string> = sql.ref(owners[account].column);
+  return {
+    name: `entries of ${account}`,
+    async load(transaction, tenantId, ids) {
+      const rows = await transaction.all<StoredEntry & { readonly owner: string }>(sql`
+        select ${owner} as owner, id, kind, amount::text as amount, business_date::text as "businessDate",
+          invoice_id as "invoiceId", payment_id as "paymentId"
+        from ledger_entry where tenant_id = ${tenantId} and ${owner} = any(${ids}) and account = ${account}
+        order by recorded_at, id`);
+      return Map.groupBy(rows, (row) => row.owner);
+    },
+  };
+}
+
+/** The last entry of a kind, which a change undoes: of all, or of those of one invoice or payment. */
+export function lastOf(
+  entries: readonly Entry[],
+  kind: Kind,
+  of: Partial<Pick<Entry, 'invoiceId' | 'paymentId'>> = {},
+): Entry | undefined {
+  return entries.findLast(
+    (entry) =>
+      entry.kind === kind &&
+      (of.invoiceId === undefined || entry.invoiceId === of.invoiceId) &&
+      (of.paymentId === undefined || entry.paymentId === of.paymentId),
+  );
+}
+
+/** The later of two days. */
+export function later(one: string, other: string): string {
+  return one < other ? other : one;
+}
+
+interface DatedChange {
+  /** The day that the caller gave, if any. */
+  readonly given: string | null | undefined;
+  readonly change: Decimal;
+  readonly entries: readonly DayAmount[];
+  /** The entry that the change undoes, if any. */
+  readonly undone?: Entry | undefined;
+  readonly sign?: 1 | -1;
+}
+
+/**
+ * Returns the day for which a change counts: the day that the caller gave, or today, moved on to the first day that the
+ * balance allows.
+ *
+ * @throws Rejection `VALIDATION_ERROR` if the balance does not allow the given day.
+ */
+export function dayOfChange(plan: Plan, { given, change, entries, undone, sign }: DatedChange): string {
+  const from = given ?? plan.today;
+  const start = undone === undefined ? from : later(from, undone.businessDate);
+  const day = firstDayFor(start, change, entries, sign);
+  if (typeof given === 'string' && day !== given)
+    throw invalidField('changeDate', `changeDate must not be before ${day}, because of earlier changes.`);
+  return day;
+}

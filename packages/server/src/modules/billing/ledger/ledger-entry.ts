@@ -1,0 +1,22 @@
+import { sql } from 'kysely';
+import { defineEntity, one } from '../../../entity/entity.ts';
+
+/**
+ * A movement of a balance. Entries are only inserted, with the change that causes them; the database refuses any other change,
+ * and balances that are not their sums.
+ */
+export const ledgerEntry = defineEntity('LedgerEntry', {
+  table: 'ledger_entry',
+  relations: { client: one('Client', 'clientId'), job: one('Job', 'jobId'), staff: one('Staff', 'staffId') },
+  // The table has no columns for what is the same in all entries.
+  computed: {
+    systemRef: (row) => sql`${sql.ref(`${row}.id`)}::text`,
+    sysRefs: () => sql`'[]'::jsonb`,
+    active: () => sql`true`,
+    createdAt: (row) => sql.ref(`${row}.recorded_at`),
+    updatedAt: (row) => sql.ref(`${row}.recorded_at`),
+    version: () => sql`1`,
+  },
+  writable: false,
+  audited: false,
+});

@@ -1,0 +1,277 @@
+/** Every balance is the sum of entries that never change, and that read as of any day. */
+import type { components } from '@financial-automation/spec';
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../../../test/service.ts';
+import { only } from '../../records/testing.ts';
+import { firm } from '../testing.ts';
+import { findBreaches } from './invariants.ts';
+
+type LedgerEntry = components['schemas']['LedgerEntry'];
+type Page = components['schemas']['LedgerEntryPage'];
+
+const service = await testService();
+const { store, tenant } = service;
+const { client, draftOf, newClient, pay, payment, post, preparer, records, workFor } = await firm(service);
+
+async function entriesWhere(where: object, caller = preparer): Promise<LedgerEntry[]> {
+  const { status, body } = await caller.call<Page>('POST', '/gql/v1/ledger_entries/search', { where, pageSize: 200 });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body.data;
+}
+
+/** The account, kind, amount and day of each entry. */
+async function movesWhere(where: object): Promise<string[]> {
+  const entries = await entriesWhere(where);
+  return entries.map(({ account, kind, amount, businessDate }) => `${account} ${kind} ${amount} ${businessDate}`);
+}
+
+/** The sum of the entries of an account, as of a day. */
+async function balanceAsOf(account: string, of: object, day: string): Promise<string | null> {
+  const { body } = await preparer.call<{ data: { values: Record<string, string | null> }[] }>(
+    'POST',
+    '/gql/v1/ledger_entries/aggregate',
+    {
+      where: { ...of, account: { _eq: account }, businessDate: { _lte: day } },
+      measures: { balance: { function: 'SUM', column: 'amount' } },
+    },
+  );
+  return body.data[0]?.values.balance ?? null;
+}
+
+async function change(type: string, systemRef: string | null | undefined, attributes: object) {
+  return only(await records.update([{ type, systemRef: systemRef ?? '', attributes }]));
+}
+
+let bills = 0;
+function bill(amount: string, invoiceDate: string, clientId = client.id) {
+  const lines = [{ lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: amount, taxable: false }];
+  const pmsRef = `ledger-${++bills}`;
+  return records.make('Invoice', { pmsRef, clientId, invoiceDate, dueDate: '2026-12-31', lines });
+}
+
+const today = Temporal.Now.plainDateISO(tenant.timeZone).toString();
+
+describe('the entries of a story', () => {
+  test('work, its invoice, a payment, its return and the void', async () => {
+    const wipId = await workFor('2.00', undefined, '2026-02-10');
+    const draft = await draftOf([{ lineType: 'TIME', unitAmount: '350.00', wipIds: [wipId] }]);
+    const invoiceId = await post(draft);
+    expect(await movesWhere({ wipEntryId: { _eq: wipId } })).toEqual([
+      'WIP WORK 380.00 2026-02-10',
+      // The invoice is dated before the work, which was not there yet.
+      'WIP WRITE_DOWN -30.00 2026-02-10',
+      'WIP BILLED -350.00 2026-02-10',
+    ]);
+    const paid = await pay('500.00', [{ invoiceId, amount: '350.00' }], { paymentDate: '2026-02-20' });
+    await change('Payment', paid.systemRef, { status: 'RETURNED', changeReason: 'Bounced', changeDate: '2026-03-01' });
+    const entries = await entriesWhere({ paymentId: { _eq: paid.id } });
+    expect(entries.map(({ account, kind, amount, businessDate }) => [account, kind, amount, businessDate])).toEqual([
+      ['CREDIT', 'PAYMENT', '500.00', '2026-02-20'],
+      ['RECEIVABLE', 'ALLOCATION', '-350.00', '2026-02-20'],
+      ['CREDIT', 'ALLOCATION', '-350.00', '2026-02-20'],
+      ['RECEIVABLE', 'DEALLOCATION', '350.00', '2026-03-01'],
+      ['CREDIT', 'DEALLOCATION', '350.00', '2026-03-01'],
+      ['CREDIT', 'RETURN', '-500.00', '2026-03-01'],
+    ]);
+    const [came, ownHalf, otherHalf, back, backOfCredit, returned] = entries;
+    expect([back?.reversesId, backOfCredit?.reversesId, returned?.reversesId]).toEqual([
+      ownHalf?.id,
+      otherHalf?.id,
+      came?.id,
+    ]);
+    expect(returned).toMatchObject({ reason: 'Bounced', recordedByApiUserId: expect.any(String), invoiceId: null });
+    const [invoiced] = await entriesWhere({ invoiceId: { _eq: invoiceId }, kind: { _eq: 'INVOICE' } });
+    expect(invoiced).toMatchObject({ amount: '350.00', businessDate: '2026-01-31', dueDate: '2026-03-02' });
+
+    const { body } = await preparer.call<{ systemRef: string }>('GET', `/gql/v1/invoice/${invoiceId}`);
+    await change('Invoice', body.systemRef, { status: 'VOIDED', voidReason: 'Wrong month', changeDate: '2026-03-05' });
+    const ofVoid = { invoiceId: { _eq: invoiceId }, businessDate: { _eq: '2026-03-05' } };
+    expect(await movesWhere(ofVoid)).toEqual([
+      'RECEIVABLE VOID -350.00 2026-03-05',
+      'WIP UNBILLED 350.00 2026-03-05',
+      'WIP WRITE_DOWN 30.00 2026-03-05',
+    ]);
+    for (const entry of await entriesWhere(ofVoid)) expect(entry.reversesId).not.toBeNull();
+    expect(await balanceAsOf('WIP', { wipEntryId: { _eq: wipId } }, today)).toBe('380.00');
+  });
+
+  test('a write-off and its recovery', async () => {
+    const invoice = await bill('90.00', '2026-01-15');
+    await change('Invoice', invoice.systemRef, { status: 'WRITTEN_OFF', writeOffReason: 'Insolvent' });
+    await change('Invoice', invoice.systemRef, { status: 'POSTED', changeReason: 'The administrator pays' });
+    const [, off, back] = await entriesWhere({ invoiceId: { _eq: invoice.id } });
+    expect(off).toMatchObject({ kind: 'WRITE_OFF', amount: '-90.00', reason: 'Insolvent', businessDate: today });
+    expect(back).toMatchObject({ kind: 'RECOVERY', amount: '90.00', reversesId: off?.id });
+    expect(back).toMatchObject({ reason: 'The administrator pays' });
+  });
+
+  test('work that is corrected before it is billed counts on its own day', async () => {
+    const { clientId, jobId } = await preparer
+      .call<{ clientId: string; jobId: string }>('GET', `/gql/v1/wip/${await workFor('1.00')}`)
+      .then(({ body }) => body);
+    const work = { wipType: 'PROGRESS', clientId, jobId, workDate: '2026-02-01', amount: '100.00' };
+    const row = await records.make('WipEntry', work);
+    await change('WipEntry', row.systemRef, { amount: '80.00', workDate: '2026-02-03' });
+    expect(await movesWhere({ wipEntryId: { _eq: row.id } })).toEqual([
+      'WIP WORK 100.00 2026-02-01',
+      'WIP WORK_REVERSED -100.00 2026-02-01',
+      'WIP WORK 80.00 2026-02-03',
+    ]);
+    expect(await balanceAsOf('WIP', { wipEntryId: { _eq: row.id } }, '2026-02-02')).toBe('0.00');
+  });
+
+  test('an import that waits to be posted has no entries', async () => {
+    const lines = [{ lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '10.00', taxable: false }];
+    const dates = { invoiceDate: '2026-01-02', dueDate: '2026-02-02' };
+    const attributes = { pmsRef: 'waits', clientId: client.id, ...dates, lines, status: 'PENDING' };
+    const waiting = await records.make('Invoice', attributes);
+    expect(await movesWhere({ invoiceId: { _eq: waiting.id } })).toEqual([]);
+    await change('Invoice', waiting.systemRef, { status: 'POSTED' });
+    expect(await movesWhere({ invoiceId: { _eq: waiting.id } })).toEqual(['RECEIVABLE INVOICE 10.00 2026-01-02']);
+  });
+});
+
+describe('the day of an entry', () => {
+  test('a check of last month that is entered today counts for its date', async () => {
+    const invoice = await bill('100.00', '2026-01-10');
+    await pay('60.00', [{ invoiceId: invoice.id, amount: '60.00' }], { paymentDate: '2026-03-01' });
+    await pay('40.00', [{ invoiceId: invoice.id, amount: '40.00' }], { paymentDate: '2026-02-01' });
+    const of = { invoiceId: { _eq: invoice.id } };
+    expect(await balanceAsOf('RECEIVABLE', of, '2026-01-31')).toBe('100.00');
+    expect(await balanceAsOf('RECEIVABLE', of, '2026-02-01')).toBe('60.00');
+    expect(await balanceAsOf('RECEIVABLE', of, '2026-03-01')).toBe('0.00');
+  });
+
+  test('money that is moved to another invoice is not allocated twice on the days before', async () => {
+    const [wrong, right] = [await bill('100.00', '2026-01-10'), await bill('100.00', '2026-01-10')];
+    const paid = await pay('100.00', [{ invoiceId: wrong.id, amount: '100.00' }]);
+    const moved = { allocations: [{ invoiceId: right.id, amount: '100.00' }], changeDate: '2026-04-01' };
+    expect(await change('Payment', paid.systemRef, moved)).toMatchObject({ status: 'UPDATED' });
+    expect(await movesWhere({ paymentId: { _eq: paid.id }, account: { _eq: 'CREDIT' } })).toEqual([
+      'CREDIT PAYMENT 100.00 2026-02-01',
+      'CREDIT ALLOCATION -100.00 2026-02-01',
+      'CREDIT DEALLOCATION 100.00 2026-04-01',
+      'CREDIT ALLOCATION -100.00 2026-04-01',
+    ]);
+  });
+
+  test.each([
+    ['before the entry that it undoes', '2026-02-05'],
+    ['before the money was there again', '2026-02-25'],
+  ])('updateRecords rejects a changeDate %s', async (_what, changeDate) => {
+    const invoice = await bill('100.00', '2026-01-10');
+    const paid = await pay('100.00', [{ invoiceId: invoice.id, amount: '100.00' }], { paymentDate: '2026-02-20' });
+    const { systemRef, id } = paid;
+    await change('Payment', systemRef, { allocations: [], changeDate: '2026-03-01' });
+    const item = await change('Payment', systemRef, { status: 'VOIDED', changeDate });
+    const { error } = item;
+    expect(error).toMatchObject({ code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/changeDate' });
+    expect(await payment(id)).toMatchObject({ status: 'COMPLETED' });
+  });
+});
+
+describe('who sees the ledger', () => {
+  test('readers see the accounts whose role they have', async () => {
+    const wipId = await workFor('1.00');
+    const [entry] = await entriesWhere({ wipEntryId: { _eq: wipId } });
+    const byRole = { WIP_R: 'WIP', INVC_R: 'RECEIVABLE', PYMT_R: 'CREDIT' };
+    for (const [role, account] of Object.entries(byRole)) {
+      const reader = await service.signIn({ roles: [role] });
+      const seen = await entriesWhere({}, reader);
+      expect(new Set(seen.map((one) => one.account))).toEqual(new Set([account]));
+      const { body } = await reader.call<{ data: { key: { account: string } }[] }>(
+        'POST',
+        '/gql/v1/ledger_entries/aggregate',
+        { groupBy: [{ column: 'account' }], measures: { entries: { function: 'COUNT' } } },
+      );
+      expect(body.data.map(({ key }) => key.account)).toEqual([account]);
+      const { status } = await reader.call('GET', `/gql/v1/ledger_entry/${entry?.id}`);
+      expect(status).toBe(role === 'WIP_R' ? 200 : 404);
+    }
+    const outsider = await service.signIn({ roles: ['CLNT_R'] });
+    const { status } = await outsider.call('POST', '/gql/v1/ledger_entries/search', {});
+    expect(status).toBe(403);
+  });
+
+  test('another tenant sees nothing of it', async () => {
+    const other = await service.signIn({ roles: ['API_ADMIN'], tenant: await service.addTenant('elsewhere') });
+    expect(await entriesWhere({ clientId: { _eq: client.id } }, other)).toEqual([]);
+  });
+});
+
+describe('what the database refuses', () => {
+  const write = (statement: string) => store.write(tenant.id, (transaction) => transaction.all(sql.raw(statement)));
+
+  test.each([
+    ['a changed entry', `update ledger_entry set amount = 1`],
+    ['a removed entry', `delete from ledger_entry`],
+  ])('%s', async (_what, statement) => {
+    await expect(write(statement)).rejects.toThrow(/permission denied|never changed/);
+  });
+
+  test.each([
+    ['an entry without a change', `amount, account, kind`, `amount, account, kind`],
+    ['an entry with another sign', `amount, account, kind`, `-amount, account, kind`],
+    ['an entry of another account', `amount, account, kind`, `amount, 'CREDIT', kind`],
+    ['an entry of nothing', `amount, account, kind`, `0, account, kind`],
+  ])('%s', async (_what, columns, values) => {
+    await bill('10.00', '2026-01-10');
+    const rest = 'tenant_id, currency, business_date, recorded_at, client_id, invoice_id, payment_id, due_date';
+    const copy = `insert into ledger_entry (id, ${rest}, ${columns}) select gen_random_uuid(), ${rest}, ${values}
+      from ledger_entry where kind = 'INVOICE' limit 1`;
+    await expect(write(copy)).rejects.toThrow(/ledger_entry/);
+  });
+
+  test('half an allocation', async () => {
+    const invoice = await bill('10.00', '2026-01-10');
+    await pay('10.00', [{ invoiceId: invoice.id, amount: '10.00' }]);
+    const copy = (account: string, kind: string, sign: string) => `insert into ledger_entry
+      (id, tenant_id, currency, business_date, recorded_at, client_id, invoice_id, payment_id, due_date, amount, account, kind)
+      select gen_random_uuid(), tenant_id, currency, business_date, recorded_at + interval '1 day', client_id, invoice_id, payment_id,
+        due_date, ${sign}amount, account, '${kind}'
+      from ledger_entry where invoice_id = '${invoice.id}' and account = '${account}' and kind = 'ALLOCATION'`;
+    const both = `with back as (${copy('CREDIT', 'DEALLOCATION', '-')} returning 1), again as (${copy('CREDIT', 'ALLOCATION', '')} returning 1)
+      select from back, again`;
+    await expect(write(both)).rejects.toThrow(/half an allocation|ledger_entry_halves_agree/);
+  });
+
+  test('a balance without its entry', async () => {
+    const invoice = await bill('10.00', '2026-01-10');
+    const off = `update invoice set status = 'WRITTEN_OFF', write_off_reason = 'x', amount_written_off = 10 where id = '${invoice.id}'`;
+    await expect(write(off)).rejects.toThrow(/ledger_entry_invoice_agrees|amount due/);
+  });
+});
+
+test('rows from before the ledger get entries that add up to their balances', async () => {
+  const { id: clientId } = await newClient();
+  const [open, off, gone] = [
+    await bill('50.00', '2026-01-10', clientId),
+    await bill('60.00', '2026-01-10', clientId),
+    await bill('70.00', '2026-01-10', clientId),
+  ];
+  await pay('80.00', [{ invoiceId: open.id, amount: '20.00' }], { clientId });
+  const refunded = await pay('30.00', [{ invoiceId: open.id, amount: '30.00' }], { clientId });
+  await change('Payment', refunded.systemRef, { refundedAmount: '10.00' });
+  await change('Invoice', off.systemRef, { status: 'WRITTEN_OFF', writeOffReason: 'Insolvent' });
+  await change('Invoice', gone.systemRef, { status: 'VOIDED', voidReason: 'Wrong client' });
+  const balances = async () => {
+    const { body } = await preparer.call<{ data: object[] }>('POST', '/gql/v1/ledger_entries/aggregate', {
+      groupBy: [{ column: 'account' }, { column: 'clientId' }],
+      measures: { balance: { function: 'SUM', column: 'amount' } },
+    });
+    return body.data;
+  };
+  const before = await balances();
+  await store.ownerStatements(`
+    begin;
+    set local app.tenant_id = '${tenant.id}';
+    set constraints all immediate;
+    alter table ledger_entry disable trigger user;
+    delete from ledger_entry;
+    call enter_books(${tenant.id});
+    alter table ledger_entry enable trigger user;
+    commit`);
+  expect(await balances()).toEqual(before);
+  expect(await store.read(tenant.id, (session) => findBreaches(session, tenant.id))).toEqual([]);
+});

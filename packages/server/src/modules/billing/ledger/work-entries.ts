@@ -1,0 +1,121 @@
+import { type Decimal, zero } from '../../../contract/decimal.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import type { Row } from '../../../entity/row.ts';
+import type { PendingChange } from '../../../entity/rules.ts';
+import { outstandingOf } from '../../time/outstanding.ts';
+import { dayOfChange, type Entry, enter, entriesOf, type Kind, lastOf, later } from './enter.ts';
+import { firstDayFor } from './entry-day.ts';
+
+type WipRow = Row<'WipEntry'>;
+
+/** What an invoice takes from a row of work, or gives back. */
+interface Relief {
+  readonly billed: Decimal;
+  readonly writeUp: Decimal;
+  readonly writeOff: Decimal;
+}
+
+/** Enters what the approval of an entry, its withdrawal or a record changes of work in progress. */
+export function enterWork({ values, previous, input }: PendingChange<'WipEntry'>, plan: Plan): void {
+  if (previous === undefined) {
+    enterMove(plan, values, 'WORK', values.amount, values.workDate);
+    return;
+  }
+  if (values.status === 'REVERSED' && previous.status !== 'REVERSED') {
+    const undone = lastOf(entriesOf(plan, 'WIP', values.id), 'WORK');
+    change('WORK_REVERSED', zero.minus(outstandingOf(previous)), undone, null);
+    return;
+  }
+  // The other changes by the service are those of invoices, which enter them.
+  if (Object.keys(input).length === 0) return;
+  if (isOtherWork(previous, values)) correctWork(plan, previous, values);
+  const more = values.writeOffAmount.minus(previous.writeOffAmount);
+  if (more.eq(zero)) return;
+  const isUndone = values.status !== 'WRITTEN_OFF';
+  const undone = isUndone ? lastOf(entriesOf(plan, 'WIP', values.id), 'WRITE_OFF') : undefined;
+  const reason = isUndone ? (input.changeReason ?? null) : values.writeOffReason;
+  change(isUndone ? 'RECOVERY' : 'WRITE_OFF', zero.minus(more), undone, reason);
+
+  function change(kind: Kind, amount: Decimal, undone: Entry | undefined, reason: string | null): void {
+    const entries = entriesOf(plan, 'WIP', values.id);
+    const dated = { given: input.changeDate, change: amount, entries, undone, sign: signOf(values) };
+    enterMove(plan, values, kind, amount, dayOfChange(plan, dated), { reversesId: undone?.id ?? null, reason });
+  }
+}
+
+/** Reads the entries of rows of work together. */
+export function readEntries(plan: Plan, ids: Iterable<string>): void {
+  plan.together(...[...ids].map((id) => () => entriesOf(plan, 'WIP', id)));
+}
+
+/** Enters what a new invoice takes from a row of work: as of its date, or the day from which there was as much work. */
+export function enterBilling(plan: Plan, row: WipRow, bill: Row<'Invoice'>, relief: Relief): void {
+  const { billed, writeUp, writeOff } = relief;
+  const entries = entriesOf(plan, 'WIP', row.id);
+  const change = writeUp.minus(writeOff).minus(billed);
+  const day = firstDayFor(later(bill.invoiceDate, firstDayOf(entries)), change, entries, signOf(row));
+  const of = { invoiceId: bill.id };
+  enterMove(plan, row, 'WRITE_UP', writeUp, day, of);
+  enterMove(plan, row, 'WRITE_DOWN', zero.minus(writeOff), day, of);
+  enterMove(plan, row, 'BILLED', zero.minus(billed), day, of);
+}
+
+/**
+ * Enters what a voided invoice gives back to a row of work.
+ *
+ * @param writtenOff what is written off of it at once, because the row is
+ */
+export function enterUnbilling(
+  plan: Plan,
+  row: WipRow,
+  invoiceId: string,
+  relief: Relief,
+  writtenOff: Decimal,
+  given: string | null | undefined,
+): void {
+  const { billed, writeUp, writeOff } = relief;
+  const entries = entriesOf(plan, 'WIP', row.id);
+  const undone = (kind: Kind) => lastOf(entries, kind, { invoiceId });
+  const change = billed.minus(writeUp).plus(writeOff).minus(writtenOff);
+  const dated = { given, change, entries, undone: undone('BILLED'), sign: signOf(row) };
+  const day = dayOfChange(plan, dated);
+  const reversing = (kind: Kind) => ({ invoiceId, reversesId: undone(kind)?.id ?? null });
+  enterMove(plan, row, 'UNBILLED', billed, day, reversing('BILLED'));
+  enterMove(plan, row, 'WRITE_UP', zero.minus(writeUp), day, reversing('WRITE_UP'));
+  enterMove(plan, row, 'WRITE_DOWN', writeOff, day, reversing('WRITE_DOWN'));
+  enterMove(plan, row, 'WRITE_OFF', zero.minus(writtenOff), day, { reason: row.writeOffReason });
+}
+
+function enterMove(
+  plan: Plan,
+  { id, clientId, jobId, staffId, currency }: WipRow,
+  kind: Kind,
+  amount: Decimal,
+  businessDate: string,
+  more: { readonly invoiceId?: string; readonly reversesId?: string | null; readonly reason?: string | null } = {},
+): void {
+  const of = { account: 'WIP', clientId, jobId, staffId, currency, wipEntryId: id } as const;
+  enter(plan, { ...of, kind, amount, businessDate, ...more });
+}
+
+/** Replaces the entry of work that is not billed yet, on its own day, so that figures as of any day agree with the row. */
+function correctWork(plan: Plan, previous: WipRow, values: WipRow): void {
+  const undone = lastOf(entriesOf(plan, 'WIP', values.id), 'WORK');
+  const day = undone?.businessDate ?? previous.workDate;
+  enterMove(plan, previous, 'WORK_REVERSED', zero.minus(previous.amount), day, { reversesId: undone?.id ?? null });
+  enterMove(plan, values, 'WORK', values.amount, values.workDate);
+}
+
+function isOtherWork(previous: WipRow, values: WipRow): boolean {
+  const { amount, workDate, staffId } = previous;
+  return !amount.eq(values.amount) || workDate !== values.workDate || staffId !== values.staffId;
+}
+
+function signOf({ amount }: WipRow): 1 | -1 {
+  return amount.lt(zero) ? -1 : 1;
+}
+
+/** The day of the first entry; none is later than any day. */
+function firstDayOf(entries: readonly Entry[]): string {
+  return entries.map(({ businessDate }) => businessDate).sort()[0] ?? '';
+}
