@@ -4511,6 +4511,7 @@ export interface paths {
          *     - `INVALID_STATE`: a transition that the state does not allow, or an inactive custom type.
          *     - `LOCKED`: a record that other records lock.
          *     - `NO_RATE`: no rate applies.
+         *     - `PERIOD_CLOSED`: the day of an entry is in a closed period of the books (`booksClosedThrough` of the org).
          *     - `FORBIDDEN`: the write role of the type, or another required role, is missing.
          *
          *     The whole call returns 400 and nothing is stored only if the body is not valid JSON, has no records or more than 100, or an
@@ -6915,6 +6916,7 @@ export interface components {
          *     | `CODE_R`, `CODE_W` | read and write work, expense and non-work codes |
          *     | `WIP_R`, `WIP_W` | read and write work in progress |
          *     | `DINVC_R`, `DINVC_W`, `DINVC_APRV` | read, write and approve draft invoices |
+         *     | `BOOKS_CLOSE` | close periods of the books, in addition to `REF_W` |
          *     | `INVC_R`, `INVC_W` | read invoices and create payment links; void, write off and import invoices |
          *     | `PYMT_R`, `PYMT_W` | read and write payments |
          *     | `PAYLNK_C` | create payment links, and read unpaid invoices |
@@ -6927,7 +6929,7 @@ export interface components {
          *     | `WHSEC_R` | read the secret that signs webhooks |
          * @enum {string}
          */
-        Role: "API_ADMIN" | "REF_R" | "REF_W" | "CLNT_R" | "CLNT_C" | "CLNT_W" | "CNTCT_R" | "CNTCT_W" | "JOB_R" | "JOB_C" | "JOB_W" | "JOB_ASGN" | "STAFF_R" | "STAFF_W" | "RATE_R" | "RATE_W" | "TASK_R" | "TASK_W" | "TIME_R" | "TIME_W" | "TIME_APRV" | "CODE_R" | "CODE_W" | "WIP_R" | "WIP_W" | "DINVC_R" | "DINVC_W" | "DINVC_APRV" | "INVC_R" | "INVC_W" | "PYMT_R" | "PYMT_W" | "PAYLNK_C" | "ENGMT_R" | "ENGMT_C" | "ENGMT_W" | "RECORD_R" | "RECORD_W" | "CUSTOM_TYPE_R" | "CUSTOM_TYPE_W" | "FILE_R" | "FILE_DL" | "FILE_W" | "EVNT_SUB_R" | "EVNT_SUB_W" | "PYMT_EVNT_ALL" | "WHSEC_R";
+        Role: "API_ADMIN" | "REF_R" | "REF_W" | "CLNT_R" | "CLNT_C" | "CLNT_W" | "CNTCT_R" | "CNTCT_W" | "JOB_R" | "JOB_C" | "JOB_W" | "JOB_ASGN" | "STAFF_R" | "STAFF_W" | "RATE_R" | "RATE_W" | "TASK_R" | "TASK_W" | "TIME_R" | "TIME_W" | "TIME_APRV" | "CODE_R" | "CODE_W" | "WIP_R" | "WIP_W" | "DINVC_R" | "DINVC_W" | "DINVC_APRV" | "BOOKS_CLOSE" | "INVC_R" | "INVC_W" | "PYMT_R" | "PYMT_W" | "PAYLNK_C" | "ENGMT_R" | "ENGMT_C" | "ENGMT_W" | "RECORD_R" | "RECORD_W" | "CUSTOM_TYPE_R" | "CUSTOM_TYPE_W" | "FILE_R" | "FILE_DL" | "FILE_W" | "EVNT_SUB_R" | "EVNT_SUB_W" | "PYMT_EVNT_ALL" | "WHSEC_R";
         /**
          * Staff task assignment
          * @description Work of a staff member on a task. At most one active assignment has the same staff member and task.
@@ -7085,6 +7087,7 @@ export interface components {
          *     | `INVALID_STATE` | the state of the row does not allow this |
          *     | `LOCKED` | a dependent row locks the row |
          *     | `NO_RATE` | no rate applies |
+         *     | `PERIOD_CLOSED` | the day is in a closed period of the books |
          *     | `IDEMPOTENCY_KEY_REUSED` | the key was used for another request |
          *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running |
          *     | `EVENTS_EXPIRED` | events after this position are no longer kept |
@@ -7098,7 +7101,7 @@ export interface components {
          *     | `READ_TIMEOUT` | a read exceeded the time limit of the service; narrow it before you retry |
          * @enum {string}
          */
-        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "READ_TIMEOUT";
+        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "READ_TIMEOUT";
         /**
          * Tenant name
          * @description Name of a tenant.
@@ -9356,7 +9359,7 @@ export interface components {
              * @description Kind of problem, stable. Decide by it.
              * @enum {string}
              */
-            code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
+            code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
             /**
              * UUID
              * Format: uuid
@@ -10520,6 +10523,21 @@ export interface components {
              * @example 1
              */
             fiscalYearStartMonth?: number;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the closed period, at most yesterday; null if nothing is closed. No entry of the ledger gets that day or an earlier
+             *     one, so figures as of these days no longer change. A request that names such a day returns `PERIOD_CLOSED`; other entries, such
+             *     as those of time that is approved late, count for the first open day. Writing it requires `BOOKS_CLOSE`. To set it back or to
+             *     null, send `changeReason` with it. Writing it requires the `BOOKS_CLOSE` role.
+             * @example 2026-09-30
+             */
+            booksClosedThrough?: string | null;
+            /**
+             * @description Reason why `booksClosedThrough` is set back or to null. It is stored with the change, and not returned.
+             * @example The bank statement of September was incomplete.
+             */
+            changeReason?: string | null;
         };
         /**
          * Org
@@ -10585,6 +10603,16 @@ export interface components {
             timeZone: string;
             /** @description Month in which the org's own fiscal year starts. */
             fiscalYearStartMonth: number;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the closed period, at most yesterday; null if nothing is closed. No entry of the ledger gets that day or an earlier
+             *     one, so figures as of these days no longer change. A request that names such a day returns `PERIOD_CLOSED`; other entries, such
+             *     as those of time that is approved late, count for the first open day. Writing it requires `BOOKS_CLOSE`. To set it back or to
+             *     null, send `changeReason` with it. Writing it requires the `BOOKS_CLOSE` role.
+             * @example 2026-09-30
+             */
+            booksClosedThrough: string | null;
         };
         /**
          * Org page
@@ -11086,9 +11114,10 @@ export interface components {
          *     | `LOCKED` | a dependent row locks the row |
          *     | `FORBIDDEN` | the API user lacks a role for this item |
          *     | `NO_RATE` | no rate applies |
+         *     | `PERIOD_CLOSED` | the day is in a closed period of the books |
          * @enum {string}
          */
-        ItemErrorCode: "VALIDATION_ERROR" | "RECORD_NOT_FOUND" | "REFERENCE_NOT_FOUND" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "FORBIDDEN" | "NO_RATE";
+        ItemErrorCode: "VALIDATION_ERROR" | "RECORD_NOT_FOUND" | "REFERENCE_NOT_FOUND" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "FORBIDDEN" | "NO_RATE" | "PERIOD_CLOSED";
         /**
          * Item error
          * @description One error of an item of a bulk call.
@@ -14268,7 +14297,8 @@ export interface components {
             /**
              * Nullable business date
              * Format: date
-             * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record. A
+             * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record,
+             *     nor in a closed period (`booksClosedThrough` of the org). A
              *     new record counts for its own date.
              * @example 2026-09-30
              */
@@ -15867,7 +15897,8 @@ export interface components {
             /**
              * Nullable business date
              * Format: date
-             * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record. A
+             * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record,
+             *     nor in a closed period (`booksClosedThrough` of the org). A
              *     new record counts for its own date.
              * @example 2026-09-30
              */
@@ -16451,7 +16482,8 @@ export interface components {
              * Business date
              * Format: date
              * @description Day for which the entry counts: a balance as of a day is the sum of the entries up to that day. The service chooses a later day
-             *     than that of the table of `kind` where the balance would otherwise be negative on a day in between.
+             *     than that of the table of `kind` where the balance would otherwise be negative on a day in between, and
+             *     where the day is in a closed period.
              * @example 2026-09-30
              */
             businessDate: string;
@@ -17442,7 +17474,8 @@ export interface components {
             /**
              * Nullable business date
              * Format: date
-             * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record. A
+             * @description Day for which the change counts; today if it is omitted. It must not be after today, nor before the date of the record,
+             *     nor in a closed period (`booksClosedThrough` of the org). A
              *     new record counts for its own date.
              * @example 2026-09-30
              */
@@ -23257,6 +23290,16 @@ export interface components {
             timeZone: string;
             /** @description Month in which the org's own fiscal year starts. */
             fiscalYearStartMonth: number;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the closed period, at most yesterday; null if nothing is closed. No entry of the ledger gets that day or an earlier
+             *     one, so figures as of these days no longer change. A request that names such a day returns `PERIOD_CLOSED`; other entries, such
+             *     as those of time that is approved late, count for the first open day. Writing it requires `BOOKS_CLOSE`. To set it back or to
+             *     null, send `changeReason` with it. Writing it requires the `BOOKS_CLOSE` role.
+             * @example 2026-09-30
+             */
+            booksClosedThrough: string | null;
         };
         /**
          * Service line attributes

@@ -20,7 +20,8 @@ const meanings: Readonly<Record<string, string>> = {
  */
 export function explain(entity: AnyEntity, error: ConstraintError): ItemRejection {
   const known = rulesOf(entity).constraints?.[error.constraint];
-  if (known !== undefined) return new Rejection(known.code, known.detail, `/${known.field}`);
+  if (known !== undefined)
+    return new Rejection(known.code, known.detail, known.field === undefined ? {} : `/${known.field}`);
   const exceeded = rangeOfColumn(error);
   if (exceeded !== undefined) return new Rejection('VALIDATION_ERROR', exceeded);
   const name = fieldOf(entity, error.constraint);

@@ -33,7 +33,8 @@ export interface AnyPendingChange {
 /** Explains a violated constraint of the database to the caller. */
 export interface ConstraintMeaning {
   readonly code: ItemErrorCode;
-  readonly field: string;
+  /** Undefined if it is not about a value of the request. */
+  readonly field?: string;
   readonly detail: string;
 }
 

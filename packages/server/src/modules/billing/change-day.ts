@@ -1,6 +1,7 @@
 import type { AnyEntity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
+import { storeBookChange } from '../clients/book-change.ts';
 
 /** What callers send with a change of the books, and reads do not return. */
 interface ChangeInput {
@@ -30,16 +31,7 @@ export function recordBookChange({ entity, id, previous, input }: BookChange, pl
   if (changeDate !== null) checkNotAfterToday(plan, 'changeDate', changeDate);
   if (changeDate !== null && changeDate < since)
     throw invalidField('changeDate', `changeDate must not be before ${since}, the date of the ${entity.type}.`);
-  plan.insertPlain({
-    entity,
-    table: 'book_change',
-    key: { changed_row: id, recorded_at: plan.now },
-    columns: {
-      change_date: changeDate,
-      change_reason: changeReason,
-      api_user_id: plan.origin.caller?.apiUserId ?? null,
-    },
-  });
+  storeBookChange(plan, { entity, id }, { changeDate, changeReason });
 }
 
 /** Checks the day of a fact: what is recorded has happened. */

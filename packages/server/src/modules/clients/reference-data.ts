@@ -1,10 +1,34 @@
 import { checkAncestors } from '../../entity/ancestors.ts';
 import { defineEntity, type Entity } from '../../entity/entity.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
 import { abbreviatedState, completeAddress } from './address.ts';
+import { storeBookChange } from './book-change.ts';
 
 /** Lists that classify clients and the firm. They have few rules: the database checks uniqueness and ranges. */
 
-export const org = defineEntity('Org', { table: 'org' });
+/** A legal entity of the firm. Its closed period ends on `booksClosedThrough`. */
+export const org = defineEntity('Org', {
+  table: 'org',
+  rules: {
+    complete({ entity, id, values, previous, input }, plan) {
+      const { booksClosedThrough: closed } = values;
+      const { changeReason = null } = input;
+      const before = previous?.booksClosedThrough ?? null;
+      const isChanged = closed !== before;
+      if (isChanged && closed !== null && closed >= plan.today)
+        throw invalidField('booksClosedThrough', `booksClosedThrough must be before today, ${plan.today}.`);
+      const isReopened = isChanged && before !== null && (closed === null || closed < before);
+      if (isReopened && changeReason === null)
+        throw invalidField(
+          'changeReason',
+          `changeReason is required to open a period that is closed through ${before}.`,
+        );
+      if (!isReopened && changeReason !== null)
+        throw invalidField('changeReason', 'changeReason is the reason why a period is opened again. Omit it.');
+      if (isReopened) storeBookChange(plan, { entity, id }, { changeReason });
+    },
+  },
+});
 
 export const office = defineEntity('Office', {
   table: 'office',

@@ -1,9 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Decimal, parseDecimal, zero } from '../../../contract/decimal.ts';
+import { Rejection } from '../../../contract/rejection.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
+import { client } from '../../clients/client.ts';
+import { org } from '../../clients/reference-data.ts';
 import { type DayAmount, firstDayFor } from './entry-day.ts';
 import { ledgerEntry } from './ledger-entry.ts';
 
@@ -23,11 +26,38 @@ type NewEntry = Pick<LedgerEntry, 'account' | 'kind' | 'amount' | 'currency' | '
     >
   >;
 
-/** Adds an entry to the ledger; none if nothing moves. */
+/**
+ * Returns the first day of the open period of a client's books; the empty text, which is before every day, if nothing is closed.
+ * The database refuses entries before it, also if it is closed at the same time.
+ */
+export function firstOpenDay(plan: Plan, clientId: string): string {
+  const orgId = plan.get(client, clientId)?.orgId;
+  const closed = orgId === undefined ? null : (plan.get(org, orgId)?.booksClosedThrough ?? null);
+  return closed === null ? '' : Temporal.PlainDate.from(closed).add({ days: 1 }).toString();
+}
+
+/**
+ * Checks the day of an entry that a request names.
+ *
+ * @throws Rejection `PERIOD_CLOSED`
+ */
+export function checkOpenDay(plan: Plan, clientId: string, field: string, day: string, remedy = ''): void {
+  const first = firstOpenDay(plan, clientId);
+  if (day >= first) return;
+  throw new Rejection(
+    'PERIOD_CLOSED',
+    `${field} is ${day}, and the books are closed until then. The first open day is ${first}.${remedy}`,
+    `/${field}`,
+  );
+}
+
+/** Adds an entry to the ledger; none if nothing moves. A day in a closed period is moved on to the first open day. */
 export function enter(plan: Plan, entry: NewEntry): void {
   if (entry.amount.eq(zero)) return;
   const recordedByApiUserId = plan.origin.caller?.apiUserId ?? null;
-  plan.create(ledgerEntry, {}, { system: { ...entry, recordedAt: plan.now, recordedByApiUserId } });
+  const businessDate = later(entry.businessDate, firstOpenDay(plan, entry.clientId));
+  const system = { ...entry, businessDate, recordedAt: plan.now, recordedByApiUserId };
+  plan.create(ledgerEntry, {}, { system });
 }
 
 /** The field of an entry that names the row whose balance the account is, and its column. */
@@ -91,6 +121,8 @@ export function later(one: string, other: string): string {
 }
 
 interface DatedChange {
+  /** The client whose balance changes. */
+  readonly clientId: string;
   /** The day that the caller gave, if any. */
   readonly given: string | null | undefined;
   readonly change: Decimal;
@@ -104,9 +136,10 @@ interface DatedChange {
  * Returns the day for which a change counts: the day that the caller gave, or today, moved on to the first day that the
  * balance allows.
  *
- * @throws Rejection `VALIDATION_ERROR` if the balance does not allow the given day.
+ * @throws Rejection `PERIOD_CLOSED`; `VALIDATION_ERROR` if the balance does not allow the given day.
  */
-export function dayOfChange(plan: Plan, { given, change, entries, undone, sign }: DatedChange): string {
+export function dayOfChange(plan: Plan, { clientId, given, change, entries, undone, sign }: DatedChange): string {
+  if (typeof given === 'string') checkOpenDay(plan, clientId, 'changeDate', given);
   const from = given ?? plan.today;
   const start = undone === undefined ? from : later(from, undone.businessDate);
   const day = firstDayFor(start, change, entries, sign);

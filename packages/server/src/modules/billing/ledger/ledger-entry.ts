@@ -17,6 +17,14 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
     updatedAt: (row) => sql.ref(`${row}.recorded_at`),
     version: () => sql`1`,
   },
+  rules: {
+    constraints: {
+      ledger_entry_period_open: {
+        code: 'PERIOD_CLOSED',
+        detail: 'The period of an entry was closed meanwhile. Repeat the request.',
+      },
+    },
+  },
   writable: false,
   audited: false,
 });

@@ -3,7 +3,7 @@ import type { Plan } from '../../../entity/plan.ts';
 import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
-import { dayOfChange, enter, entriesOf, type Kind, lastOf, later } from './enter.ts';
+import { checkOpenDay, dayOfChange, enter, entriesOf, firstOpenDay, type Kind, lastOf, later } from './enter.ts';
 import { firstDayFor } from './entry-day.ts';
 
 type PaymentRow = Row<'Payment'>;
@@ -24,6 +24,8 @@ export function enterPayment(
   const { clientId, currency, amount, paymentDate, refundedAmount } = values;
   const credit = { account: 'CREDIT', clientId, currency, paymentId: id } as const;
   const { changeDate, changeReason = null } = input;
+  if (previous === undefined && Object.keys(input).length > 0) checkOpenDay(plan, clientId, 'paymentDate', paymentDate);
+  const opened = firstOpenDay(plan, clientId);
   if (before === undefined) enter(plan, { ...credit, kind: 'PAYMENT', amount, businessDate: paymentDate });
 
   const moves = movesBetween(before, after);
@@ -45,7 +47,7 @@ export function enterPayment(
   function unapply(invoiceId: string, part: Decimal): void {
     const entries = entriesOf(plan, 'CREDIT', id);
     const undone = lastOf(entries, 'ALLOCATION', { invoiceId });
-    const businessDate = dayOfChange(plan, { given: changeDate, change: part, entries, undone });
+    const businessDate = dayOfChange(plan, { clientId, given: changeDate, change: part, entries, undone });
     const half = lastOf(entriesOf(plan, 'RECEIVABLE', invoiceId), 'ALLOCATION', { paymentId: id });
     enterBoth('DEALLOCATION', invoiceId, part, businessDate, { CREDIT: undone?.id, RECEIVABLE: half?.id });
   }
@@ -57,6 +59,7 @@ export function enterPayment(
     const undone = kind === 'REFUND' ? undefined : lastOf(entries, 'PAYMENT');
     const isLost = kind === 'RETURN' && refundedAmount.gt(zero);
     const businessDate = dayOfChange(plan, {
+      clientId,
       given: changeDate,
       change,
       entries: isLost ? [] : entries,
@@ -74,10 +77,10 @@ export function enterPayment(
   }
 
   function apply(invoiceId: string, part: Decimal): void {
-    const { invoiceDate } = billOf(plan, invoiceId);
+    const { invoiceDate, clientId: billed } = billOf(plan, invoiceId);
     const change = zero.minus(part);
     const [receivable, held] = [entriesOf(plan, 'RECEIVABLE', invoiceId), entriesOf(plan, 'CREDIT', id)];
-    let day = later(paymentDate, invoiceDate);
+    let day = [paymentDate, invoiceDate, opened, firstOpenDay(plan, billed)].reduce(later);
     for (;;) {
       const next = firstDayFor(firstDayFor(day, change, receivable), change, held);
       if (next === day) break;

@@ -3,7 +3,7 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { outstandingOf } from '../../time/outstanding.ts';
-import { dayOfChange, type Entry, enter, entriesOf, type Kind, lastOf, later } from './enter.ts';
+import { dayOfChange, type Entry, enter, entriesOf, firstOpenDay, type Kind, lastOf, later } from './enter.ts';
 import { firstDayFor } from './entry-day.ts';
 
 type WipRow = Row<'WipEntry'>;
@@ -38,7 +38,8 @@ export function enterWork({ values, previous, input }: PendingChange<'WipEntry'>
 
   function change(kind: Kind, amount: Decimal, undone: Entry | undefined, reason: string | null): void {
     const entries = entriesOf(plan, 'WIP', values.id);
-    const dated = { given: input.changeDate, change: amount, entries, undone, sign: signOf(values) };
+    const { clientId } = values;
+    const dated = { clientId, given: input.changeDate, change: amount, entries, undone, sign: signOf(values) };
     enterMove(plan, values, kind, amount, dayOfChange(plan, dated), { reversesId: undone?.id ?? null, reason });
   }
 }
@@ -53,7 +54,8 @@ export function enterBilling(plan: Plan, row: WipRow, bill: Row<'Invoice'>, reli
   const { billed, writeUp, writeOff } = relief;
   const entries = entriesOf(plan, 'WIP', row.id);
   const change = writeUp.minus(writeOff).minus(billed);
-  const day = firstDayFor(later(bill.invoiceDate, firstDayOf(entries)), change, entries, signOf(row));
+  const from = [bill.invoiceDate, firstDayOf(entries), firstOpenDay(plan, row.clientId)].reduce(later);
+  const day = firstDayFor(from, change, entries, signOf(row));
   const of = { invoiceId: bill.id };
   enterMove(plan, row, 'WRITE_UP', writeUp, day, of);
   enterMove(plan, row, 'WRITE_DOWN', zero.minus(writeOff), day, of);
@@ -77,7 +79,7 @@ export function enterUnbilling(
   const entries = entriesOf(plan, 'WIP', row.id);
   const undone = (kind: Kind) => lastOf(entries, kind, { invoiceId });
   const change = billed.minus(writeUp).plus(writeOff).minus(writtenOff);
-  const dated = { given, change, entries, undone: undone('BILLED'), sign: signOf(row) };
+  const dated = { clientId: row.clientId, given, change, entries, undone: undone('BILLED'), sign: signOf(row) };
   const day = dayOfChange(plan, dated);
   const reversing = (kind: Kind) => ({ invoiceId, reversesId: undone(kind)?.id ?? null });
   enterMove(plan, row, 'UNBILLED', billed, day, reversing('BILLED'));
