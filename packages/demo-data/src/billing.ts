@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { parseDecimal } from '../../server/src/contract/decimal.ts';
 import type { Plan } from '../../server/src/entity/plan.ts';
 import type { RowInput } from '../../server/src/entity/row.ts';
@@ -8,6 +9,8 @@ import { payment } from '../../server/src/modules/billing/payment/payment.ts';
 import { wipEntry } from '../../server/src/modules/time/wip-entry.ts';
 import { asOperator } from '../../server/src/operator/tenants.ts';
 import type { Tenant } from '../../server/src/platform/auth/caller.ts';
+import { newId } from '../../server/src/platform/store/new-id.ts';
+import type { Transaction } from '../../server/src/platform/store/store.ts';
 import type { Service } from '../../server/src/service/service.ts';
 import { storyId } from './story-id.ts';
 import type { Work } from './work.ts';
@@ -66,6 +69,26 @@ export async function seedBilling(
     const body = { clientRef, invoiceIds: [idOf('posted')], note: 'Thank you for your prompt payment.' };
     createLink(plan, apiUserId, `${service.config.publicUrl}/pay`, body);
   });
+  await asOperator(service, tenant, 'upsertRecords', (unit) =>
+    insertProgress(unit.transaction, tenant.id, clientId, jobId),
+  );
+}
+
+/** Inserts work with the entry of the ledger that the examples of the contract read: entries get their IDs from the service. */
+async function insertProgress(
+  transaction: Transaction,
+  tenantId: number,
+  clientId: string,
+  jobId: string,
+): Promise<void> {
+  const id = newId();
+  await transaction.all(sql`
+    insert into wip_entry (tenant_id, id, system_ref, wip_type, client_id, job_id, work_date, amount, currency, posted_at)
+    values (${tenantId}, ${id}, ${id}, 'PROGRESS', ${clientId}, ${jobId}, today() - 2, 75.00, 'USD', now())`);
+  await transaction.all(sql`
+    insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id, wip_entry_id)
+    select tenant_id, ${storyId('LedgerEntry', 2)}, 'WIP', 'WORK', amount, currency, work_date, posted_at, client_id, job_id, id
+    from wip_entry where tenant_id = ${tenantId} and id = ${id}`);
 }
 
 /** Plans a draft for each final state, oldest work first, and one that remains a draft. */

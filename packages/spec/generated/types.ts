@@ -14343,6 +14343,13 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             allocatedAt: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Day for which the allocation counts, that of its entries in the ledger, or null while the payment is PENDING.
+             * @example 2026-09-30
+             */
+            date: string | null;
         };
         /**
          * Payment
@@ -15937,6 +15944,13 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             allocatedAt: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Day for which the allocation counts, that of its entries in the ledger.
+             * @example 2026-09-30
+             */
+            date: string;
         };
         /**
          * Invoice
@@ -16107,6 +16121,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             paidAt: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Day on which it was paid in full, by the dates of its payments, or null. A check of last month that is recorded today has paid
+             *     the invoice last month.
+             * @example 2026-09-30
+             */
+            paidDate: string | null;
             /**
              * Nullable instant
              * Format: date-time
@@ -16281,6 +16303,7 @@ export interface components {
             invoiceDate?: components["schemas"]["DateFilter"];
             dueDate?: components["schemas"]["DateFilter"];
             postedAt?: components["schemas"]["InstantFilter"];
+            paidDate?: components["schemas"]["DateFilter"];
             paidAt?: components["schemas"]["InstantFilter"];
             overdueAt?: components["schemas"]["InstantFilter"];
             subtotal?: components["schemas"]["DecimalFilter"];
@@ -16323,6 +16346,7 @@ export interface components {
             invoiceDate?: components["schemas"]["OrderDirection"];
             dueDate?: components["schemas"]["OrderDirection"];
             postedAt?: components["schemas"]["OrderDirection"];
+            paidDate?: components["schemas"]["OrderDirection"];
             paidAt?: components["schemas"]["OrderDirection"];
             total?: components["schemas"]["OrderDirection"];
             amountDue?: components["schemas"]["OrderDirection"];
@@ -16650,10 +16674,6 @@ export interface components {
          */
         LedgerEntryOrderBy: {
             id?: components["schemas"]["OrderDirection"];
-            systemRef?: components["schemas"]["OrderDirection"];
-            active?: components["schemas"]["OrderDirection"];
-            createdAt?: components["schemas"]["OrderDirection"];
-            updatedAt?: components["schemas"]["OrderDirection"];
             businessDate?: components["schemas"]["OrderDirection"];
             recordedAt?: components["schemas"]["OrderDirection"];
         };
@@ -24295,6 +24315,14 @@ export interface components {
              */
             paidAt: string | null;
             /**
+             * Nullable business date
+             * Format: date
+             * @description Day on which it was paid in full, by the dates of its payments, or null. A check of last month that is recorded today has paid
+             *     the invoice last month.
+             * @example 2026-09-30
+             */
+            paidDate: string | null;
+            /**
              * Nullable instant
              * Format: date-time
              * @description When it was voided, or null.
@@ -29164,7 +29192,7 @@ export interface components {
              * @description Column to group by.
              * @enum {string}
              */
-            column: "invoiceDate" | "dueDate";
+            column: "invoiceDate" | "dueDate" | "paidDate";
             by?: components["schemas"]["CalendarUnit"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
@@ -29276,7 +29304,7 @@ export interface components {
              * @description Column to calculate the figure from.
              * @enum {string}
              */
-            column: "createdAt" | "updatedAt" | "invoiceDate" | "dueDate" | "postedAt" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "sentAt";
+            column: "createdAt" | "updatedAt" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "sentAt";
         };
         /**
          * Invoice measure
@@ -29297,7 +29325,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt";
             direction: components["schemas"]["OrderDirection"];
         };
         /**

@@ -9,6 +9,7 @@ import type { AnyEntity } from '../entity/entity.ts';
 import { selection } from '../entity/select.ts';
 import { draftInvoiceHistory } from '../modules/billing/draft/draft-invoice-history.ts';
 import { invoice } from '../modules/billing/invoice/invoice.ts';
+import { ledgerEntry } from '../modules/billing/ledger/ledger-entry.ts';
 import { payment } from '../modules/billing/payment/payment.ts';
 import { client } from '../modules/clients/client.ts';
 import { contact } from '../modules/contacts/contact.ts';
@@ -89,6 +90,7 @@ const searches = [
   ['Invoice', invoice],
   ['Payment', payment],
   ['DraftInvoiceHistory', draftInvoiceHistory],
+  ['LedgerEntry', ledgerEntry],
   ['Engagement', engagement],
 ] as const;
 

@@ -69,7 +69,7 @@ describe.each(searches)('%s', (_id, operation, properties) => {
 
   test('supports every order that its contract declares', async () => {
     const keys = Object.keys(propertiesOf(resolved(resolved(properties.orderBy ?? {}).items ?? {})));
-    expect(keys.length).toBeGreaterThan(5);
+    expect(keys.length).toBeGreaterThan(2);
     for (const key of keys) {
       const { status } = await call('POST', operation.path, { orderBy: [{ [key]: 'desc_nulls_last' }] });
       expect({ key, status }).toEqual({ key, status: 200 });

@@ -17,7 +17,9 @@ import { job } from '../../projects/job.ts';
 import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../change-day.ts';
 import { totalsOf } from '../ledger/amounts.ts';
 import { checkBillable, lockBalances } from '../ledger/balances.ts';
+import { entriesOf, lastDayOf } from '../ledger/enter.ts';
 import { enterInvoice } from '../ledger/invoice-entries.ts';
+import { allocationDate } from '../ledger/ledger-entry.ts';
 import { invalidateLinks } from '../link/payment-link.ts';
 import { checkSigns, completeLines, invalidLine } from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
@@ -67,7 +69,7 @@ export const invoice = defineEntity('Invoice', {
         reopenClient(plan, values.clientId);
       if (values.status === previous?.status) return;
       if (values.status === 'POSTED' && dueOf(values).eq(zero)) {
-        const system = { status: 'PAID', paidAt: plan.now } as const;
+        const system = { status: 'PAID', paidAt: plan.now, paidDate: values.invoiceDate } as const;
         plan.update(invoice, id, {}, { system, event: 'invoicePosted' });
       }
       if (values.status === 'VOIDED') {
@@ -157,7 +159,8 @@ export function coverInvoice(
   const settled = row.amountWrittenOff.gt(zero) ? 'WRITTEN_OFF' : 'PAID';
   const status = due.eq(zero) ? settled : isCovered ? 'PARTIALLY_PAID' : 'POSTED';
   const paidAt = status === 'PAID' ? (row.paidAt ?? plan.now) : null;
-  const system = { amountPaid, amountCredited, amountPending, status, paidAt } as const;
+  const paidDate = status === 'PAID' ? lastDayOf(entriesOf(plan, 'RECEIVABLE', id)) : null;
+  const system = { amountPaid, amountCredited, amountPending, status, paidAt, paidDate } as const;
   plan.update(invoice, id, {}, { system, event });
   if (event === 'paymentApplied') invalidateLinks(plan, id, event, (other) => openDue(plan, other));
 }
@@ -288,7 +291,9 @@ function openSince(row: string) {
 function allocations(row: string) {
   const list = fieldsOf('Invoice').find(({ name }) => name === 'allocations');
   if (list === undefined) throw new Error('The contract declares no allocations of an Invoice.');
-  const object = jsonObject(membersOf(list).map((field) => [field, sql.ref(`a.${field.column}`)]));
+  const object = jsonObject(
+    membersOf(list).map((field) => [field, field.name === 'date' ? allocationDate('a') : sql.ref(`a.${field.column}`)]),
+  );
   return sql`(select coalesce(json_agg(${object} order by a.allocated_at, a.payment_id), '[]') from (
     select a.* ${allocationsOf(row)}
     order by a.allocated_at desc, a.payment_id desc limit ${mostEmbedded(list)}) a)`;

@@ -115,6 +115,16 @@ export function lastOf(
   );
 }
 
+/** The day of the last entry, or null if there is none. */
+export function lastDayOf(entries: readonly Entry[]): string | null {
+  return (
+    entries
+      .map(({ businessDate }) => businessDate)
+      .sort()
+      .at(-1) ?? null
+  );
+}
+
 /** The later of two days. */
 export function later(one: string, other: string): string {
   return one < other ? other : one;

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { defineEntity, one } from '../../../entity/entity.ts';
 
 /**
@@ -28,3 +28,10 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
   writable: false,
   audited: false,
 });
+
+/** SQL of the day for which the allocation in a row counts; null while its payment is pending. */
+export function allocationDate(row: string): RawBuilder<string | null> {
+  return sql`(select max(e.business_date) from ledger_entry e
+    where e.tenant_id = ${sql.ref(`${row}.tenant_id`)} and e.payment_id = ${sql.ref(`${row}.payment_id`)}
+      and e.invoice_id = ${sql.ref(`${row}.invoice_id`)} and e.account = 'CREDIT' and e.kind = 'ALLOCATION')`;
+}

@@ -7,6 +7,8 @@ export interface Allocation {
   readonly amount: Decimal;
   /** Null while the payment is pending. */
   readonly allocatedAt: string | null;
+  /** The day for which it counts; null while the payment is pending, and for one that is not written yet. */
+  readonly date: string | null;
 }
 
 /** An invoice that a payment can be allocated to. */

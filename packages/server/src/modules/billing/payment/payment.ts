@@ -12,6 +12,7 @@ import { reopenClient } from '../../clients/reopen-client.ts';
 import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../change-day.ts';
 import { type Cover, type CoverEvent, coverInvoice, dueOf, invoice, isOpen } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
+import { allocationDate } from '../ledger/ledger-entry.ts';
 import { enterPayment } from '../ledger/payment-entries.ts';
 import { invoiceNumberOf, readLinks } from '../link/payment-link.ts';
 import { type Allocation, type Share, sumOf, takeNewest } from './allocations.ts';
@@ -43,7 +44,7 @@ export const payment = defineEntity('Payment', {
     allocations: {
       table: 'payment_allocation',
       owner: 'payment_id',
-      computed: { invoiceNumber: invoiceNumberOf },
+      computed: { invoiceNumber: invoiceNumberOf, date: allocationDate },
     },
   },
   computed: { netAmount: (row) => sql.ref(`${row}.net_amount`) },
@@ -262,7 +263,13 @@ function completeAllocations(
     const more = amount.minus(before?.amount ?? zero);
     if (target !== undefined && more.gt(zero)) checkAllocation(plan, values, target, more, index);
     const at = values.status === 'PENDING' ? null : more.gt(zero) ? plan.now : (before?.allocatedAt ?? plan.now);
-    return { invoiceId, invoiceNumber: target?.invoiceNumber ?? '', amount, allocatedAt: at };
+    return {
+      invoiceId,
+      invoiceNumber: target?.invoiceNumber ?? '',
+      amount,
+      allocatedAt: at,
+      date: before?.date ?? null,
+    };
   });
   if (sumOf(complete).gt(values.amount.minus(values.refundedAmount)))
     throw invalidField('allocations', 'The allocations exceed the amount of the payment.');

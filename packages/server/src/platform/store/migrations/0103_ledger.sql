@@ -23,6 +23,10 @@ create table ledger_entry (
   recorded_by_api_user_id uuid,
   primary key (tenant_id, id),
   constraint ledger_entry_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
+  constraint ledger_entry_account_enum check (account in ('RECEIVABLE', 'CREDIT', 'WIP')),
+  constraint ledger_entry_kind_enum check (kind in (
+    'INVOICE', 'ALLOCATION', 'DEALLOCATION', 'WRITE_OFF', 'RECOVERY', 'VOID', 'PAYMENT', 'CREDIT_NOTE', 'REFUND', 'RETURN',
+    'PAYMENT_VOID', 'NOTE_VOID', 'WORK', 'WORK_REVERSED', 'WRITE_UP', 'WRITE_DOWN', 'BILLED', 'UNBILLED')),
   constraint ledger_entry_kind_agrees check (
     case account
       when 'RECEIVABLE' then invoice_id is not null and due_date is not null
@@ -156,11 +160,11 @@ create function entry_id(at timestamptz, key text) returns uuid language sql imm
   return overlay(overlay(lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
     || substr(md5(key), 1, 20) placing '7' from 13) placing '8' from 17)::uuid;
 
--- Enters what the rows of a tenant say about themselves: for data from before the ledger, and for rows that are loaded in bulk. What
+-- Enters what rows without entries say about themselves: for data from before the ledger, and for rows that are loaded in bulk. What
 -- was undone before is not known any more, except for voided invoices; days of changes are those of their instants.
 create procedure enter_books(tenant integer) language plpgsql as $$
 declare
-  zone text := (select t.time_zone from tenant t where t.id = tenant);
+  zone text := tenant_time_zone(tenant);
 begin
   insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, invoice_id, due_date,
     reason)
@@ -173,7 +177,8 @@ begin
     ('VOID', case when i.status = 'VOIDED' then -i.total else 0 end,
       greatest(i.invoice_date, (i.voided_at at time zone zone)::date), i.voided_at, i.void_reason)
   ) part (kind, amount, business_date, recorded_at, reason)
-  where i.tenant_id = tenant and i.status <> 'PENDING' and amount <> 0;
+  where i.tenant_id = tenant and i.status <> 'PENDING' and amount <> 0 and not exists (
+    select 1 from ledger_entry e where e.tenant_id = i.tenant_id and e.invoice_id = i.id and e.account = 'RECEIVABLE');
 
   insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, payment_id)
   select tenant, entry_id(recorded_at, p.id::text || kind), 'CREDIT', kind, part.amount, p.currency, business_date, recorded_at,
@@ -186,7 +191,8 @@ begin
     ('PAYMENT_VOID', case when p.status = 'VOIDED' then p.refunded_amount - p.amount else 0 end,
       greatest(p.payment_date, (p.updated_at at time zone zone)::date), p.updated_at)
   ) part (kind, amount, business_date, recorded_at)
-  where p.tenant_id = tenant and p.settled_at is not null and part.amount <> 0;
+  where p.tenant_id = tenant and p.settled_at is not null and part.amount <> 0 and not exists (
+    select 1 from ledger_entry e where e.tenant_id = p.tenant_id and e.payment_id = p.id and e.account = 'CREDIT');
 
   insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, invoice_id, payment_id,
     due_date)
@@ -199,7 +205,8 @@ begin
     ('RECEIVABLE', i.client_id, i.due_date),
     ('CREDIT', p.client_id, null::date)
   ) half (account, client_id, due_date)
-  where a.tenant_id = tenant and counts(p.status);
+  where a.tenant_id = tenant and counts(p.status) and not exists (
+    select 1 from ledger_entry e where e.tenant_id = p.tenant_id and e.payment_id = p.id and e.invoice_id = i.id);
 
   insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id, wip_entry_id,
     staff_id)
@@ -210,7 +217,8 @@ begin
     ('WORK_REVERSED', case when w.status = 'REVERSED' then -w.amount else 0 end,
       greatest(w.work_date, (w.updated_at at time zone zone)::date), w.updated_at)
   ) part (kind, amount, business_date, recorded_at)
-  where w.tenant_id = tenant and part.amount <> 0;
+  where w.tenant_id = tenant and part.amount <> 0 and not exists (
+    select 1 from ledger_entry e where e.tenant_id = w.tenant_id and e.wip_entry_id = w.id);
 
   insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id, invoice_id,
     wip_entry_id, staff_id)
@@ -227,7 +235,8 @@ begin
     ('WRITE_UP', case when i.status = 'VOIDED' then -r.write_up else 0 end, (i.voided_at at time zone zone)::date, i.voided_at),
     ('WRITE_DOWN', case when i.status = 'VOIDED' then r.write_off else 0 end, (i.voided_at at time zone zone)::date, i.voided_at)
   ) part (kind, amount, business_date, recorded_at)
-  where r.tenant_id = tenant and part.amount <> 0;
+  where r.tenant_id = tenant and part.amount <> 0 and not exists (
+    select 1 from ledger_entry e where e.tenant_id = i.tenant_id and e.invoice_id = i.id and e.wip_entry_id = w.id);
 
   -- What was written off by itself: the difference of the row's balance to its other entries.
   insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id, wip_entry_id,
