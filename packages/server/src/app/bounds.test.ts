@@ -193,7 +193,7 @@ test('getContact and getInvoice › embed the newest 100 rows and count all of t
       select ${tenantId}, id, id::text, ${contactId}, id, '{OTHER}' from added`);
   });
   // Bypassing the triggers, which compare each payment with all others of the invoice.
-  const tables = ['payment', 'payment_allocation'];
+  const tables = ['payment', 'payment_allocation', 'ledger_entry'];
   const alter = (change: string) => tables.map((table) => `alter table ${table} ${change}`);
   await service.store.ownerStatements(
     [
@@ -206,6 +206,10 @@ test('getContact and getInvoice › embed the newest 100 rows and count all of t
         from unnest('{${ids}}'::uuid[]) with ordinality r (id, n) returning id)
       insert into payment_allocation (tenant_id, payment_id, position, invoice_id, amount, allocated_at)
       select ${tenantId}, id, 0, '${invoiceId}', 1, now() from paid`,
+      `insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, invoice_id,
+        payment_id)
+      select ${tenantId}, gen_random_uuid(), 'CREDIT', 'ALLOCATION', -1, 'USD', '2026-02-01', now(), '${clientId}', '${invoiceId}', id
+      from unnest('{${ids}}'::uuid[]) r (id)`,
       ...alter('enable trigger user, force row level security'),
     ].join(';'),
   );
