@@ -143,7 +143,11 @@ describe('a request that names a closed day is rejected', () => {
     const rejected = await change('DraftInvoice', draft.systemRef, { status: 'APPROVED' }, approving);
     expect(rejected).toMatchObject({
       status: 'FAILED',
-      error: { code: 'PERIOD_CLOSED', detail: expect.stringContaining(firstOpen) },
+      error: {
+        code: 'PERIOD_CLOSED',
+        pointer: '/records/0/attributes/status',
+        detail: expect.stringContaining(firstOpen),
+      },
     });
   });
 });

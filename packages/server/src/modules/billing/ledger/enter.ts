@@ -36,19 +36,26 @@ export function firstOpenDay(plan: Plan, clientId: string): string {
   return closed === null ? '' : Temporal.PlainDate.from(closed).add({ days: 1 }).toString();
 }
 
-/**
- * Checks the day of an entry that a request names.
- *
- * @throws Rejection `PERIOD_CLOSED`
- */
-export function checkOpenDay(plan: Plan, clientId: string, field: string, day: string, remedy = ''): void {
+/** A day that a request names for an entry. */
+interface NamedDay {
+  readonly field: string;
+  readonly day: string;
+  /** Where the request names it, if not in a field of that name. */
+  readonly pointer?: string;
+  /** What else to do about it. */
+  readonly remedy?: string;
+}
+
+/** @throws Rejection `PERIOD_CLOSED` for a day in a closed period. */
+export function checkOpenDay(
+  plan: Plan,
+  clientId: string,
+  { field, day, pointer = `/${field}`, remedy = '' }: NamedDay,
+): void {
   const first = firstOpenDay(plan, clientId);
   if (day >= first) return;
-  throw new Rejection(
-    'PERIOD_CLOSED',
-    `${field} is ${day}, and the books are closed until then. The first open day is ${first}.${remedy}`,
-    `/${field}`,
-  );
+  const detail = `${field} is ${day}, and the books are closed until then. The first open day is ${first}.${remedy}`;
+  throw new Rejection('PERIOD_CLOSED', detail, pointer);
 }
 
 /** Adds an entry to the ledger; none if nothing moves. A day in a closed period is moved on to the first open day. */
@@ -149,7 +156,7 @@ interface DatedChange {
  * @throws Rejection `PERIOD_CLOSED`; `VALIDATION_ERROR` if the balance does not allow the given day.
  */
 export function dayOfChange(plan: Plan, { clientId, given, change, entries, undone, sign }: DatedChange): string {
-  if (typeof given === 'string') checkOpenDay(plan, clientId, 'changeDate', given);
+  if (typeof given === 'string') checkOpenDay(plan, clientId, { field: 'changeDate', day: given });
   const from = given ?? plan.today;
   const start = undone === undefined ? from : later(from, undone.businessDate);
   const day = firstDayFor(start, change, entries, sign);

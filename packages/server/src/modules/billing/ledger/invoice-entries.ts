@@ -9,14 +9,11 @@ export function enterInvoice({ id, values, previous, input }: PendingChange<'Inv
   if (!isEntered(values)) return;
   const { clientId, currency, dueDate, total } = values;
   const shared = { account: 'RECEIVABLE', clientId, currency, dueDate, invoiceId: id } as const;
-  if (previous === undefined)
-    checkOpenDay(
-      plan,
-      clientId,
-      'invoiceDate',
-      values.invoiceDate,
-      values.draftInvoiceId === null ? '' : ' Write proposedInvoiceDate of the draft.',
-    );
+  if (previous === undefined) {
+    const ofDraft = { pointer: '/status', remedy: ' Write proposedInvoiceDate of the draft before its approval.' };
+    const isOfDraft = values.draftInvoiceId !== null;
+    checkOpenDay(plan, clientId, { field: 'invoiceDate', day: values.invoiceDate, ...(isOfDraft && ofDraft) });
+  }
   if (!isEntered(previous))
     enter(plan, { ...shared, kind: 'INVOICE', amount: total, businessDate: values.invoiceDate });
   const writtenOff = values.amountWrittenOff.minus(previous?.amountWrittenOff ?? zero);

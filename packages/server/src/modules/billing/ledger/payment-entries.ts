@@ -24,7 +24,8 @@ export function enterPayment(
   const { clientId, currency, amount, paymentDate, refundedAmount } = values;
   const credit = { account: 'CREDIT', clientId, currency, paymentId: id } as const;
   const { changeDate, changeReason = null } = input;
-  if (previous === undefined && Object.keys(input).length > 0) checkOpenDay(plan, clientId, 'paymentDate', paymentDate);
+  if (previous === undefined && Object.keys(input).length > 0)
+    checkOpenDay(plan, clientId, { field: 'paymentDate', day: paymentDate });
   const opened = firstOpenDay(plan, clientId);
   if (before === undefined) enter(plan, { ...credit, kind: 'PAYMENT', amount, businessDate: paymentDate });
 
