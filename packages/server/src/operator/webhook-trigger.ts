@@ -45,7 +45,8 @@ const samples: Readonly<Record<string, Sample>> = {
       const { data } = await call<{ data: { id: string }[] }>('POST', '/gql/v1/clients', { pageSize: 1 });
       const [client] = data;
       if (client === undefined) throw new Error('The tenant has no client. Trigger Client.CREATE first.');
-      const paymentDate = new Date().toISOString().slice(0, 10);
+      // Yesterday in UTC is in the future in no time zone.
+      const paymentDate = Temporal.Now.plainDateISO('UTC').subtract({ days: 1 }).toString();
       return { clientId: client.id, paymentDate, amount: '10.00', currency: 'USD', method: 'CHECK', source: 'MANUAL' };
     },
     change: { note: 'Changed to try out events.' },
