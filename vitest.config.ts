@@ -25,6 +25,7 @@ const engineTests = [
   'packages/server/src/modules/**/*{concurrency,property}.test.ts',
   'packages/server/src/app/{bounds,rehearsal}.property.test.ts',
   'packages/server/src/modules/events/{delivery/delivery,feed/feed}.test.ts',
+  'packages/server/src/modules/sandbox/clock.test.ts',
   // How a server starts, and what it says if it cannot, also depends on where its data is.
   'packages/server/src/main/{main,bad-start}.test.ts',
   'packages/server/src/**/*.pglite.test.ts',

@@ -22,6 +22,7 @@ export const verbs: Record<string, readonly string[]> = {
     'reactivate',
     'retry',
     'recover',
+    'advance',
     'generate',
     'validate',
   ],

@@ -56,6 +56,7 @@ const sizes = new Map(
 /** A session that explains its statements, and finds nothing. */
 class ExplainingSession implements Session {
   readonly plans: PlanNode[] = [];
+  readonly clockOffset = undefined;
   readonly #session: Session;
 
   constructor(session: Session) {

@@ -84,7 +84,7 @@ the embedded database does not flush to disk. Use PostgreSQL in production (see 
 /** Creates the firm of the contract's examples. The requests printed in the reference succeed for this tenant. */
 export async function createDemoTenant(operator: { readonly service: Service }): Promise<void> {
   const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
-  await createTenant(operator, { name: tenant, displayName: 'Hartwell & Oakes LLP', ...place });
+  await createTenant(operator, { name: tenant, displayName: 'Hartwell & Oakes LLP', ...place, sandbox: true });
   // One person can try every step of a workflow with one key.
   await setTenantSetting(operator, { tenant, setting: 'selfApproval', value: 'on' });
   await seedDemoData(operator, tenant);

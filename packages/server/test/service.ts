@@ -62,6 +62,8 @@ export interface TestServiceOptions {
   /** Roles of the first API user; `API_ADMIN` by default. */
   readonly roles?: readonly string[];
   readonly log?: Logger;
+  /** Whether its tenant has a clock of its own. */
+  readonly sandbox?: boolean;
   readonly config?: Partial<Service['config']>;
   /** A database that the test has created; a new one by default. */
   readonly database?: StoreOptions;
@@ -99,11 +101,11 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   if (options.exceedsBounds !== true) atEnd(() => checkBoundsOfResponses(service));
 
-  const addTenant = (name: string) => {
+  const addTenant = (name: string, sandbox = false) => {
     const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
-    return createTenant({ service }, { name, displayName: name, ...place });
+    return createTenant({ service }, { name, displayName: name, ...place, sandbox });
   };
-  const home = await addTenant('firm');
+  const home = await addTenant('firm', options.sandbox);
   const signIn: TestService['signIn'] = async ({ roles, tenant = home }) => {
     const user = `user-${roles.join('-').toLowerCase()}`;
     const { id, key } = await createApiKey(

@@ -230,6 +230,10 @@ export const calls = {
   listEvents: ["GET","/api/v1/events",true,"feed"],
   /** Get the webhook signing secret */
   getWebhookSecret: ["GET","/api/v1/event-subscriptions/webhook/secret",true,null],
+  /** Get the clock of the sandbox */
+  getSandboxClock: ["GET","/api/v1/sandbox/clock",true,null],
+  /** Advance the clock of the sandbox */
+  advanceSandboxClock: ["POST","/api/v1/sandbox/clock",false,null],
   /** Sign a test payload */
   generateTestSignature: ["POST","/api/v1/webhook/test/generate",true,null],
   /** Verify a test signature */

@@ -4327,6 +4327,81 @@ export const operations = {
       503
     ]
   },
+  "getSandboxClock": {
+    "method": "GET",
+    "path": "/api/v1/sandbox/clock",
+    "tag": "extensions",
+    "summary": "Get the clock of the sandbox",
+    "roles": [
+      "ANY"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": null,
+    "dryRun": "ignored",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      404,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
+  "advanceSandboxClock": {
+    "method": "POST",
+    "path": "/api/v1/sandbox/clock",
+    "tag": "extensions",
+    "summary": "Advance the clock of the sandbox",
+    "roles": [
+      "API_ADMIN"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": false,
+    "rateLimit": {
+      "policy": "write",
+      "limit": 600,
+      "window": 60
+    },
+    "bodyLimit": 1048576,
+    "paging": null,
+    "dryRun": "rejected",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      404,
+      406,
+      409,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
   "generateTestSignature": {
     "method": "POST",
     "path": "/api/v1/webhook/test/generate",

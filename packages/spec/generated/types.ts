@@ -5350,6 +5350,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sandbox/clock": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the clock of the sandbox
+         * @description Returns the present time of the tenant, and how far it is ahead of the real time. Only tenants that were created as sandboxes have
+         *     a clock of their own; for other tenants the call returns 404.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: none; any valid token
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: not part of the product interface
+         */
+        get: operations["getSandboxClock"];
+        put?: never;
+        /**
+         * Advance the clock of the sandbox
+         * @description Advances the time of the tenant to an instant, or by a duration. What falls due on the way happens in its order before the call
+         *     returns: invoices become overdue, links and letters expire, drafts are created by schedule, payments settle. The rows, the numbers and
+         *     the events are the same as if the time had passed. Events are sent after the call, in their order.
+         *
+         *     The time of the tenant drives every rule that depends on a day or an instant, and every instant in responses and events. Access
+         *     tokens, API keys, idempotency keys, rate limits and the timestamps of webhook signatures use the real time.
+         *
+         *     - The clock only goes forward, by at most 366 days in a call and 36,525 days (100 years) in all; otherwise the call returns 400.
+         *     - While another call advances the clock, the call returns 409 (`REQUEST_IN_PROGRESS`).
+         *     - Only tenants that were created as sandboxes have a clock of their own; for other tenants the call returns 404.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `API_ADMIN` (see the schema `Role`)
+         *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
+         *     - **Idempotency**: not safe to repeat: the write can take effect twice
+         *     - **Maximum body size**: 1,024 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["advanceSandboxClock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/webhook/test/generate": {
         parameters: {
             query?: never;
@@ -21470,6 +21536,56 @@ export interface components {
             createdAt: string;
         };
         /**
+         * Sandbox clock
+         * @description Clock of a sandbox.
+         */
+        SandboxClock: {
+            /**
+             * Instant
+             * Format: date-time
+             * @description Present time of the tenant.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            now: string;
+            /** @description Number of seconds that the time of the tenant is ahead of the real time. */
+            offsetSeconds: number;
+        };
+        /**
+         * Sandbox clock request
+         * @description Either `advanceTo` or `advanceBy`.
+         */
+        SandboxClockRequest: {
+            /**
+             * Instant
+             * Format: date-time
+             * @description Time of the tenant after the call. Must be later than the present time of the tenant.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            advanceTo?: string;
+            /**
+             * @description Duration (ISO 8601) in weeks, or in days, hours, minutes and seconds. A day has 24 hours.
+             * @example P40D
+             */
+            advanceBy?: string;
+        };
+        /**
+         * Advanced sandbox clock
+         * @description Clock of a sandbox after it was advanced.
+         */
+        AdvancedSandboxClock: {
+            /**
+             * Instant
+             * Format: date-time
+             * @description Present time of the tenant.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            now: string;
+            /** @description Number of seconds that the time of the tenant is ahead of the real time. */
+            offsetSeconds: number;
+            /** @description Number of times that a scheduled task ran on the way. */
+            ranTasks: number;
+        };
+        /**
          * Test payload
          * @description Any JSON value. It is signed as compact JSON with its keys in the order of the request. A string is used as the raw body
          *     itself, so that you can sign and verify exact bytes.
@@ -34006,6 +34122,18 @@ export interface components {
                 "application/problem+json": components["schemas"]["ConflictProblem"];
             };
         };
+        /** @description The resource does not exist in this tenant. */
+        NoSandbox: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["NotFoundProblem"];
+            };
+        };
         /** @description The request is invalid; `errors` has a pointer to each invalid value. */
         InvalidTestSignature: {
             headers: {
@@ -41554,6 +41682,131 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getSandboxClock: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The clock. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SandboxClock"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NoSandbox"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    advanceSandboxClock: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SandboxClockRequest"];
+            };
+        };
+        responses: {
+            /** @description The clock after the call. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdvancedSandboxClock"];
+                };
+            };
+            /** @description The request is invalid; `errors` has a pointer to each invalid value. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["BadRequestProblem"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NoSandbox"];
+            406: components["responses"]["NotAcceptable"];
+            /** @description The request conflicts with the current state, or repeats a value that must be unique. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ConflictProblem"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

@@ -13,7 +13,7 @@ const isSample = process.env.BOUND_WRITES === undefined;
 const writes = Number(process.env.BOUND_WRITES ?? 100);
 const random = new Random(Number(process.env.BOUND_SEED ?? 1));
 
-const service = await testService();
+const service = await testService({ sandbox: true });
 const world = await World.create(service);
 const rows = rowDoors(world, service);
 const operations = operationDoors(world, service);

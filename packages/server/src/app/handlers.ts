@@ -8,9 +8,12 @@ import { events } from '../modules/events/handlers.ts';
 import { files } from '../modules/files/handlers.ts';
 import { projects } from '../modules/projects/handlers.ts';
 import { records } from '../modules/records/handlers.ts';
+import { advanceSandboxClock } from '../modules/sandbox/advanceSandboxClock.ts';
+import { getSandboxClock } from '../modules/sandbox/getSandboxClock.ts';
 import { staffHandlers } from '../modules/staff/handlers.ts';
 import { time } from '../modules/time/handlers.ts';
 import type { Handler } from '../service/context.ts';
+import { backgroundWork } from './jobs.ts';
 
 /** The handlers of all operations of the contract. A missing one, or one of another shape, does not compile. */
 export const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
@@ -25,6 +28,8 @@ export const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
   ...events,
   ...engagements,
   ...files,
+  getSandboxClock,
+  advanceSandboxClock: advanceSandboxClock(backgroundWork.clockTasks),
 };
 
 /** A handler of any operation; `operation-routes.ts` looks it up by the operation of the request. */

@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import type { Session, Transaction } from '../platform/store/store.ts';
 import { type ClockTurn, holdTurn } from './clock-turn.ts';
 import type { BackgroundService } from './job.ts';
+import { clockOf } from './tenant-clock.ts';
 import { writeAsSystem } from './write-as-system.ts';
 
 /**
@@ -17,6 +18,8 @@ export interface ClockTask {
   /** `day`: as soon as the day starts in the tenant's time zone, then each minute until it succeeds. */
   readonly every: 'minute' | 'day';
   run(tick: Tick): Promise<void>;
+  /** SQL of the first instant after another at which a task of every minute has something to do, if it depends on more than the day. */
+  nextDue?(tenantId: number, after: string): RawBuilder<{ at: string | null }>;
 }
 
 /** One run of a task for one tenant. It can only access data of that tenant. */
@@ -108,23 +111,16 @@ export class Clock {
       const tenant = await directory.tenant(name);
       // The tenant has just been closed.
       if (tenant === undefined) return;
-      const today = now.toZonedDateTimeISO(tenant.timeZone).toPlainDate();
-      const origin = { operation: `clock ${task.name}`, requestId: turn.id };
-      const tick: Tick = {
-        tenant,
-        now,
-        today,
+      const state = tenant.isSandbox ? await clockOf(store, tenant.id) : undefined;
+      // Whoever advances the clock runs what falls due.
+      if (state?.isLeased === true) return;
+      const tick = createTick(this.#service, task, tenant, {
+        now: now.add({ milliseconds: state?.offset ?? 0 }),
         signal,
         log,
-        service: this.#service,
-        keepPlace: (transaction, place) =>
-          transaction.all(sql`
-            update clock_day set place = ${JSON.stringify({ ...place, day: today.toString() })}::jsonb
-            where tenant_id = ${tenant.id} and task = ${task.name}`),
-        read: (work) => store.read(tenant.id, work),
-        write: (work) =>
-          writeAsSystem(this.#service, tenant, origin, work, (transaction) => holdTurn(transaction, turn)),
-      };
+        runId: turn.id,
+        hold: (transaction) => holdTurn(transaction, turn),
+      });
       if (task.every === 'minute') await task.run(tick);
       else await this.#runDaily(task, tick, key);
       metrics.clockTaskRan(task.name, 'completed');
@@ -137,24 +133,62 @@ export class Clock {
   }
 
   async #runDaily(task: ClockTask, tick: Tick, key: string): Promise<void> {
-    const { tenant, today } = tick;
-    const day = today.toString();
+    const day = tick.today.toString();
     if (this.#days.get(key) === day) return;
-    const last = await tick.read((session) =>
-      session.first(sql<{ day: string; place: { readonly day: string } | null }>`
-        select day, place from clock_day where tenant_id = ${tenant.id} and task = ${task.name}`),
-    );
-    if (last === undefined || last.day < day) {
-      const place = last?.place?.day === day ? last.place : undefined;
-      await task.run({ ...tick, lastDay: last && Temporal.PlainDate.from(last.day), place });
-      await tick.write(({ transaction }) =>
-        transaction.all(sql`
-          insert into clock_day (tenant_id, task, day) values (${tenant.id}, ${task.name}, ${day})
-          on conflict (tenant_id, task) do update set day = excluded.day, place = null`),
-      );
-    }
+    await runDaily(task, tick);
     this.#days.set(key, day);
   }
+}
+
+/** The circumstances of a run. */
+interface Run {
+  /** By the clock of the tenant. */
+  readonly now: Temporal.Instant;
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly runId: string;
+  /** Runs last in each transaction; if it throws, nothing is written. */
+  hold(transaction: Transaction): Promise<void>;
+}
+
+/** Creates a run of a task for a tenant. */
+export function createTick(service: BackgroundService, task: ClockTask, tenant: Tenant, run: Run): Tick {
+  const { now, signal, log, runId, hold } = run;
+  const today = now.toZonedDateTimeISO(tenant.timeZone).toPlainDate();
+  const origin = { operation: `clock ${task.name}`, requestId: runId };
+  return {
+    tenant,
+    now,
+    today,
+    signal,
+    log,
+    service,
+    keepPlace: (transaction, place) =>
+      transaction.all(sql`
+        update clock_day set place = ${JSON.stringify({ ...place, day: today.toString() })}::jsonb
+        where tenant_id = ${tenant.id} and task = ${task.name}`),
+    read: (work) => service.store.read(tenant.id, work),
+    write: (work) => writeAsSystem(service, tenant, origin, work, hold),
+  };
+}
+
+/** Runs a daily task unless it has succeeded on this day. @returns whether it ran */
+export async function runDaily(task: ClockTask, tick: Tick): Promise<boolean> {
+  const { tenant, today } = tick;
+  const day = today.toString();
+  const last = await tick.read((session) =>
+    session.first(sql<{ day: string; place: { readonly day: string } | null }>`
+      select day, place from clock_day where tenant_id = ${tenant.id} and task = ${task.name}`),
+  );
+  if (last !== undefined && last.day >= day) return false;
+  const place = last?.place?.day === day ? last.place : undefined;
+  await task.run({ ...tick, lastDay: last && Temporal.PlainDate.from(last.day), place });
+  await tick.write(({ transaction }) =>
+    transaction.all(sql`
+      insert into clock_day (tenant_id, task, day) values (${tenant.id}, ${task.name}, ${day})
+      on conflict (tenant_id, task) do update set day = excluded.day, place = null`),
+  );
+  return true;
 }
 
 /** Waits for work, but no longer than this. */

@@ -34,8 +34,12 @@ atEnd(() => rm(folder, { recursive: true }));
 const spec = join(folder, 'openapi.json');
 await writeFile(spec, JSON.stringify(withOpenItems(contract)));
 
+// Other operations would find that their rows have expired when the clock was advanced.
+const ofClock = ['getSandboxClock', 'advanceSandboxClock'];
+
 await describeContract('the server matches the contract', {
   spec,
+  exclude: ofClock,
   minCoverage,
   options: async () => ({
     url: service.address,
@@ -48,6 +52,24 @@ await describeContract('the server matches the contract', {
       otherTenant: () => signedIn(otherTenant.token, otherTenant.tenant.name),
       expired: async () => signedIn(await expired(service.token), service.tenant.name),
       values: async () => ({ apiKey: await apiKey() }),
+    },
+  }),
+});
+
+const sandbox = await testService({ sandbox: true });
+const stranger = await sandbox.signIn({ roles: [], tenant: await sandbox.addTenant('elsewhere') });
+
+await describeContract('the clock of a sandbox matches the contract', {
+  spec,
+  only: ofClock,
+  options: async () => ({
+    url: sandbox.address,
+    timeout: 60,
+    disposable: true,
+    probes,
+    auth: {
+      caller: () => signedIn(sandbox.token, sandbox.tenant.name),
+      forbidden: () => signedIn(stranger.token, sandbox.tenant.name),
     },
   }),
 });

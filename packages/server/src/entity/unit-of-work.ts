@@ -1,5 +1,6 @@
 import { type ItemRejection, isItemRejection, together } from '../contract/rejection.ts';
 import { UniqueViolation } from '../platform/store/errors.ts';
+import { timeOf } from '../platform/store/session.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { applyChanges, RejectedRows } from './apply.ts';
 import { type TrackedRow, writeAuditAndEvents } from './audit-and-events.ts';
@@ -72,7 +73,7 @@ export class UnitOfWork {
   constructor(transaction: Transaction, origin: Origin) {
     this.transaction = transaction;
     this.origin = origin;
-    this.now = new Date().toISOString();
+    this.now = new Date(timeOf(transaction)).toISOString();
     this.#loaded = new LoadedRows(transaction, this.tenantId);
     this.#keys = new NewKeys(transaction, this.tenantId);
   }

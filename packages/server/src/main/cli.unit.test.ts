@@ -40,6 +40,7 @@ test('every command has a help text with its purpose and its arguments', async (
     'api-key list',
     'api-key revoke',
     'books check',
+    'clock advance',
     'deliveries replay',
     'files import',
     'job list',

@@ -31,8 +31,12 @@ tenant
   .option('--currency <code>', 'ISO 4217', 'USD')
   .option('--time-zone <zone>', 'IANA', 'America/New_York')
   .option('--country <code>', 'ISO 3166 alpha-2', 'US')
+  .option('--sandbox', 'with a clock of its own, which can be advanced; for good')
   .action(
-    async (name: string, options: { displayName?: string; currency: string; timeZone: string; country: string }) => {
+    async (
+      name: string,
+      options: { displayName?: string; currency: string; timeZone: string; country: string; sandbox?: boolean },
+    ) => {
       await doCommand('tenant create', { ...options, name, displayName: options.displayName ?? name }, true);
       console.log(`The tenant ${name} was created. To create an API key for it, run:`);
       console.log(`  npx --yes pnpm@12 operator api-key create ${name} my-integration --roles API_ADMIN`);
@@ -149,6 +153,18 @@ job
   .action(async (id: string) => {
     await doCommand('job retry', { id });
     console.log(`The job ${id} will run again within seconds.`);
+  });
+
+program
+  .command('clock')
+  .description('The clock of a tenant that was created with --sandbox.')
+  .command('advance')
+  .description('Advance the clock. What falls due on the way happens in its order.')
+  .argument('<tenant>', 'the tenant')
+  .argument('<duration>', 'such as 40d, 12h or 30m')
+  .action(async (name: string, by: string) => {
+    const { now, ranTasks } = await doCommand('clock advance', { tenant: name, by });
+    console.log(`It is ${now} for ${name}. ${ranTasks} tasks ran on the way.`);
   });
 
 program

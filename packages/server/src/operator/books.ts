@@ -9,6 +9,7 @@ import { client } from '../modules/clients/client.ts';
 import { job } from '../modules/projects/job.ts';
 import { task } from '../modules/time/task.ts';
 import { CheckViolation } from '../platform/store/errors.ts';
+import { timeOf } from '../platform/store/session.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { recordChanges } from '../platform/store/trace.ts';
 import { type Operator, tenantNamed } from './tenants.ts';
@@ -114,7 +115,7 @@ function writeSums(
     with sums as materialized (${sums(tenantId)})
     update ${sql.table(table)} t
     set ${sql.join([...values, ...(type === 'Invoice' ? invoiceStatus : [])])}, version = t.version + 1,
-      updated_at = greatest(t.updated_at, now())
+      updated_at = greatest(t.updated_at, tenant_now())
     from ${sql.table(table)} kept left join sums s on s.id = kept.id
     where t.tenant_id = ${tenantId} and t.id = any(${ids}) and kept.tenant_id = t.tenant_id and kept.id = t.id`);
 }
@@ -127,7 +128,7 @@ const derived = sql`(case
 /** The status of an invoice depends on the amount that is covered, as does the amount that is written off. */
 const invoiceStatus = [
   sql`status = ${derived}`,
-  sql`paid_at = case when ${derived} = 'PAID' then coalesce(t.paid_at, now()) end`,
+  sql`paid_at = case when ${derived} = 'PAID' then coalesce(t.paid_at, tenant_now()) end`,
   sql`amount_written_off = case when t.status = 'WRITTEN_OFF' then t.total - ${covered} else t.amount_written_off end`,
 ];
 
@@ -144,7 +145,7 @@ async function traced(
   const origin = { tenantId, apiUserId: null, actor: 'system', operation: 'books check', requestId: 'operator' };
   await recordChanges(
     transaction,
-    { ...origin, occurredAt: new Date().toISOString() },
+    { ...origin, occurredAt: new Date(timeOf(transaction)).toISOString() },
     (await readStored(transaction, tenantId, entity, ids)).map((after) => ({
       entityType: entity.type,
       entityId: after.id,

@@ -2,6 +2,7 @@ import type { SigningKeyState } from '../platform/auth/key-ring.ts';
 import type { OperatorSettings } from '../platform/auth/tenant-settings.ts';
 import { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys.ts';
 import { type BooksReport, type BooksRequest, checkBooks } from './books.ts';
+import { advanceTenantClock } from './clock.ts';
 import { type ReplayRequest, replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
 import { type ImportedFiles, type ImportResult, importFiles } from './import-files.ts';
 import { type JobOverview, listJobs, retryJob } from './jobs.ts';
@@ -29,6 +30,10 @@ export interface Commands {
   'books check': { input: BooksRequest; result: BooksReport };
   'rows check': { input: RowsRequest; result: RowsReport };
   'deliveries replay': { input: ReplayRequest; result: { events: number } };
+  'clock advance': {
+    input: { tenant: string; by: string };
+    result: { now: string; offsetSeconds: number; ranTasks: number };
+  };
   'webhook rotate-secret': { input: { tenant: string; hours: number }; result: null };
 }
 
@@ -65,6 +70,7 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
   'books check': checkBooks,
   'rows check': checkRows,
   'deliveries replay': replayDeliveries,
+  'clock advance': advanceTenantClock,
   'webhook rotate-secret': rotateWebhookSecret,
 };
 

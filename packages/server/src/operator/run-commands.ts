@@ -5,9 +5,11 @@ import { Directory } from '../platform/auth/directory.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
 import { Tokens } from '../platform/auth/tokens.ts';
 import { Vault } from '../platform/auth/vault.ts';
+import { openProcessor } from '../platform/payments/open-processor.ts';
 import { openStorage } from '../platform/storage/open-storage.ts';
 import { openStore } from '../platform/store/store.ts';
 import { type Config, databaseOf, readConfig } from '../service/config.ts';
+import { createMetrics } from '../service/metrics.ts';
 import { type CommandName, type Commands, runCommand } from './commands.ts';
 import { callServer, isServing } from './socket.ts';
 import type { Operator } from './tenants.ts';
@@ -53,7 +55,10 @@ export async function onDatabase<Result>(
     const vault = new Vault(config.masterKey);
     const keys = await KeyRing.open(store, vault);
     const [tokens, directory, storage] = [new Tokens(keys, vault), new Directory(store), await openStorage(config)];
-    return await work({ service: { store, storage, vault, keys, tokens, directory } });
+    const log = pino({ level: 'silent' });
+    const processor = await openProcessor(config.payments, store, log);
+    const clock = { log, metrics: createMetrics(), processor };
+    return await work({ service: { store, storage, vault, keys, tokens, directory, ...clock } });
   } finally {
     await store.close();
   }

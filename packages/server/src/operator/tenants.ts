@@ -19,6 +19,8 @@ export interface NewTenant {
   readonly timeZone: string;
   /** ISO 3166 alpha-2, of the firm's first legal entity. */
   readonly country: string;
+  /** Whether it has a clock of its own. It cannot be changed later. */
+  readonly sandbox?: boolean | undefined;
 }
 
 /**
@@ -52,18 +54,21 @@ export async function createTenant({ service }: Operator, input: NewTenant): Pro
   return tenant;
 }
 
+/** What tasks need that run when a clock is advanced. */
+type OfClock = 'log' | 'metrics' | 'processor';
+
 /** The resources that an operator's command works on. */
 export interface Operator {
-  readonly service: Pick<Service, 'store' | 'storage' | 'vault' | 'tokens' | 'keys' | 'directory'>;
+  readonly service: Pick<Service, 'store' | 'storage' | 'vault' | 'tokens' | 'keys' | 'directory' | OfClock>;
 }
 
 async function insertTenant({ store }: Operator['service'], input: NewTenant): Promise<Tenant> {
   try {
     const tenant = await store.system(async (transaction) => {
       const inserted = await transaction.first(sql<Omit<Tenant, 'settings'> & { settings: unknown }>`
-        insert into tenant (name, display_name, currency, time_zone)
-        values (${input.name}, ${input.displayName}, ${input.currency}, ${input.timeZone})
-        returning id, name, currency, time_zone as "timeZone", settings`);
+        insert into tenant (name, display_name, currency, time_zone, is_sandbox)
+        values (${input.name}, ${input.displayName}, ${input.currency}, ${input.timeZone}, ${input.sandbox === true})
+        returning id, name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox"`);
       await recordOperatorAct(transaction, { operation: 'tenant create', subject: input.name, details: input });
       return inserted;
     });

@@ -33,6 +33,7 @@ function watched(real: Store): Store {
         return instead?.(counted);
       };
       const watching: Session = {
+        clockOffset: session.clockOffset,
         all: async (query) => (await step()) ?? session.all(query),
         first: async (query) => (await step()) ?? session.first(query),
       };

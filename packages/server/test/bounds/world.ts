@@ -164,6 +164,8 @@ const knowledge: Readonly<Record<string, (world: World) => unknown>> = {
   'ExpenseEntry/code': (world) => world.home('ExpenseCode').code,
   'TimeEntry/code': (world) => world.home('WorkCode').code,
   'TaskType/defaultWorkCode': (world) => world.home('WorkCode').code,
+  // Each is later than the one before.
+  'advanceSandboxClock/advanceTo': (world) => new Date(Date.now() + 1_000 * world.bodies.next()).toISOString(),
   'createEventSubscription/entityType': () => 'Client',
   'createQuickPaymentLink/clientRef': (world) => world.home('Client').clientRef,
   'createQuickPaymentLink/invoiceIds/0': (world) => world.idOf('Invoice'),

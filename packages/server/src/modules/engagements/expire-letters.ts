@@ -7,6 +7,9 @@ import { engagement } from './engagement.ts';
 export const expireLetters = defineClockTask({
   name: 'expire-letters',
   every: 'minute',
+  nextDue: (tenantId, after) => sql`
+    select min(expires_at) as at from engagement
+    where tenant_id = ${tenantId} and status = 'SENT' and expires_at > ${after}::timestamptz`,
   run: (tick) =>
     changeDueRows(tick, {
       find: (session, { tenant, now }, { after, limit }) =>

@@ -5,6 +5,7 @@ import type { Exchange } from '../../http/exchange.ts';
 import { documentHeaders } from '../../http/pages.ts';
 import type { Route } from '../../http/route.ts';
 import { ContentMissing } from '../../platform/storage/storage.ts';
+import { timeOf } from '../../platform/store/session.ts';
 import { findById } from '../../query/read.ts';
 import type { Service } from '../../service/service.ts';
 import { readDownload } from './download-url.ts';
@@ -37,15 +38,20 @@ async function findContent(
   const download = readDownload({ vault }, fileId, exchange.query);
   if (download === undefined)
     throw new Rejection('FORBIDDEN', 'The URL was modified. Use it unchanged, as getFile returned it.');
-  if (download.expires * 1000 <= Date.now())
-    throw new Rejection('FORBIDDEN', 'The URL has expired. Request a new one from getFile.');
+  const expired = new Rejection('FORBIDDEN', 'The URL has expired. Request a new one from getFile.');
+  // No clock of a tenant is behind the real one.
+  if (download.expires * 1000 <= Date.now()) throw expired;
   const tenant = await directory.tenant(download.tenantName);
   if (tenant === undefined) throw gone();
   exchange.tenant = tenant.name;
   const turn = await exchange.turn(tenant.name, exchange.address);
   const reader = { tenantId: tenant.id, holds: () => true };
-  const row = await store.read(tenant.id, (session) => findById(session, reader, file, download.fileId));
+  const [row, now] = await store.read(tenant.id, async (session) => {
+    const found = await findById(session, reader, file, download.fileId);
+    return [found, timeOf(session)] as const;
+  });
   turn.end();
+  if (download.expires * 1000 <= now) throw expired;
   const { sha256 } = row ?? {};
   if (row?.status !== 'AVAILABLE' || sha256 === null || sha256 === undefined) throw gone();
   return {

@@ -12,13 +12,18 @@ export interface Download {
   readonly expires: number;
 }
 
-/** Creates a URL that allows anyone to download a file until it expires. */
+/**
+ * Creates a URL that allows anyone to download a file until it expires.
+ *
+ * @param now by the clock of the tenant, in milliseconds since 1970.
+ */
 export function downloadUrlOf(
   { config, vault }: Pick<Service, 'config' | 'vault'>,
   tenantName: string,
   fileId: string,
+  now: number,
 ) {
-  const expires = Math.floor(Date.now() / 1000) + lifetime;
+  const expires = Math.floor(now / 1000) + lifetime;
   const signature = vault.sign(purpose, signedText({ tenantName, fileId, expires }));
   const query = new URLSearchParams({ tenant: tenantName, expires: String(expires), signature });
   return {

@@ -1,4 +1,5 @@
 import { Rejection } from '../../contract/rejection.ts';
+import { timeOf } from '../../platform/store/session.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { readerOf } from '../../query/handlers.ts';
 import { findById } from '../../query/read.ts';
@@ -18,9 +19,12 @@ export const getFile: Handler<'getFile'> = async (context, { path, query }) => {
       errors: [{ in: 'query', pointer: '/includeDownloadUrl', code: 'FORBIDDEN', detail }],
     });
   }
-  const row = await context.read((session) => findById(session, readerOf(context), file, path.id));
+  const [row, now] = await context.read(async (session) => {
+    const found = await findById(session, readerOf(context), file, path.id);
+    return [found, timeOf(session)] as const;
+  });
   if (row === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no File with this ID.');
   const hasUrl = includeDownloadUrl && row.status === 'AVAILABLE';
-  const body = hasUrl ? { ...row, ...downloadUrlOf(service, tenant.name, row.id) } : row;
+  const body = hasUrl ? { ...row, ...downloadUrlOf(service, tenant.name, row.id, now) } : row;
   return { status: 200, headers: { ETag: entityTag(body) }, body };
 };

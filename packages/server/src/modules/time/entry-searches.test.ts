@@ -180,7 +180,7 @@ function explaining(session: Session, plans: PlanNode[]): Session {
     if (row !== undefined) plans.push(row['QUERY PLAN'][0].Plan);
     return [];
   };
-  return { all, first: async (query) => (await all(query))[0] };
+  return { clockOffset: undefined, all, first: async (query) => (await all(query))[0] };
 }
 
 test('a page by number calculates the values of its own rows only, and not of those before it', async () => {

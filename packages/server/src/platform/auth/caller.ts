@@ -16,4 +16,6 @@ export interface Tenant {
   /** IANA time zone that determines business days, including "today". */
   readonly timeZone: string;
   readonly settings: TenantSettings;
+  /** Whether it has a clock of its own, ahead of the real one, for tests. */
+  readonly isSandbox: boolean;
 }

@@ -42,7 +42,7 @@ export class Directory {
     if (known !== undefined) return known;
     const row = await this.#store.system((transaction) =>
       transaction.first(sql<Omit<Tenant, 'settings'> & { settings: unknown }>`
-        select id, name, currency, time_zone as "timeZone", settings from tenant where name = ${name} and active`),
+        select id, name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox" from tenant where name = ${name} and active`),
     );
     if (row === undefined) return undefined;
     const tenant = { ...row, settings: readTenantSettings(row.settings) };

@@ -18,6 +18,8 @@ export interface PaymentOrder {
   /** The payment page of the link. */
   readonly pageUrl: string;
   readonly createdAt: string;
+  /** How far the clock of the tenant is ahead of the real one, in milliseconds. Only a processor that moves no money follows it. */
+  readonly clockOffset: number;
 }
 
 /** The details that the payer entered on the page. They are passed to the processor, and neither stored nor logged. */
@@ -84,7 +86,7 @@ export interface PaymentProcessor {
    */
   readNotification?(body: Buffer, signature: string | undefined): Promise<NotifiedAttempt | undefined>;
   /** Answers a challenge, if this service shows the challenge itself. */
-  answerChallenge?(key: string, isApproved: boolean): Promise<void>;
+  answerChallenge?(order: Pick<PaymentOrder, 'key' | 'clockOffset'>, isApproved: boolean): Promise<void>;
 }
 
 /** The attempt that a notification concerns. */

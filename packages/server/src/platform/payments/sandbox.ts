@@ -98,12 +98,12 @@ export class SandboxProcessor implements PaymentProcessor {
   }
 
   async find(order: PaymentOrder): Promise<Progress | undefined> {
-    const now = this.#now();
+    const now = this.#at(order);
     const stored = await this.#store.system(async (transaction) => {
       await transaction.all(sql`
         update sandbox_payment set captured_at = ${now.toString()}::timestamptz
         where key = ${order.key} and scenario = 'returned' and captured_at is null
-          and submitted_at <= ${this.#ago(settlesAfter)}::timestamptz`);
+          and submitted_at <= ${this.#ago(order, settlesAfter)}::timestamptz`);
       return read(transaction, order.key);
     });
     return stored === undefined ? undefined : this.#progressOf(stored, order);
@@ -113,9 +113,9 @@ export class SandboxProcessor implements PaymentProcessor {
     return this.#change(
       order,
       sql`
-      update sandbox_payment set captured_at = ${this.#ago(0)}::timestamptz
+      update sandbox_payment set captured_at = ${this.#ago(order, 0)}::timestamptz
       where key = ${order.key} and captured_at is null and ${authorized}
-        and submitted_at > ${this.#ago(authorizationLasts)}::timestamptz`,
+        and submitted_at > ${this.#ago(order, authorizationLasts)}::timestamptz`,
     );
   }
 
@@ -133,20 +133,20 @@ export class SandboxProcessor implements PaymentProcessor {
     return this.#change(
       order,
       sql`
-      update sandbox_payment set refunded_at = ${this.#ago(0)}::timestamptz
+      update sandbox_payment set refunded_at = ${this.#ago(order, 0)}::timestamptz
       where key = ${order.key} and refunded_at is null
-        and case scenario when 'settled' then submitted_at <= ${this.#ago(settlesAfter)}::timestamptz
-          when 'returned' then captured_at > ${this.#ago(returnedAfter)}::timestamptz
+        and case scenario when 'settled' then submitted_at <= ${this.#ago(order, settlesAfter)}::timestamptz
+          when 'returned' then captured_at > ${this.#ago(order, returnedAfter)}::timestamptz
           else captured_at is not null end`,
     );
   }
 
-  async answerChallenge(key: string, isApproved: boolean): Promise<void> {
+  async answerChallenge(order: Pick<PaymentOrder, 'key' | 'clockOffset'>, isApproved: boolean): Promise<void> {
     await this.#store.system((transaction) =>
       transaction.all(sql`
         update sandbox_payment set challenge_approved = ${isApproved}
-        where key = ${key} and scenario = 'challenged' and challenge_approved is null
-          and submitted_at > ${this.#ago(challengeLasts)}::timestamptz`),
+        where key = ${order.key} and scenario = 'challenged' and challenge_approved is null
+          and submitted_at > ${this.#ago(order, challengeLasts)}::timestamptz`),
     );
   }
 
@@ -169,7 +169,7 @@ export class SandboxProcessor implements PaymentProcessor {
       await transaction.all(sql`
         insert into sandbox_payment (key, reference, scenario, amount, fee, card_brand, last4, submitted_at)
         values (${order.key}, ${`sandbox_${order.key.replaceAll('-', '')}`}, ${scenario}, ${formatDecimal(order.amount, 2)},
-          ${formatDecimal(feeOf(order), 2)}, ${cardBrand}, ${last4}, ${this.#now().toString()}::timestamptz)
+          ${formatDecimal(feeOf(order), 2)}, ${cardBrand}, ${last4}, ${this.#at(order).toString()}::timestamptz)
         on conflict (key) do nothing`);
       return read(transaction, order.key);
     });
@@ -177,18 +177,24 @@ export class SandboxProcessor implements PaymentProcessor {
     return this.#progressOf(stored, order);
   }
 
-  #ago(seconds: number): string {
-    return this.#now().subtract({ seconds }).toString();
+  /** The time by the clock of the tenant. */
+  #at({ clockOffset }: Pick<PaymentOrder, 'clockOffset'>): Temporal.Instant {
+    return this.#now().add({ milliseconds: clockOffset });
   }
 
-  #secondsSince(instant: string): number {
-    return this.#now().since(Temporal.Instant.from(instant)).total('seconds');
+  #ago(order: Pick<PaymentOrder, 'clockOffset'>, seconds: number): string {
+    return this.#at(order).subtract({ seconds }).toString();
   }
 
-  #progressOf(stored: StoredPayment, { pageUrl }: PaymentOrder): Progress {
+  #secondsSince(order: PaymentOrder, instant: string): number {
+    return this.#at(order).since(Temporal.Instant.from(instant)).total('seconds');
+  }
+
+  #progressOf(stored: StoredPayment, order: PaymentOrder): Progress {
+    const { pageUrl } = order;
     const { scenario, reference, cardBrand, last4, challengeApproved } = stored;
     const details = { reference, cardBrand, last4, fee: parseDecimal(stored.fee) };
-    const age = this.#secondsSince(stored.submittedAt);
+    const age = this.#secondsSince(order, stored.submittedAt);
     if (stored.refundedAt !== null) return { state: 'refunded', ...details };
     const card = (): Progress => {
       if (stored.capturedAt !== null) return { state: 'captured', ...details };
@@ -212,7 +218,7 @@ export class SandboxProcessor implements PaymentProcessor {
         return { state: 'failed', ...details, code: 'R01', message: 'The account has insufficient funds.' };
       case 'returned':
         if (stored.capturedAt === null) return { state: 'accepted', ...details };
-        if (this.#secondsSince(stored.capturedAt) < returnedAfter) return { state: 'captured', ...details };
+        if (this.#secondsSince(order, stored.capturedAt) < returnedAfter) return { state: 'captured', ...details };
         return {
           state: 'returned',
           ...details,

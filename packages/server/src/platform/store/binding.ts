@@ -38,10 +38,11 @@ export function bindConnections(limits: Limits): Binding {
     // Tenant tables cause an error until a tenant is bound.
     `set app.tenant_id = ''`,
     `set app.time_zone = ''`,
+    `set app.clock_offset = ''`,
   ].join('; ');
   const begin = `begin; set local statement_timeout = ${limits.statement}`;
   // Local to the transaction: the database resets them at its end, however it ends.
-  const beginAsOwner = `${begin}; set local role none; set local app.tenant_id = ''; set local app.time_zone = ''`;
+  const beginAsOwner = `${begin}; set local role none; set local app.tenant_id = ''; set local app.time_zone = ''; set local app.clock_offset = ''`;
 
   async function prepare(connection: Connection): Promise<void> {
     if (connection.bound !== undefined) return;
@@ -55,15 +56,17 @@ export function bindConnections(limits: Limits): Binding {
     await prepare(connection);
     const now = performance.now();
     const { bound } = connection;
-    if (bound?.tenantId === tenantId && now - bound.at < zoneFreshness) return;
+    // The clock of a sandbox can be advanced between two transactions, also by another process.
+    if (bound?.tenantId === tenantId && bound.clockOffset === undefined && now - bound.at < zoneFreshness) return;
     // If only one of the two settings took effect, the connection must not count as bound.
     connection.bound = { tenantId: undefined, at: 0 };
-    await connection.run({
+    const { rows } = await connection.run({
       name: 'bind_tenant',
-      text: `select set_config('app.tenant_id', $1, false), set_config('app.time_zone', tenant_time_zone($1::integer), false)`,
+      text: `select set_config('app.tenant_id', $1, false), set_config('app.time_zone', tenant_time_zone($1::integer), false),
+        set_config('app.clock_offset', coalesce(tenant_clock_offset($1::integer)::text, ''), false) as "clockOffset"`,
       values: [String(tenantId)],
     });
-    connection.bound = { tenantId, at: now };
+    connection.bound = { tenantId, at: now, clockOffset: offsetIn(rows) };
   }
 
   return {
@@ -98,7 +101,7 @@ export function bindTransactions(limits: Limits): Binding {
     keepsStatements: false,
     async read(connection, tenantId, work) {
       try {
-        await connection.run({ text: begin({ tenantId }, limits.read) });
+        keepOffset(connection, { tenantId }, await connection.run({ text: begin({ tenantId }, limits.read) }));
         connection.statementTimeout = { milliseconds: limits.read, isLocal: true };
         return await work();
       } finally {
@@ -106,15 +109,30 @@ export function bindTransactions(limits: Limits): Binding {
         await connection.run({ text: 'rollback' }).catch(() => undefined);
       }
     },
-    begin: (connection, subject, statements = '') =>
-      connection.run({ text: `${begin(subject, limits.statement)}; ${statements}` }),
+    async begin(connection, subject, statements = '') {
+      const result = await connection.run({ text: `${begin(subject, limits.statement)}; ${statements}` });
+      keepOffset(connection, subject, result);
+      return result;
+    },
   };
+}
+
+/** Milliseconds; undefined where the tenant has no clock of its own. */
+function offsetIn(rows: readonly Readonly<Record<string, unknown>>[]): number | undefined {
+  const text = rows.find((row) => row.clockOffset !== undefined)?.clockOffset;
+  return text === undefined || text === '' ? undefined : Number(text);
+}
+
+function keepOffset(connection: Connection, subject: Subject, result: QueryResult | QueryResult[]): void {
+  const tenantId = subject === 'owner' ? undefined : subject.tenantId;
+  connection.bound = { tenantId, at: 0, clockOffset: offsetIn([result].flat().flatMap(({ rows }) => rows)) };
 }
 
 function tenantSettings(tenantId: number): string[] {
   return [
     `set local app.tenant_id = '${tenantId}'`,
-    `select set_config('app.time_zone', tenant_time_zone(${tenantId}), true)`,
+    `select set_config('app.time_zone', tenant_time_zone(${tenantId}), true),
+      set_config('app.clock_offset', coalesce(tenant_clock_offset(${tenantId})::text, ''), true) as "clockOffset"`,
   ];
 }
 

@@ -31,7 +31,9 @@ export interface ConnectionLimits {
 /** A connection of the pool, with its state. */
 export class Connection {
   /** The tenant that the binding has set on the connection, which it keeps in the pool. */
-  bound: { readonly tenantId: number | undefined; readonly at: number } | undefined;
+  bound:
+    | { readonly tenantId: number | undefined; readonly at: number; readonly clockOffset?: number | undefined }
+    | undefined;
   /** The `statement_timeout` that the binding has set on it for reads, in milliseconds. */
   statementTimeout: { readonly milliseconds: number; readonly isLocal: boolean } | undefined;
   /** Whether it has been used before. */

@@ -29,8 +29,15 @@ export function plannedForValues<Row>(query: Query<Row>): Query<Row> {
 
 /** Reads on one connection. It ends with its work; its statements run one after the other. */
 export interface Session {
+  /** How far the clock of the tenant is ahead of the real one, in milliseconds; undefined where it has no clock of its own. */
+  readonly clockOffset: number | undefined;
   all<Row>(query: Query<Row>): Promise<Row[]>;
   first<Row>(query: Query<Row>): Promise<Row | undefined>;
+}
+
+/** Returns the present time by the clock of the tenant, in milliseconds since 1970. */
+export function timeOf({ clockOffset = 0 }: Pick<Session, 'clockOffset'>): number {
+  return Date.now() + clockOffset;
 }
 
 export interface Transaction extends Session {
@@ -64,6 +71,10 @@ export class OpenSession implements Session {
     this.#connection = connection;
     this.#names = names;
     this.#deadline = deadline;
+  }
+
+  get clockOffset(): number | undefined {
+    return this.#connection.bound?.clockOffset;
   }
 
   async all<Row>(query: Query<Row>): Promise<Row[]> {

@@ -76,7 +76,7 @@ export async function recordChanges(
     insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, occurred_at, recorded_at, data,
       changed_fields, request_id, traceparent)
     select ${tenantId}::integer, "eventId", "entityType", "entityId", kind, (after -> 'version')::bigint,
-      coalesce("occurredAt", ${occurredAt}::timestamptz), greatest(clock_timestamp(), (
+      coalesce("occurredAt", ${occurredAt}::timestamptz), greatest(tenant_clock_timestamp(), (
         select recorded_at from outbox_event event where event.tenant_id = ${tenantId} and event.position is null
           and event.entity_type = "entityType" and event.entity_id = "entityId" order by event.sequence desc limit 1)),
       coalesce(data, after), "changedFields", ${requestId}::text, ${traceparent ?? null}::text

@@ -7,6 +7,9 @@ import { quickPaymentLink } from './payment-link.ts';
 export const expireLinks = defineClockTask({
   name: 'expire-links',
   every: 'minute',
+  nextDue: (tenantId, after) => sql`
+    select min(expires_at) as at from quick_payment_link
+    where tenant_id = ${tenantId} and status = 'ACTIVE' and expires_at > ${after}::timestamptz`,
   run: (tick) =>
     changeDueRows(tick, {
       find: (session, { tenant, now }, { after, limit }) =>

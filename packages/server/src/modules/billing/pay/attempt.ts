@@ -31,6 +31,8 @@ export interface Attempt {
   /** In hex. */
   readonly sessionHash: string;
   readonly pageUrl: string;
+  /** How far the clock of the tenant is ahead of the real one, in milliseconds. */
+  readonly clockOffset: number;
 }
 
 /** The payment details that a payer submitted. */
@@ -67,10 +69,10 @@ export function beginAttempt(write: Write, linkId: string, request: AttemptReque
     const id = newId();
     await unit.transaction.all(sql`
       insert into payment_attempt (tenant_id, id, quick_payment_link_id, status, processor, method, amount, currency,
-        payer_name, payer_email, description, session_hash, next_check_at)
+        payer_name, payer_email, description, session_hash, created_at, next_check_at)
       values (${unit.tenantId}, ${id}, ${linkId}, ${attemptMachine.initial}, ${request.processor}, ${request.method},
         ${formatDecimal(amount, 2)}, ${link.currency}, ${request.payerName}, ${request.payerEmail}, ${request.description},
-        decode(${request.sessionHash}, 'hex'), now() + ${submitSeconds} * interval '1 second')`);
+        decode(${request.sessionHash}, 'hex'), tenant_now(), tenant_now() + ${submitSeconds} * interval '1 second')`);
     return findAttempt(unit.transaction, unit.tenantId, id);
   });
 }
@@ -78,7 +80,8 @@ export function beginAttempt(write: Write, linkId: string, request: AttemptReque
 const columns = sql`select a.id, a.quick_payment_link_id as "linkId", a.status, a.processor, a.reference, a.method, a.amount,
   a.currency, a.payer_name as "payerName", a.payer_email as "payerEmail", a.description, a.action_url as "actionUrl",
   a.failure_code as "failureCode", a.failure_message as "failureMessage", a.payment_id as "paymentId",
-  a.to_refund as "toRefund", a.created_at as "createdAt", a.checks, encode(a.session_hash, 'hex') as "sessionHash", link.url as "pageUrl"
+  a.to_refund as "toRefund", a.created_at as "createdAt", a.checks, encode(a.session_hash, 'hex') as "sessionHash", link.url as "pageUrl",
+  coalesce(nullif(current_setting('app.clock_offset', true), '')::bigint, 0) as "clockOffset"
   from payment_attempt a
   join quick_payment_link link on link.tenant_id = a.tenant_id and link.id = a.quick_payment_link_id`;
 
@@ -114,10 +117,10 @@ export function dueAttempts(
  */
 export async function claimCheck(transaction: Transaction, tenantId: number, id: string): Promise<boolean> {
   const claimed = await transaction.first(sql`
-    update payment_attempt set checked_at = clock_timestamp()
+    update payment_attempt set checked_at = tenant_clock_timestamp()
     where tenant_id = ${tenantId} and id = ${id} and status = 'OPEN'
-      and (action_url is not null or next_check_at <= clock_timestamp())
-      and (checked_at is null or checked_at < clock_timestamp() - interval '2 seconds')
+      and (action_url is not null or next_check_at <= tenant_clock_timestamp())
+      and (checked_at is null or checked_at < tenant_clock_timestamp() - interval '2 seconds')
     returning id`);
   return claimed !== undefined;
 }
@@ -149,13 +152,25 @@ export async function storeAttempt(unit: UnitOfWork, attempt: Attempt, checks: n
     update payment_attempt set status = ${attempt.status}, reference = ${attempt.reference},
       action_url = ${attempt.actionUrl}, failure_code = ${attempt.failureCode}, failure_message = ${attempt.failureMessage},
       payment_id = ${attempt.paymentId}::uuid, to_refund = ${attempt.toRefund}, checks = ${checks},
-      next_check_at = clock_timestamp() + ${seconds}::integer * interval '1 second'
+      next_check_at = tenant_clock_timestamp() + ${seconds}::integer * interval '1 second'
     where tenant_id = ${unit.tenantId} and id = ${attempt.id}`);
 }
 
 /** Creates the order for the processor. */
 export function orderOf(tenant: string, attempt: Attempt): PaymentOrder {
-  const { id, reference, method, amount, currency, payerName, payerEmail, description, pageUrl, createdAt } = attempt;
+  const {
+    id,
+    reference,
+    method,
+    amount,
+    currency,
+    payerName,
+    payerEmail,
+    description,
+    pageUrl,
+    createdAt,
+    clockOffset,
+  } = attempt;
   return {
     key: id,
     tenant,
@@ -168,5 +183,6 @@ export function orderOf(tenant: string, attempt: Attempt): PaymentOrder {
     description,
     pageUrl,
     createdAt,
+    clockOffset,
   };
 }

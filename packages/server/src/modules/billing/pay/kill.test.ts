@@ -101,7 +101,7 @@ test(
     await onStore(async (store, tenantId) => {
       const open = await openAttempts(store, tenantId);
       ids.push(...open.map(({ id }) => id).sort());
-      for (const id of ids) await new SandboxProcessor(store).answerChallenge(id, true);
+      for (const id of ids) await new SandboxProcessor(store).answerChallenge({ key: id, clockOffset: 0 }, true);
     });
     expect(ids).toHaveLength(4);
     const [kept = '', late = '', lapsed = '', raced = ''] = ids;

@@ -53,6 +53,8 @@ export interface LinkPage {
   readonly amount: string | null;
   readonly currency: string;
   readonly note: string | null;
+  /** The day at the firm, ISO 8601. */
+  readonly today: string;
   readonly clientName: string;
   readonly orgName: string;
   readonly invoices: readonly PayableInvoice[];
@@ -64,8 +66,8 @@ export interface LinkPage {
 /** @throws Error if the link does not exist. */
 export async function readLinkPage(session: Session, tenantId: number, linkId: string): Promise<LinkPage> {
   const link = await session.first<Omit<LinkPage, 'attempt' | 'payment'>>(sql`
-    select link.id, case when link.status = 'ACTIVE' and link.expires_at <= now() then 'EXPIRED' else link.status end as status,
-      link.amount, link.currency, link.note, client.name as "clientName", org.legal_name as "orgName",
+    select link.id, case when link.status = 'ACTIVE' and link.expires_at <= tenant_now() then 'EXPIRED' else link.status end as status,
+      link.amount, link.currency, link.note, today() as today, client.name as "clientName", org.legal_name as "orgName",
       coalesce((select json_agg(json_build_object('number', i.invoice_number, 'dueDate', i.due_date, 'due', i.amount_due::text,
           'pending', i.amount_pending::text) order by i.due_date, i.id)
         from quick_payment_link_invoice chosen

@@ -24,6 +24,8 @@ const lanes = 4;
 export const followAttempts = defineClockTask({
   name: 'follow-payment-attempts',
   every: 'minute',
+  nextDue: (tenantId, after) => sql`
+    select min(next_check_at) as at from payment_attempt where tenant_id = ${tenantId} and next_check_at > ${after}::timestamptz`,
   async run({ tenant, now, signal, read, write, log, service: { processor } }) {
     if (processor === undefined) return;
     while (!signal.aborted) {
@@ -91,7 +93,7 @@ function postpone(write: Write, attempt: Attempt): Promise<void> {
     const seconds = secondsToNextCheck(attempt, attempt.checks + 1, unit.now);
     await unit.transaction.all(sql`
       update payment_attempt set checks = checks + 1,
-        next_check_at = clock_timestamp() + ${seconds}::integer * interval '1 second'
+        next_check_at = tenant_clock_timestamp() + ${seconds}::integer * interval '1 second'
       where tenant_id = ${unit.tenantId} and id = ${attempt.id}`);
   });
 }

@@ -206,8 +206,7 @@ export function paymentRoutes(service: Service): readonly Route[] {
     const { link, browser, path, tenant } = visit;
     const shape = shapeOf(link);
     if (link.status !== 'ACTIVE' || shape === undefined || processor === undefined) return tooLate(visit);
-    const today = Temporal.Now.zonedDateTimeISO(tenant.timeZone).toPlainDate();
-    const { entered, errors, submitted: form } = readForm(fields, shape, today);
+    const { entered, errors, submitted: form } = readForm(fields, shape, Temporal.PlainDate.from(link.today));
     if (form === undefined) return payable(visit, 422, entered, errors);
     const attempt = await payLink({ processor, ...visit }, link, form, browser.sessionHash);
     if (attempt === undefined) return tooLate(await again(visit));
@@ -244,7 +243,10 @@ export function paymentRoutes(service: Service): readonly Route[] {
     const context = { processor, ...visit };
     if (step === 'cancel') await cancelAttempt(context, own);
     else if (processor.answerChallenge !== undefined) {
-      await processor.answerChallenge(own.id, fields.get('answer') === 'confirm');
+      await processor.answerChallenge(
+        { key: own.id, clockOffset: own.clockOffset },
+        fields.get('answer') === 'confirm',
+      );
       await followUp(context, own);
     }
     return redirect(path);

@@ -103,7 +103,7 @@ async function insertAttempts(
       delivery_url, http_status_code, outcome, duration_ms, response_snippet, error_message, attempted_at, next_retry_at)
     select ${tenantId}, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
       delivery_url, http_status_code, outcome, duration_ms, response_snippet, error_message, attempted_at,
-      now() + retry_in * interval '1 millisecond'
+      tenant_now() + retry_in * interval '1 millisecond'
     from jsonb_to_recordset(${JSON.stringify(attempts)}::jsonb) as attempt (id uuid, subscription_id uuid, event_id uuid,
       entity_type text, operation text, entity_id uuid, attempt smallint, delivery_url text, http_status_code smallint,
       outcome text, duration_ms integer, response_snippet text, error_message text, attempted_at timestamptz,
@@ -135,7 +135,7 @@ async function updateRetries(transaction: Transaction, tenantId: number, progres
     await transaction.all(sql`
       insert into delivery_retry (tenant_id, subscription_id, event_id, entity_id, position, attempts, due_at)
       select ${tenantId}, subscription_id, event_id, entity_id, position, attempts,
-        coalesce(now() + due_in * interval '1 millisecond', 'infinity')
+        coalesce(tenant_now() + due_in * interval '1 millisecond', 'infinity')
       from jsonb_to_recordset(${JSON.stringify(retries)}::jsonb) as retry (subscription_id uuid, event_id uuid,
         entity_id uuid, position bigint, attempts smallint, due_in double precision)
       on conflict (tenant_id, subscription_id, event_id) do update
@@ -147,7 +147,7 @@ async function updateRetries(transaction: Transaction, tenantId: number, progres
   );
   // What waited for an earlier event of its row, which is over now, is next.
   await transaction.all(sql`
-    update delivery_retry waiting set due_at = now()
+    update delivery_retry waiting set due_at = tenant_now()
     from (select distinct subscription_id, entity_id
       from jsonb_to_recordset(${touched}::jsonb) as touched (subscription_id uuid, entity_id uuid)) touched
     where waiting.tenant_id = ${tenantId} and waiting.subscription_id = touched.subscription_id
@@ -175,17 +175,17 @@ async function updateLanes(transaction: Transaction, tenantId: number, progress:
       failing_since = progress.failing_since,
       last_delivery_at = case when progress.tried_at > 0
         then greatest(lane.last_delivery_at, to_timestamp(progress.tried_at)) else lane.last_delivery_at end,
-      paused_until = case when progress.pause > 0 then now() + progress.pause * interval '1 millisecond' end,
+      paused_until = case when progress.pause > 0 then tenant_now() + progress.pause * interval '1 millisecond' end,
       due_at = case when progress.release = 'keep' then lane.due_at
         when progress.release = 'end' or next.at is null then null
-        when progress.pause > 0 then greatest(next.at, now() + progress.pause * interval '1 millisecond')
+        when progress.pause > 0 then greatest(next.at, tenant_now() + progress.pause * interval '1 millisecond')
         else next.at end,
       claimed_by = case when progress.release = 'keep' then lane.claimed_by end,
       claimed_until = case when progress.release = 'keep' then lane.claimed_until end
     from jsonb_to_recordset(${JSON.stringify(lanes)}::jsonb) as progress (subscription_id uuid, position bigint,
       failures integer, failing_since timestamptz, pause double precision, tried_at double precision, release text)
     cross join lateral (
-      select case when progress.release = 'more' then now() else least(
+      select case when progress.release = 'more' then tenant_now() else least(
         (select due_at from delivery_lane same
          where same.tenant_id = ${tenantId} and same.subscription_id = progress.subscription_id),
         (select due_at from delivery_retry retry

@@ -167,12 +167,13 @@ class Batch {
     if (!this.isOpen) return this.#leave(due);
     const headers = message.headers(this.#work.secrets, Date.now());
     this.bytes += message.body.length;
-    const attempt = await this.#services.send(to, headers, message.body).catch((error) => {
+    const sent = await this.#services.send(to, headers, message.body).catch((error) => {
       if (error instanceof SenderClosed) return undefined;
       throw error;
     });
     // The process stops before the receiver has responded.
-    if (attempt === undefined) return this.#leave(due);
+    if (sent === undefined) return this.#leave(due);
+    const attempt = { ...sent, attemptedAt: sent.attemptedAt + this.#work.clockOffset };
     const number = due.attempts + 1;
     const isSuccess = attempt.outcome === 'SUCCESS';
     const isGone = attempt.httpStatusCode === 410;

@@ -25,12 +25,15 @@ export interface Room {
 const leaseSeconds = 10;
 export const renewEvery = 3_000;
 
+/** Lanes are due by the clock of their tenant. */
+const realDueAt = `(lane.due_at - tenant.clock_offset * interval '1 millisecond')`;
+
 const due = (condition: string, most: string) => `
   select lane.tenant_id, lane.subscription_id, tenant.name
   from delivery_lane lane join tenant on tenant.id = lane.tenant_id and tenant.active
-  where ((lane.due_at <= now() and lane.claimed_until is null) or lane.claimed_until < now()) and ${condition}
+  where ((${realDueAt} <= now() and lane.claimed_until is null) or lane.claimed_until < now()) and ${condition}
     and lane.tenant_id <> all ($4::integer[])
-  order by lane.due_at limit ${most} for update of lane skip locked`;
+  order by ${realDueAt} limit ${most} for update of lane skip locked`;
 
 /** Lanes of all tenants, and which process works on them. They are the owner's to take; rows of tenants stay out of reach. */
 export class Lanes {
@@ -90,8 +93,9 @@ export class Lanes {
   /** Milliseconds until the next lane is due, negative where one waits already; undefined where there is none. */
   async dueIn(): Promise<number | undefined> {
     const { rows } = await this.#store.ownerStatements(
-      `select date_part('epoch', min(due_at) - now()) * 1000 as "dueIn" from delivery_lane
-       where due_at is not null and claimed_until is null`,
+      `select date_part('epoch', min(${realDueAt}) - now()) * 1000 as "dueIn"
+       from delivery_lane lane join tenant on tenant.id = lane.tenant_id
+       where lane.due_at is not null and lane.claimed_until is null`,
     );
     const dueIn = rows[0]?.dueIn ?? null;
     return dueIn === null ? undefined : Number(dueIn);

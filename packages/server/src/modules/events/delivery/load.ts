@@ -38,6 +38,8 @@ export interface Work {
   readonly position: number | undefined;
   /** There may be more. */
   readonly hasMore: boolean;
+  /** How far the clock of the tenant is ahead of the real one, in milliseconds. */
+  readonly clockOffset: number;
   /** By event. An event that is no longer kept has none. */
   readonly messages: ReadonlyMap<string, Message>;
 }
@@ -122,7 +124,7 @@ export async function loadWork(
       (select event_id as "eventId", entity_id as "entityId", position, attempts::integer, true as "isRetry",
          false as "isBehind"
        from delivery_retry retry
-       where retry.tenant_id = ${tenant.id} and retry.subscription_id = wanted.subscription_id and due_at <= now()
+       where retry.tenant_id = ${tenant.id} and retry.subscription_id = wanted.subscription_id and due_at <= tenant_now()
        order by due_at, position limit wanted.most)
       union all
       (select id, entity_id, position, 0, false,
@@ -162,6 +164,7 @@ export async function loadWork(
       due: [...retries, ...fresh],
       position: isCut ? fresh.at(-1)?.position : lastOfAll,
       hasMore: isCut || retries.length === most,
+      clockOffset: session.clockOffset ?? 0,
       messages: texts,
     };
   });

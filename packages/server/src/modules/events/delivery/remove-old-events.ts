@@ -17,11 +17,12 @@ export const removeOldEvents = defineClockTask({
     // The oldest are found by the keys of the tables: positions rise with time, as do IDs. The age is a condition on these few rows alone:
     // each statement would read all old rows otherwise. No event is removed before one with a lower position, so the first position tells
     // from where the feed is complete.
+    const isWaiting = tick.tenant.isSandbox ? waitsForDelivery : sql`false`;
     const removeEvents = (before: string) => sql`
       delete from outbox_event where tenant_id = ${tick.tenant.id} and id in (
         select id from (
-          select id, bool_and(recorded_at < ${before}) over (order by position) as is_old
-          from outbox_event where tenant_id = ${tick.tenant.id} and position is not null
+          select id, bool_and(recorded_at < ${before} and not ${isWaiting}) over (order by position) as is_old
+          from outbox_event event where tenant_id = ${tick.tenant.id} and position is not null
           order by position limit ${batchSize}) oldest
         where is_old) returning 1`;
     const removeAttempts = (before: string) => sql`
@@ -33,6 +34,19 @@ export const removeOldEvents = defineClockTask({
     await removeInBatches(tick, removeAttempts);
   },
 });
+
+/**
+ * Whether a subscription has not received an `event` yet. In a sandbox whose clock is advanced, events can be too old before there was
+ * time to deliver them.
+ */
+const waitsForDelivery = sql`exists (
+  select from event_subscription subscription
+  join delivery_lane lane on lane.tenant_id = subscription.tenant_id and lane.subscription_id = subscription.id
+  where subscription.tenant_id = event.tenant_id and subscription.active
+    and subscription.entity_type = event.entity_type and event.operation = any (subscription.operations)
+    and subscription.active_since <= event.recorded_at
+    and (lane.position < event.position or exists (select from delivery_retry retry
+      where retry.tenant_id = event.tenant_id and retry.subscription_id = subscription.id and retry.event_id = event.id)))`;
 
 async function removeInBatches(tick: Tick, remove: (before: string) => ReturnType<typeof sql>): Promise<void> {
   const before = tick.now.subtract({ hours: 24 * keptDays }).toString();

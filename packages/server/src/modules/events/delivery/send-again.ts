@@ -19,7 +19,7 @@ export async function sendAgain(
   const rows = JSON.stringify(events);
   // Lanes first, which is the lock order of all transactions.
   await transaction.all(sql`
-    update delivery_lane lane set due_at = now(), paused_until = null
+    update delivery_lane lane set due_at = tenant_now(), paused_until = null
     from (select subscription_id from delivery_lane where tenant_id = ${tenantId}
       and subscription_id = any(${[...new Set(events.map((one) => one.subscription))]}) order by subscription_id for update) chosen
     where lane.tenant_id = ${tenantId} and lane.subscription_id = chosen.subscription_id`);
@@ -30,7 +30,7 @@ export async function sendAgain(
     on conflict (tenant_id, subscription_id, event_id) do nothing`);
   // The first event of each row is sent next; the others wait for it.
   await transaction.all(sql`
-    update delivery_retry retry set due_at = now()
+    update delivery_retry retry set due_at = tenant_now()
     from (select distinct subscription, entity
       from jsonb_to_recordset(${rows}::jsonb) as repeated (subscription uuid, entity uuid)) repeated
     where retry.tenant_id = ${tenantId} and retry.subscription_id = repeated.subscription

@@ -1,0 +1,20 @@
+import type { Store } from '../platform/store/store.ts';
+
+/** The clock of a sandbox. */
+export interface TenantClock {
+  /** How far it is ahead of the real one, in milliseconds. */
+  readonly offset: number;
+  /** Whether it is being advanced. */
+  readonly isLeased: boolean;
+}
+
+/** Returns the clock of a sandbox; undefined where the tenant has none of its own. */
+export async function clockOf(store: Store, tenantId: number): Promise<TenantClock | undefined> {
+  const { rows } = await store.ownerStatements(
+    `select clock_offset as "offset", coalesce(clock_leased_until > now(), false) as "isLeased"
+     from tenant where id = $1 and is_sandbox`,
+    [tenantId],
+  );
+  const [row] = rows;
+  return row === undefined ? undefined : { offset: Number(row.offset), isLeased: row.isLeased === true };
+}

@@ -1,0 +1,30 @@
+import { advanceClock, ClockIsAdvancing, ClockOutOfRange } from '../../background/advance-clock.ts';
+import type { ClockTask } from '../../background/clock.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import { invalid } from '../../http/problem.ts';
+import type { Handler } from '../../service/context.ts';
+import { clockBody, noSandbox } from './getSandboxClock.ts';
+
+/** Creates the handler that advances the clock of a sandbox. @param tasks those that run on the way. */
+export function advanceSandboxClock(tasks: readonly ClockTask[]): Handler<'advanceSandboxClock'> {
+  return async ({ service, tenant }, { body }) => {
+    if (!tenant.isSandbox) throw noSandbox();
+    const pointer = body.advanceTo === undefined ? '/advanceBy' : '/advanceTo';
+    const target = (now: Temporal.Instant) =>
+      body.advanceTo === undefined ? now.add(durationOf(body.advanceBy)) : Temporal.Instant.from(body.advanceTo);
+    try {
+      const { offset, ranTasks } = await advanceClock(service, tasks, tenant, target);
+      return { status: 200, body: { ...clockBody(offset), ranTasks } };
+    } catch (error) {
+      if (error instanceof ClockOutOfRange) throw invalid(pointer, 'OUT_OF_RANGE', error.message);
+      if (!(error instanceof ClockIsAdvancing)) throw error;
+      throw new Rejection('REQUEST_IN_PROGRESS', 'Another call advances the clock. Try again when it has ended.');
+    }
+  };
+}
+
+/** Days of the clock have 24 hours, whatever the time zone. */
+function durationOf(text = 'PT0S'): Temporal.Duration {
+  const milliseconds = Temporal.Duration.from(text).total({ unit: 'millisecond', relativeTo: '2026-01-01' });
+  return Temporal.Duration.from({ milliseconds });
+}

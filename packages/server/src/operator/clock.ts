@@ -1,0 +1,51 @@
+import { backgroundWork } from '../app/jobs.ts';
+import { advanceClock } from '../background/advance-clock.ts';
+import { recordOperatorAct } from '../platform/store/operator-log.ts';
+import { type Operator, tenantNamed } from './tenants.ts';
+
+/**
+ * Advances the clock of a sandbox, as the API does.
+ *
+ * @param by days, hours or minutes, such as `40d`, or a duration of ISO 8601.
+ * @throws Error with a sentence if the tenant is no sandbox, or its clock cannot be advanced so far.
+ */
+export async function advanceTenantClock(
+  operator: Operator,
+  { tenant: name, by }: { readonly tenant: string; readonly by: string },
+) {
+  const { service } = operator;
+  const tenant = await tenantNamed(operator, name);
+  if (!tenant.isSandbox)
+    throw new Error(
+      `The tenant ${name} has no clock of its own. Only tenants that are created with --sandbox have one.`,
+    );
+  const duration = readDuration(by);
+  const { now, offset, ranTasks } = await advanceClock(service, backgroundWork.clockTasks, tenant, (present) =>
+    present.add(duration),
+  );
+  await service.store.system((transaction) =>
+    recordOperatorAct(transaction, { operation: 'clock advance', subject: name, details: { by } }),
+  );
+  return { now: now.toString(), offsetSeconds: Math.floor(offset / 1000), ranTasks };
+}
+
+/** @throws Error with a sentence. Days of the clock have 24 hours. */
+function readDuration(text: string): Temporal.Duration {
+  const { number, unit } = /^(?<number>[0-9]{1,6})(?<unit>[dhm])$/.exec(text)?.groups ?? {};
+  const iso = unit === undefined ? text : unit === 'd' ? `P${number}D` : `PT${number}${unit.toUpperCase()}`;
+  try {
+    const { days, weeks, months, years, ...time } = fieldsOf(Temporal.Duration.from(iso));
+    if (months !== 0 || years !== 0) throw new RangeError('Months have no length of their own.');
+    const milliseconds = Temporal.Duration.from({ ...time, hours: time.hours + 24 * (days + 7 * weeks) }).total(
+      'milliseconds',
+    );
+    if (Number.isSafeInteger(milliseconds)) return Temporal.Duration.from({ milliseconds });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+  }
+  throw new Error(`"${text}" is not a duration. Write it as 40d, 12h, 30m or PT90S.`);
+}
+
+function fieldsOf({ years, months, weeks, days, hours, minutes, seconds }: Temporal.Duration) {
+  return { years, months, weeks, days, hours, minutes, seconds };
+}
