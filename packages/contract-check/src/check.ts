@@ -29,6 +29,8 @@ export async function check(options: CheckOptions): Promise<Report> {
       options.onProgress?.({ phase, done, all, requests: session.requests, findings: session.registry.size });
     const baselines = new Baselines(session);
     const phases = await runPhases(session, baselines, progress);
+    if (!session.transport.hasResponded)
+      throw new CannotRun(`The server at ${url} accepts connections, but responded to no request.`);
     await cleanUp(session, baselines);
     return reportOf(session, url, performance.now() - started, phases);
   } finally {
@@ -146,7 +148,7 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
   };
 }
 
-/** The finding of a server that died: the request that was open, or several if it is unknown which of them it was. */
+/** The finding of a server that died or hangs: the request that was open, or several if it is unknown which of them it was. */
 function reportDeath({ transport, registry, judged }: Session): void {
   const last = transport.fatal.at(-1);
   if (last === undefined) return;
@@ -158,9 +160,9 @@ function reportDeath({ transport, registry, judged }: Session): void {
       check: 'server-died',
       category: 'robustness',
       operation: last.operation?.id ?? judged[0]?.id ?? '',
-      title: `The server died during ${method} ${pathname}`,
+      title: `The server stopped responding during ${method} ${pathname}`,
       expected: 'a response to every request',
-      actual: `${last.response.text}; the server accepts no connections since.${others === 0 ? '' : ` Of ${others + 1} requests that were open then, this one failed first.`}`,
+      actual: `${last.response.text}; the server has responded to no request since.${others === 0 ? '' : ` Of ${others + 1} requests that were open then, this one failed first.`}`,
       place: undefined,
       fix: 'Repeat the request against a new server, and handle what ends the process.',
       cause: 'server-died',

@@ -1,4 +1,4 @@
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import type { Operation } from '../document/operation.ts';
 import type { Exchange, ReceivedResponse } from './call.ts';
 import type { Gate } from './gate.ts';
@@ -7,21 +7,27 @@ import { isJson, type WireRequest } from './serialize.ts';
 /** The status if no response was received: the connection failed, or the request timed out. */
 export const noResponse = 0;
 
+/** In bytes. */
+const largestBody = 128 * 1024 * 1024;
+
 /** Connects to the server under test, with a pool of connections. Sends only what its gate admits. */
 export class HttpClient {
   readonly #pool: Pool;
   readonly #base: URL;
   readonly #gate: Pick<Gate, 'check'>;
+  readonly #milliseconds: number;
 
   constructor(url: string, connections: number, timeoutSeconds: number, gate: Pick<Gate, 'check'>) {
     this.#base = new URL(url);
     this.#gate = gate;
     const milliseconds = timeoutSeconds * 1000;
+    this.#milliseconds = milliseconds;
     this.#pool = new Pool(this.#base.origin, {
       connections,
       headersTimeout: milliseconds,
       bodyTimeout: milliseconds,
       connect: { timeout: milliseconds },
+      maxResponseSize: largestBody,
     });
   }
 
@@ -50,7 +56,7 @@ export class HttpClient {
     try {
       // A kept-alive connection may be closed just when it is reused. That is unrelated to the request.
       const got = await attempt().catch((error: unknown) => (isClosed(error) ? attempt() : Promise.reject(error)));
-      const text = await got.body.text();
+      const text = await this.#textOf(got);
       return { operation, request, response: response(got.statusCode, flat(got.headers), text) };
     } catch (error) {
       return {
@@ -58,6 +64,22 @@ export class HttpClient {
         request,
         response: response(noResponse, {}, error instanceof Error ? error.message : String(error)),
       };
+    }
+  }
+
+  /** The whole body. The time is limited, because a body that is sent slowly can be endless. */
+  async #textOf({ body, headers }: Dispatcher.ResponseData): Promise<string> {
+    if (flat(headers)['content-type']?.startsWith('text/event-stream') === true) {
+      // A stream has no end; its head is all there is to check.
+      body.on('error', () => undefined).destroy();
+      return '';
+    }
+    const late = new Error(`The body was not complete after ${this.#milliseconds / 1000} s`);
+    const timer = setTimeout(() => body.destroy(late), this.#milliseconds);
+    try {
+      return await body.text();
+    } finally {
+      clearTimeout(timer);
     }
   }
 

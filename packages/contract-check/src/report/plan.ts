@@ -48,11 +48,9 @@ export function leftLines({ created, changed }: Left): string[] {
   const ofCreated = created.map(({ operation, targets, unidentified }) => {
     const shown = targets.slice(0, maxTargets).join(', ');
     const more = targets.length > maxTargets ? `, … ${targets.length - maxTargets} more` : '';
-    const unknown =
-      unidentified === 0
-        ? ''
-        : `${shown === '' ? '' : '; '}${counted(unidentified, 'call')} without an ID in the response`;
-    return `${operation} created ${shown}${more}${unknown}`;
+    const known = shown === '' ? [] : [`created ${shown}${more}`];
+    const unknown = `may have created more in ${counted(unidentified, 'call')}, whose responses do not identify it`;
+    return `${operation} ${[...known, ...(unidentified === 0 ? [] : [unknown])].join('; ')}`;
   });
   const ofChanged = changed.map(
     ({ operation, target, isRestored }) =>
@@ -66,7 +64,7 @@ export function stoppedText({ reason, missedPhases, unchecked }: Stopped): strin
   const why = {
     time: 'The time limit was reached',
     interrupted: 'The run was interrupted',
-    dead: 'The server died',
+    dead: 'The server stopped responding',
   }[reason];
   const phases = missedPhases.length === 0 ? '' : ` Not completed: ${missedPhases.join('; ')}.`;
   return `${why}. The input of ${counted(unchecked.length, 'operation')} was not checked completely.${phases}`;

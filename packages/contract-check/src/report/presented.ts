@@ -111,7 +111,7 @@ export function durationText(milliseconds: number): string {
   return whole < 120 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
-const stopNames = { time: 'time limit', interrupted: 'interrupted', dead: 'the server died' } as const;
+const stopNames = { time: 'time limit', interrupted: 'interrupted', dead: 'the server stopped responding' } as const;
 
 /** The summary: the last line of a report. */
 export function verdict(report: Report): string {

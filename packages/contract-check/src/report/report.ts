@@ -49,7 +49,7 @@ export interface Left {
     readonly operation: string;
     /** Paths of the resources, as far as they are known. */
     readonly targets: readonly string[];
-    /** The number of successful calls whose response does not identify what they created. */
+    /** The number of calls that may have created more, because no response identifies it. */
     readonly unidentified: number;
   }[];
   /** Data from before the run that it changed, and whether it could put them back. */

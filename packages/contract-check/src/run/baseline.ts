@@ -321,9 +321,11 @@ export class Baselines {
   /** Calls that may succeed, most likely first. */
   #candidates(operation: Operation, round: number): Call[] {
     const effect = this.#session.plan.effectOf(operation);
+    // Where the API creates none of the resources, an existing one is changed and restored.
     const onlyCreated =
       operation.path.includes('{') &&
-      (isDestructive(operation) || (effect === 'change own' && this.#session.options.disposable !== true));
+      ((isDestructive(operation) && effect !== 'change existing') ||
+        (effect === 'change own' && this.#session.options.disposable !== true));
     const parameters = this.#parts.parameterSets(operation, onlyCreated, round);
     if (parameters.length === 0) {
       this.#rejections.set(operation.id, this.#whyNoId(operation, onlyCreated));

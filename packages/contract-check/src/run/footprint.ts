@@ -1,5 +1,6 @@
 import type { Operation } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
+import { noResponse } from '../http/client.ts';
 import { pathPattern } from '../http/deserialize.ts';
 import { safeMethods } from '../http/gate.ts';
 import type { WireRequest } from '../http/serialize.ts';
@@ -50,9 +51,11 @@ export class Footprint {
     { isCreation, isOwn, existed }: { isCreation: boolean; isOwn: boolean; existed: (id: unknown) => boolean },
   ): void {
     const isDone = response.status >= 200 && response.status < 300;
-    if (operation === undefined || !isDone || safeMethods.includes(wire.method)) return;
+    // A request that failed on the server, or whose response is lost, can have had its effect.
+    const isUnknown = response.status === noResponse || response.status >= 500;
+    if (operation === undefined || !(isDone || isUnknown) || safeMethods.includes(wire.method)) return;
     const target = pathOf(wire);
-    if (wire.method === 'DELETE') this.#created.delete(target);
+    if (wire.method === 'DELETE' && isDone) this.#created.delete(target);
     if (isCreation) this.#noteCreated(operation, target, response, existed);
     if (isCreation || isOwn || this.has(target) || this.#changed.has(target)) return;
     this.#changed.set(target, { operation, target, before: this.#befores.get(target), isRestored: false });
@@ -109,6 +112,7 @@ export class Footprint {
     existed: (id: unknown) => boolean,
   ): void {
     const isCertain = response.status === 201;
+    const isFailed = response.status === noResponse || response.status >= 500;
     const ids = newIds(response).filter((id) => isCertain || !existed(id));
     const targets =
       operation.method === 'PUT'
@@ -116,7 +120,7 @@ export class Footprint {
         : ids.length > 0
           ? ids.map((id) => `${target}/${encodeURIComponent(String(id))}`)
           : locationOf(response, this.#base);
-    if (targets.length === 0 && isCertain)
+    if (targets.length === 0 && (isCertain || isFailed))
       this.#unidentified.set(operation, (this.#unidentified.get(operation) ?? 0) + 1);
     for (const one of targets) {
       this.#ever.add(one);

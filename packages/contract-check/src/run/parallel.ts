@@ -88,7 +88,10 @@ async function inTurns<Item>(
       const next = left.next();
       if (next.done === true) return;
       active += 1;
-      started.push(run(next.value));
+      const one = run(next.value);
+      // It is awaited only after those that were started before it.
+      one.catch(() => undefined);
+      started.push(one);
     }
   };
   const run = async (item: Item): Promise<void> => {

@@ -46,6 +46,9 @@ export interface Shown {
 /** Maximum number of calls that one run spends on shrinking. */
 const maxShrinkings = 600;
 
+/** In milliseconds. */
+const longestShrunk = 3000;
+
 interface OperationState {
   requests: number;
   isReached: boolean;
@@ -185,7 +188,9 @@ export class Session {
     if (operation === undefined || safeMethods.includes(wire.method)) return;
     const effect = this.plan.effectOf(operation);
     if (effect === 'read') return;
-    const isCreation = effect === 'create' && (wire.method === 'POST' || response.status === 201);
+    const isCreation =
+      effect === 'create' &&
+      (wire.method === 'POST' || response.status === 201 || (response.status < 200 && this.#absent.has(pathOf(wire))));
     this.footprint.note(exchange, wire, {
       isCreation,
       isOwn: this.#isOwn(operation, wire),
@@ -282,6 +287,8 @@ export class Session {
 
   /** Replaces the exchange of a finding with the smallest call that reproduces it. */
   async #shrink(cause: string, { call, kept, found }: Shown, shown: readonly Exchange[]): Promise<void> {
+    // Each smaller call would hang as long.
+    if ((shown.at(-1)?.response.milliseconds ?? 0) > longestShrunk) return;
     const breaches = breachesOf(this.validators, call, this.callerHeaders);
     let smallest: Candidate | undefined;
     const exchange = await shrink(call, {

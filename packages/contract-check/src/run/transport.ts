@@ -3,7 +3,7 @@ import type { Operation } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
 import { HttpClient, noResponse } from '../http/client.ts';
 import type { Gate } from '../http/gate.ts';
-import { RunStopped } from '../http/not-sent.ts';
+import { NotSent, RunStopped } from '../http/not-sent.ts';
 import type { WireRequest } from '../http/serialize.ts';
 import type { CheckOptions } from '../options.ts';
 import type { Stopped } from '../report/report.ts';
@@ -15,6 +15,8 @@ const cleaningShare = 0.1;
 const longestCleaning = 10_000;
 /** How often a request is repeated whose rate is limited. */
 const maxRepeats = 5;
+/** The number of requests of an operation that may time out. */
+const maxSilences = 4;
 /** How often a server is tried that seems to be dead, and the time between. */
 const aliveTries = 3;
 const alivePause = 300;
@@ -44,6 +46,11 @@ export class Transport {
   /** Requests that were open when the server died; the last one most likely caused it. */
   fatal: readonly Exchange[] = [];
   stopped: StopReason | undefined;
+  /** Whether a request had a response. */
+  hasResponded = false;
+  #failures = 0;
+  readonly #timeout: number;
+  readonly #silences = new Map<string, number>();
   #isCleaning = false;
   /** A request that had a response before. It shows whether the server still responds. */
   #pulse: WireRequest | undefined;
@@ -53,7 +60,8 @@ export class Transport {
     this.#url = new URL(url);
     this.#gate = gate;
     this.#identities = identities;
-    this.#client = new HttpClient(url, options.concurrency ?? 8, options.timeout ?? 10, gate);
+    this.#timeout = (options.timeout ?? 10) * 1000;
+    this.#client = new HttpClient(url, options.concurrency ?? 8, this.#timeout / 1000, gate);
     this.#limits = new RateLimits(this.#ending.signal);
     if (options.time !== undefined) {
       const milliseconds = options.time * 1000;
@@ -88,10 +96,13 @@ export class Transport {
     for (let attempt = 0; ; attempt += 1) {
       this.#checkRunning();
       this.#gate.check(wire);
+      this.#checkSilence(limit);
       await this.#limits.admit(limit);
       if (attempt === 0) await this.beforeSend(operation, wire);
       const headers = await this.#headersOf(wire, identity);
       const exchange = await this.#send(operation, { ...wire, headers });
+      this.onExchange(exchange, wire);
+      this.#checkRunning();
       const { status } = exchange.response;
       if (status === 429 && attempt < maxRepeats) {
         this.#limits.note(limit, Math.min(3600, Number(exchange.response.headers['retry-after'] ?? 1) || 1));
@@ -102,7 +113,7 @@ export class Transport {
       }
       const isRenewed = status === 401 && identity === 'caller' && attempt === 0 && !('authorization' in wire.headers);
       if (isRenewed && this.#identities.renew(identity)) continue;
-      this.onExchange(exchange, wire);
+      this.#noteSilence(limit, exchange);
       return exchange;
     }
   }
@@ -142,10 +153,11 @@ export class Transport {
     const request = this.#client.requestOf(wire);
     this.#open.add(request);
     const exchange = await this.#client.send(operation, wire, signal);
-    if (exchange.response.status === noResponse && !signal.aborted) await this.#checkAlive(exchange, request);
-    else if (wire.method === 'GET') this.#pulse = wire;
+    if (exchange.response.status !== noResponse) {
+      this.hasResponded = true;
+      if (wire.method === 'GET') this.#pulse = wire;
+    } else if (!signal.aborted) await this.#checkAlive(exchange, request);
     this.#open.delete(request);
-    this.#checkRunning();
     return exchange;
   }
 
@@ -164,7 +176,22 @@ export class Transport {
     this.#stop('dead');
   }
 
+  /** Notes a request that timed out. One that fails at once takes no time, and can be repeated. */
+  #noteSilence(operation: string, { response }: Exchange): void {
+    if (response.status !== noResponse || response.milliseconds < this.#timeout / 2) return;
+    const count = (this.#silences.get(operation) ?? 0) + 1;
+    this.#silences.set(operation, count);
+    if (count === maxSilences) this.notices.add(silenceOf(operation));
+  }
+
+  #checkSilence(operation: string): void {
+    if ((this.#silences.get(operation) ?? 0) >= maxSilences && !this.#isCleaning)
+      throw new NotSent(silenceOf(operation));
+  }
+
   async #isListeningAgain(): Promise<boolean> {
+    if (!this.hasResponded) this.#failures += 1;
+    if (this.#failures >= maxSilences) return false;
     for (let attempt = 0; attempt < aliveTries; attempt += 1) {
       if (await this.isAlive(this.#pulse)) return true;
       await new Promise((done) => setTimeout(done, alivePause));
@@ -197,4 +224,8 @@ export class Transport {
     this.stopped ??= reason;
     this.#ending.abort();
   }
+}
+
+function silenceOf(operation: string): string {
+  return `${operation} is not called any more, because ${maxSilences} of its requests timed out.`;
 }
