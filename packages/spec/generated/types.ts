@@ -4512,6 +4512,7 @@ export interface paths {
          *     - `LOCKED`: a record that other records lock.
          *     - `NO_RATE`: no rate applies.
          *     - `PERIOD_CLOSED`: the day of an entry is in a closed period of the books (`booksClosedThrough` of the org).
+         *     - `FEE_EXCEEDED`: a line of a draft bills more than what remains of the fee of its job (`feeRemaining`).
          *     - `FORBIDDEN`: the write role of the type, or another required role, is missing.
          *
          *     The whole call returns 400 and nothing is stored only if the body is not valid JSON, has no records or more than 100, or an
@@ -7154,6 +7155,7 @@ export interface components {
          *     | `LOCKED` | a dependent row locks the row |
          *     | `NO_RATE` | no rate applies |
          *     | `PERIOD_CLOSED` | the day is in a closed period of the books |
+         *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job |
          *     | `IDEMPOTENCY_KEY_REUSED` | the key was used for another request |
          *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running |
          *     | `EVENTS_EXPIRED` | events after this position are no longer kept |
@@ -7167,7 +7169,7 @@ export interface components {
          *     | `READ_TIMEOUT` | a read exceeded the time limit of the service; narrow it before you retry |
          * @enum {string}
          */
-        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "READ_TIMEOUT";
+        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "READ_TIMEOUT";
         /**
          * Tenant name
          * @description Name of a tenant.
@@ -8442,7 +8444,7 @@ export interface components {
          *     | `IN_REVIEW` | `COMPLETED` | `upsertRecords`, `updateRecords` |  |
          *     | `COMPLETED` | `CLOSED` | `upsertRecords`, `updateRecords` | No task of the job is open. No time or expense entry of the job is a draft or waits for approval. No work in progress of the job waits to be billed or written off. |
          *     | `CLOSED` | `COMPLETED` | `upsertRecords`, `updateRecords`, service: work returned |  |
-         *     | `PLANNED`, `READY`, `IN_PROGRESS`, `ON_HOLD`, `IN_REVIEW` | `CANCELLED` | `upsertRecords`, `updateRecords` | No invoice bills work in progress of the job. No work in progress of the job waits to be billed or written off. |
+         *     | `PLANNED`, `READY`, `IN_PROGRESS`, `ON_HOLD`, `IN_REVIEW` | `CANCELLED` | `upsertRecords`, `updateRecords` | No invoice bills the job or its work in progress. No work in progress of the job waits to be billed or written off. |
          * @enum {string}
          */
         JobStatus: "PLANNED" | "READY" | "IN_PROGRESS" | "ON_HOLD" | "IN_REVIEW" | "COMPLETED" | "CLOSED" | "CANCELLED";
@@ -9425,7 +9427,7 @@ export interface components {
              * @description Kind of problem, stable. Decide by it.
              * @enum {string}
              */
-            code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
+            code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
             /**
              * UUID
              * Format: uuid
@@ -11181,9 +11183,10 @@ export interface components {
          *     | `FORBIDDEN` | the API user lacks a role for this item |
          *     | `NO_RATE` | no rate applies |
          *     | `PERIOD_CLOSED` | the day is in a closed period of the books |
+         *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job |
          * @enum {string}
          */
-        ItemErrorCode: "VALIDATION_ERROR" | "RECORD_NOT_FOUND" | "REFERENCE_NOT_FOUND" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "FORBIDDEN" | "NO_RATE" | "PERIOD_CLOSED";
+        ItemErrorCode: "VALIDATION_ERROR" | "RECORD_NOT_FOUND" | "REFERENCE_NOT_FOUND" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "FORBIDDEN" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED";
         /**
          * Item error
          * @description One error of an item of a bulk call.
@@ -11830,11 +11833,18 @@ export interface components {
         /**
          * Realization
          * Format: decimal
-         * @description Amount billed as a percentage of the same work at standard rates, with up to four decimal places. It can exceed 100, and is 0
-         *     if nothing is billed.
+         * @description `billedAmount` as a percentage of the billed or written-off work at standard rates and of `FIXED_FEE` and `PROGRESS` lines that bill
+         *     no work, with up to four decimal places. It can exceed 100, and is 0 if nothing is billed.
          * @example 94.25
          */
         Realization: DecimalString;
+        /**
+         * Nullable signed money
+         * Format: decimal
+         * @description Amount of money that can be negative, with two decimal places, or null.
+         * @example 1250.00
+         */
+        NullableSignedMoney: DecimalString | null;
         /**
          * Project client
          * @description Summary of the client of a project.
@@ -12245,7 +12255,8 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Amount billed for work in progress.
+             * @description Amount of the invoice lines of the job, before tax and less discounts. A line without a job counts for the jobs of its work
+             *     in progress. A discount without a job is spread over all lines of its invoice in proportion to their amounts.
              * @example 1250.00
              */
             billedAmount: DecimalString;
@@ -12259,11 +12270,18 @@ export interface components {
             /**
              * Realization
              * Format: decimal
-             * @description Amount billed as a percentage of the same work at standard rates, with up to four decimal places. It can exceed 100, and is 0
-             *     if nothing is billed.
+             * @description `billedAmount` as a percentage of the billed or written-off work at standard rates and of `FIXED_FEE` and `PROGRESS` lines that bill
+             *     no work, with up to four decimal places. It can exceed 100, and is 0 if nothing is billed.
              * @example 94.25
              */
             realizationPercent: DecimalString;
+            /**
+             * Nullable signed money
+             * Format: decimal
+             * @description `feeAmount` less the `FIXED_FEE` and `PROGRESS` lines of invoices. Negative if lines exceeded the fee; null without a fee.
+             * @example 1250.00
+             */
+            feeRemaining: DecimalString | null;
             /**
              * Percentage
              * Format: decimal
@@ -12403,6 +12421,7 @@ export interface components {
             billedAmount?: components["schemas"]["DecimalFilter"];
             writeOffAmount?: components["schemas"]["DecimalFilter"];
             feeAmount?: components["schemas"]["DecimalFilter"];
+            feeRemaining?: components["schemas"]["DecimalFilter"];
             realizationPercent?: components["schemas"]["DecimalFilter"];
             percentComplete?: components["schemas"]["DecimalFilter"];
             budgetRemainingHours?: components["schemas"]["DecimalFilter"];
@@ -15017,8 +15036,8 @@ export interface components {
          *
          *     | From | To | By | Role | Condition |
          *     |---|---|---|---|---|
-         *     | `DRAFT` | `IN_REVIEW` | `upsertRecords`, `updateRecords` |  | The draft has at least one line. The total is not negative. |
-         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver neither created nor prepared the draft, unless the tenant allows self-approval. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. |
+         *     | `DRAFT` | `IN_REVIEW` | `upsertRecords`, `updateRecords` |  | The draft has at least one line. The total is not negative. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
+         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver neither created nor prepared the draft, unless the tenant allows self-approval. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
          *     | `APPROVED` | `POSTED` | service: draft approved |  |  |
          *     | `IN_REVIEW` | `REJECTED` | `upsertRecords`, `updateRecords` |  | The `rejectionReason` is set. |
          *     | `REJECTED` | `DRAFT` | `upsertRecords`, `updateRecords` |  |  |
@@ -15043,6 +15062,15 @@ export interface components {
          * @example 275.00
          */
         SignedUnitPrice: DecimalString;
+        /**
+         * Invoice line relief
+         * @description What becomes of the work in progress that a line bills below its outstanding amount. What it bills beyond that is written up.
+         *
+         *     - `FULL`: the rest is written down, and the work is `BILLED`.
+         *     - `PART`: the rest remains outstanding, and the work is `PARTIALLY_BILLED`.
+         * @enum {string}
+         */
+        InvoiceLineRelief: "FULL" | "PART";
         /**
          * Invoice line
          * @description Line of a draft invoice or an invoice. The amount is quantity times unit amount, rounded half up to two places.
@@ -15088,6 +15116,17 @@ export interface components {
              * @example 62.5
              */
             taxRatePercent: DecimalString;
+            /**
+             * @description What becomes of the work in progress that a line bills below its outstanding amount. What it bills beyond that is written up.
+             *
+             *     - `FULL`: the rest is written down, and the work is `BILLED`.
+             *     - `PART`: the rest remains outstanding, and the work is `PARTIALLY_BILLED`.
+             *
+             *     Default on creation: `PART` for `FIXED_FEE` and `PROGRESS`, otherwise `FULL`.
+             */
+            relief: components["schemas"]["InvoiceLineRelief"];
+            /** @description Whether the line may bill more than what remains of the fee of a `FIXED_FEE` job. Default on creation: `false`. */
+            exceedsFee: boolean;
             /** @description Work in progress that the line bills, all of the client of the document. Empty if there is none. Default on creation: `[]`. */
             wipIds: string[];
             /**
@@ -15546,6 +15585,17 @@ export interface components {
              * @example 62.5
              */
             taxRatePercent?: DecimalString;
+            /**
+             * @description What becomes of the work in progress that a line bills below its outstanding amount. What it bills beyond that is written up.
+             *
+             *     - `FULL`: the rest is written down, and the work is `BILLED`.
+             *     - `PART`: the rest remains outstanding, and the work is `PARTIALLY_BILLED`.
+             *
+             *     Default on creation: `PART` for `FIXED_FEE` and `PROGRESS`, otherwise `FULL`.
+             */
+            relief?: components["schemas"]["InvoiceLineRelief"];
+            /** @description Whether the line may bill more than what remains of the fee of a `FIXED_FEE` job. Default on creation: `false`. */
+            exceedsFee?: boolean;
             /**
              * @description Work in progress that the line bills, all of the client of the document. Empty if there is none. Default on creation: `[]`.
              * @example [
@@ -29061,7 +29111,7 @@ export interface components {
              * @description Column to group by.
              * @enum {string}
              */
-            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -29109,7 +29159,7 @@ export interface components {
              * @description Column to calculate the figure from.
              * @enum {string}
              */
-            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
         };
         /**
          * Project range measure
@@ -29130,7 +29180,7 @@ export interface components {
              * @description Column to calculate the figure from.
              * @enum {string}
              */
-            column: "createdAt" | "updatedAt" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+            column: "createdAt" | "updatedAt" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
         };
         /**
          * Project measure
@@ -29151,7 +29201,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**

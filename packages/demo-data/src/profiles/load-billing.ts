@@ -69,6 +69,7 @@ export async function loadBilling(
     'taxable',
     'tax_rate_percent',
     'tax_amount',
+    'relief',
   ];
   await loader.rows(
     'draft_invoice_line',
@@ -289,6 +290,7 @@ export async function loadBilling(
         : [],
     ),
   );
+  await loader.all(sql`call enter_billing(${loader.tenantId})`);
   await loader.all(sql`call enter_books(${loader.tenantId})`);
   const paymentCounters = [...numbers].map(([year, value]) => [`payment.payment_number.${year}`, value] as const);
   const invoiceCounters = [...lastNumbers].map(([year, value]) => [`${counter}${year}`, value] as const);
@@ -379,6 +381,7 @@ function* lineRows(bills: readonly Bill[], kind: number, owner: (bill: Bill) => 
         isTaxable,
         isTaxable ? String(bill.taxRate / 1000) : '0',
         money(tax),
+        lineType === 'FIXED_FEE' || lineType === 'PROGRESS' ? 'PART' : 'FULL',
       ];
     }
 }

@@ -115,8 +115,21 @@ test('updateRecords › names the sum that a draft invoice would exceed, however
   const move = async (caller: typeof records, status: string) =>
     (await caller.update([{ type: 'DraftInvoice', systemRef, attributes: { status } }])).map(outcomeOf);
   expect(await move(records, 'IN_REVIEW')).toEqual(['UPDATED']);
-  const detail = `billedAmount of the Project must be between -${most} and ${most}.`;
+  const detail = `wipAmount of the Project must be between -${most} and ${most}.`;
   expect(await move(approving, 'APPROVED')).toEqual([{ code: 'VALIDATION_ERROR', detail, pointer: null }]);
+  await readAll();
+});
+
+test('upsertRecords › names what a job is billed, also where only the lines of its invoices are large', async () => {
+  const { id: clientId } = await newClient();
+  const [billed, discounted] = [await newJob(clientId), await newJob(clientId)];
+  const lines = [
+    line('90000000000.00', { quantity: '100', jobId: billed }),
+    line('-90000000000.00', { quantity: '100', jobId: discounted, lineType: 'DISCOUNT' }),
+  ];
+  const detail = `billedAmount of the Project must be between -${most} and ${most}.`;
+  const rejected = { code: 'VALIDATION_ERROR', detail, pointer: null };
+  expect(await write(invoiceOf(clientId, lines), invoiceOf(clientId, lines))).toEqual(['CREATED', rejected]);
   await readAll();
 });
 

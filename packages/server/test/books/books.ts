@@ -4,6 +4,7 @@ import type { firm } from '../../src/modules/billing/testing.ts';
 import { only, recordsOf, type WriteItem, type WriteResult } from '../../src/modules/records/testing.ts';
 import { asOperator } from '../../src/operator/tenants.ts';
 import type { TestCaller, TestService } from '../service.ts';
+import { type Cents, cents } from './cents.ts';
 import { type BooksRequest, reason, type SentAllocation, type SentLine } from './requests.ts';
 
 type Schemas = components['schemas'];
@@ -36,6 +37,8 @@ export class Books {
   readonly clientOfJob: ReadonlyMap<string, string>;
   readonly groupOfClient: ReadonlyMap<string, string>;
   readonly taskOfJob: ReadonlyMap<string, string>;
+  /** The fees of jobs, in cents. */
+  readonly feeOfJob: ReadonlyMap<string, Cents>;
   readonly refs: Refs = { entries: [], wips: [], drafts: [], invoices: [], payments: [] };
   /** The last returned states of rows, and the clients of work in progress. */
   readonly statusOf = new Map<string, string>();
@@ -57,6 +60,7 @@ export class Books {
     staffId: string,
     clients: readonly { readonly id: string; readonly group: string; readonly jobIds: readonly string[] }[],
     taskOfJob: ReadonlyMap<string, string>,
+    feeOfJob: ReadonlyMap<string, Cents>,
     quietClientId: string,
   ) {
     this.#run = run;
@@ -69,12 +73,13 @@ export class Books {
     this.clientOfJob = new Map(clients.flatMap(({ id, jobIds }) => jobIds.map((jobId) => [jobId, id] as const)));
     this.groupOfClient = new Map(clients.map(({ id, group }) => [id, group]));
     this.taskOfJob = taskOfJob;
+    this.feeOfJob = feeOfJob;
     this.quietClientId = quietClientId;
   }
 
   /**
    * Creates two clients of one group, the first of them with two jobs, a client without a group, and one without jobs. The
-   * last job has a task.
+   * first job has a fixed fee, and the last one a task.
    */
   static async open(
     service: TestService,
@@ -105,13 +110,17 @@ export class Books {
       for (let job = 0; job < jobs; job++) jobIds.push(await newJob(id));
       clients.push({ id, group: group ?? id, jobIds });
     }
+    const first = clients[0]?.jobIds[0] ?? '';
+    const [feeAmount, billingType] = ['2000.00', 'FIXED_FEE'];
+    await records.update([{ type: 'Job', systemRef: first, attributes: { billingType, feeAmount } }]);
+    const feeOfJob = new Map([[first, cents(feeAmount)]]);
     const last = clients.at(-1)?.jobIds.at(-1) ?? '';
     const type = { displayName: `Type ${number}`, code: `TT${number}`, isBillable: true, billingMethod: 'HOURLY' };
     const { id: taskTypeId } = await records.make('TaskType', type);
     const { id: taskId } = await records.make('Task', { name: 'Task', jobId: last, taskTypeId, sequence: 0 });
     const quiet = await newClient();
     const taskOfJob = new Map([[last, taskId]]);
-    return new Books(number, service, { preparer, approver }, staff.body.id, clients, taskOfJob, quiet.id);
+    return new Books(number, service, { preparer, approver }, staff.body.id, clients, taskOfJob, feeOfJob, quiet.id);
   }
 
   /** Sends a request. @throws Error if the response is not one that the contract declares for it. */

@@ -27,7 +27,19 @@ interface Line {
   readonly lineType: string;
   readonly amount: Cents;
   readonly tax: Cents;
+  readonly jobId: string | null;
+  readonly relief: string;
+  readonly exceedsFee: boolean;
   readonly wipIds: readonly string[];
+}
+
+/** What a line bills a job, or no job. */
+interface Billed {
+  readonly jobId: string | null;
+  readonly amount: Cents;
+  readonly discount: Cents;
+  readonly isFee: boolean;
+  readonly hasWork: boolean;
 }
 
 interface Draft {
@@ -49,6 +61,7 @@ interface Invoice {
   readonly clientId: string;
   readonly total: Cents;
   readonly reliefs: readonly Relief[];
+  readonly billed: readonly Billed[];
   status: string;
   paid: Cents;
   credited: Cents;
@@ -71,10 +84,11 @@ export interface Firm {
   readonly hourlyRate: Cents;
   readonly clientOfJob: ReadonlyMap<string, string>;
   readonly groupOfClient: ReadonlyMap<string, string>;
+  readonly feeOfJob: ReadonlyMap<string, Cents>;
 }
 
 const counting: readonly string[] = ['COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED'];
-const partTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
+const feeTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
 const fullDay = 2400n;
 
 /** The expected books: rows by their ref, amounts in cents, and the rules in their simplest form. */
@@ -223,13 +237,33 @@ export class BooksModel {
   jobSums(jobId: string) {
     const rows = [...this.wips.values()].filter((row) => row.jobId === jobId);
     const approved = [...this.entries.values()].filter((one) => one.jobId === jobId && one.status === 'APPROVED');
+    const billed = this.#billedOf(jobId);
+    const billedAmount = total(billed.map(({ amount, discount }) => amount + discount));
+    const fees = billed.filter(({ isFee, hasWork }) => isFee && !hasWork).map(({ amount }) => amount);
+    const standard = total([...rows.map((row) => row.billed + row.off - row.up), ...fees]);
+    const fee = this.#firm.feeOfJob.get(jobId);
     return {
       actualHours: money(total(approved.map(({ hours }) => hours))),
       wipAmount: money(total(rows.map((row) => this.outstanding(row)))),
-      billedAmount: money(total(rows.map(({ billed }) => billed))),
+      billedAmount: money(billedAmount),
+      feeRemaining: fee === undefined ? null : money(fee - this.#billedFee(jobId)),
       writeOffAmount: money(total(rows.map(({ off }) => off))),
-      realizationPercent: realization(rows),
+      realizationPercent: realization(billedAmount, standard),
     };
+  }
+
+  /** What the lines of invoices bill a job. */
+  #billedOf(jobId: string): Billed[] {
+    const valid = [...this.invoices.values()].filter(({ status }) => status !== 'PENDING' && status !== 'VOIDED');
+    return valid.flatMap(({ billed }) => billed.filter((one) => one.jobId === jobId));
+  }
+
+  #billedFee(jobId: string): Cents {
+    return total(
+      this.#billedOf(jobId)
+        .filter(({ isFee }) => isFee)
+        .map(({ amount }) => amount),
+    );
   }
 
   /** The hours of a task, in the format of the API. */
@@ -352,10 +386,10 @@ export class BooksModel {
   #price(lines: readonly SentLine[], draft: string | undefined, clientId: string): Line[] | undefined {
     const named = lines.flatMap(({ wipIds }) => wipIds);
     if (new Set(named).size < named.length) return undefined;
-    const priced = lines.map(({ lineType, quantity, unitAmount, taxable, taxRatePercent, wipIds }): Line => {
+    const priced = lines.map(({ quantity, unitAmount, taxable, taxRatePercent, ...rest }): Line => {
       const amount = divideHalfUp(scaled(quantity, 4) * scaled(unitAmount, 4), 1_000_000n);
       const tax = taxable ? divideHalfUp(amount * scaled(taxRatePercent, 4), 1_000_000n) : 0n;
-      return { lineType, amount, tax, wipIds };
+      return { ...rest, amount, tax };
     });
     for (const { lineType, amount, wipIds } of priced) {
       if (wipIds.length > 0 && (lineType === 'DISCOUNT' || lineType === 'INTEREST')) return undefined;
@@ -387,27 +421,28 @@ export class BooksModel {
     const moves = ['DRAFT IN_REVIEW', 'IN_REVIEW APPROVED', 'IN_REVIEW REJECTED', 'REJECTED DRAFT'];
     if (!moves.includes(`${draft.status} ${to}`)) return false;
     if (to === 'IN_REVIEW' && (draft.lines.length === 0 || totalOf(draft.lines) < 0n)) return false;
+    if ((to === 'IN_REVIEW' || to === 'APPROVED') && this.#exceedsFee(draft.lines)) return false;
     if (to !== 'APPROVED') return change(draft, { status: to });
+    const billed = this.#bill(draft.lines);
     const reliefs = draft.lines.flatMap((line) => this.#relieve(line));
     for (const { wipId, billed, up, off } of reliefs) {
       const row = found(this.wips, wipId);
       change(row, { billed: row.billed + billed, up: row.up + up, off: row.off + off });
       row.status = this.outstanding(row) === 0n ? 'BILLED' : 'PARTIALLY_BILLED';
     }
-    this.#post(madeRef(), draft.clientId, totalOf(draft.lines), reliefs, 'POSTED');
+    this.#post(madeRef(), draft.clientId, totalOf(draft.lines), reliefs, billed, 'POSTED');
     return change(draft, { status: 'POSTED' });
   }
 
   /**
    * The amounts that a line takes from its rows: in proportion to the outstanding amounts, the last one takes the rest.
    */
-  #relieve({ lineType, amount, wipIds }: Line): Relief[] {
+  #relieve({ relief, amount, wipIds }: Line): Relief[] {
     // The IDs of rows ascend in the order of their creation.
     const ids = [...this.wips.keys()].filter((id) => wipIds.includes(id));
     const amounts = ids.map((id) => this.outstanding(found(this.wips, id)));
     const all = total(amounts);
-    const isPart =
-      partTypes.includes(lineType) && (all < 0n ? amount >= all && amount <= 0n : amount >= 0n && amount <= all);
+    const isPart = relief === 'PART' && (all < 0n ? amount >= all && amount <= 0n : amount >= 0n && amount <= all);
     let left = amount;
     const shares = amounts.map((one, index) => {
       const share = index === ids.length - 1 ? left : all === 0n ? one : divideHalfUp(amount * one, all);
@@ -422,6 +457,51 @@ export class BooksModel {
     });
   }
 
+  /** What lines bill jobs. A discount without a job is spread over all lines; the last one takes the remaining cents. */
+  #bill(lines: readonly Line[]): Billed[] {
+    const named = lines.flatMap((line) => this.#partsOf(line));
+    const others = named.filter(({ lineType }) => lineType !== 'DISCOUNT');
+    const discounts = named.filter(({ lineType }) => lineType === 'DISCOUNT');
+    const common = total(discounts.filter(({ jobId }) => jobId === null).map(({ amount }) => amount));
+    const all = total(others.map(({ amount }) => amount));
+    let left = common;
+    const shared = others.map((part, index) => {
+      const isLast = index === others.length - 1;
+      const discount = all === 0n ? 0n : isLast ? left : divideHalfUp(common * part.amount, all);
+      left -= discount;
+      return { ...part, discount };
+    });
+    return [...shared, ...discounts.filter(({ jobId }) => jobId !== null)];
+  }
+
+  /** Whether a line bills more than what remains of the fee of its job. */
+  #exceedsFee(lines: readonly Line[]): boolean {
+    const taken = new Map<string, Cents>();
+    for (const line of lines) {
+      if (!feeTypes.includes(line.lineType) || line.exceedsFee) continue;
+      for (const { jobId, amount } of this.#partsOf(line)) {
+        const fee = jobId === null ? undefined : this.#firm.feeOfJob.get(jobId);
+        if (jobId === null || fee === undefined) continue;
+        const before = taken.get(jobId) ?? this.#billedFee(jobId);
+        if (amount > 0n && before + amount > fee) return true;
+        taken.set(jobId, before + amount);
+      }
+    }
+    return false;
+  }
+
+  /** What a line bills its job, or the jobs of its work, in the order of their IDs. */
+  #partsOf(line: Line): (Billed & { readonly lineType: string })[] {
+    const { lineType, jobId, amount, wipIds } = line;
+    const part = { lineType, discount: 0n, isFee: feeTypes.includes(lineType), hasWork: wipIds.length > 0 };
+    if (jobId !== null || wipIds.length === 0) return [{ ...part, jobId, amount }];
+    const reliefs = this.#relieve(line).map(({ wipId, billed }) => ({ of: found(this.wips, wipId).jobId, billed }));
+    return [...new Set(reliefs.map(({ of }) => of))].sort().map((of) => {
+      const ofJob = reliefs.filter((relief) => relief.of === of);
+      return { ...part, jobId: of, amount: total(ofJob.map(({ billed }) => billed)) };
+    });
+  }
+
   #deleteDraft({ ref }: BooksRequest & { kind: 'deleteDraft' }): boolean {
     const draft = found(this.drafts, ref);
     if (draft.status !== 'DRAFT' && draft.status !== 'REJECTED') return false;
@@ -432,11 +512,18 @@ export class BooksModel {
   #import({ ref, clientId, status, lines }: BooksRequest & { kind: 'import' }): boolean {
     const priced = this.#price(lines, undefined, clientId);
     if (priced === undefined || totalOf(priced) < 0n) return false;
-    return this.#post(ref, clientId, totalOf(priced), [], status);
+    return this.#post(ref, clientId, totalOf(priced), [], this.#bill(priced), status);
   }
 
-  #post(ref: string, clientId: string, all: Cents, reliefs: readonly Relief[], status: string): boolean {
-    const row = { clientId, total: all, reliefs, paid: 0n, credited: 0n, pending: 0n, writtenOff: 0n };
+  #post(
+    ref: string,
+    clientId: string,
+    all: Cents,
+    reliefs: readonly Relief[],
+    billed: readonly Billed[],
+    status: string,
+  ): boolean {
+    const row = { clientId, total: all, reliefs, billed, paid: 0n, credited: 0n, pending: 0n, writtenOff: 0n };
     return this.#put(this.invoices, ref, { ...row, status: status === 'POSTED' && all === 0n ? 'PAID' : status });
   }
 
@@ -595,9 +682,7 @@ export class BooksModel {
 }
 
 /** The billed amount as a percentage of its value at standard rates, with at most four places. */
-function realization(rows: readonly Wip[]): string {
-  const billed = total(rows.map((row) => row.billed));
-  const standard = total(rows.map((row) => row.billed + row.off - row.up));
+function realization(billed: Cents, standard: Cents): string {
   if (billed <= 0n || standard <= 0n) return '0';
   return unscaled(divideHalfUp(billed * 1_000_000n, standard), 4).replace(/\.?0+$/, '');
 }

@@ -107,8 +107,8 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
       return { kind: 'moveInvoice', ref: invoice, to: isCovered ? 'PARTIALLY_PAID' : 'POSTED' };
     }
     case 'importQuietly': {
-      const line = { lineType: 'OTHER', quantity: '1', taxRatePercent: null, rows: [], percent } as const;
-      const lines = [lineOf('OTHER', [], { ...line, unitAmount: String(10 + pick) })];
+      const line = { quantity: '1', taxRatePercent: null, relief: 'FULL', exceedsFee: false } as const;
+      const lines = [lineOf('OTHER', [], { ...line, jobId: null, unitAmount: String(10 + pick) })];
       return { kind: 'import', ref: books.newRef('invoice'), clientId: books.quietClientId, status: 'POSTED', lines };
     }
     case 'archiveQuietly':
@@ -173,10 +173,12 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
 async function linesOf(books: Books, { lines }: Step, clientId: string): Promise<SentLine[]> {
   const used = new Set<string>();
   const sent: SentLine[] = [];
-  for (const { lineType, rows, percent, quantity, taxRatePercent } of lines) {
+  for (const { lineType, rows, percent, quantity, taxRatePercent, namesJob, relief, exceedsFee } of lines) {
     const takesWork = lineType !== 'DISCOUNT' && lineType !== 'INTEREST';
     const refs: string[] = [];
     let outstanding = 0n;
+    const ofClient = [...books.clientOfJob].filter(([, owner]) => owner === clientId).map(([id]) => id);
+    let jobId = namesJob ? (chosen(ofClient, percent) ?? null) : null;
     for (const row of takesWork ? rows : []) {
       // Occasionally, a row that the client cannot be billed for.
       const own = books.refs.wips.filter((wip) => percent === 87 || books.clientOfWip.get(wip) === clientId);
@@ -184,6 +186,7 @@ async function linesOf(books: Books, { lines }: Step, clientId: string): Promise
       if (ref === undefined || used.has(ref)) continue;
       const read = await books.wip(ref);
       used.add(ref);
+      if (namesJob && refs.length === 0 && ofClient.includes(read.jobId)) jobId = read.jobId;
       refs.push(ref);
       outstanding += cents(read.outstandingAmount);
     }
@@ -192,7 +195,7 @@ async function linesOf(books: Books, { lines }: Step, clientId: string): Promise
       divideHalfUp(base * BigInt(percent) * 10_000n, BigInt(Math.round(Number(quantity) * 10_000))),
       4,
     );
-    sent.push(lineOf(lineType, refs, { quantity, unitAmount, taxRatePercent }));
+    sent.push(lineOf(lineType, refs, { quantity, unitAmount, taxRatePercent, jobId, relief, exceedsFee }));
   }
   return sent;
 }
@@ -231,10 +234,12 @@ function lineOf(
     quantity,
     unitAmount,
     taxRatePercent,
-  }: Pick<LineStep, 'quantity' | 'taxRatePercent'> & { readonly unitAmount: string },
+    ...rest
+  }: Pick<LineStep, 'quantity' | 'taxRatePercent'> &
+    Pick<SentLine, 'jobId' | 'relief' | 'exceedsFee'> & { readonly unitAmount: string },
 ): SentLine {
   const tax = { taxable: taxRatePercent !== null, taxRatePercent: taxRatePercent ?? '0' };
-  return { lineType, description: 'Work', quantity, unitAmount, ...tax, wipIds };
+  return { lineType, description: 'Work', quantity, unitAmount, ...tax, ...rest, wipIds };
 }
 
 /** The states in which a step is possible. */

@@ -6,6 +6,9 @@ export interface SentLine {
   readonly unitAmount: string;
   readonly taxable: boolean;
   readonly taxRatePercent: string;
+  readonly jobId: string | null;
+  readonly relief: 'FULL' | 'PART';
+  readonly exceedsFee: boolean;
   readonly wipIds: readonly string[];
 }
 

@@ -62,6 +62,10 @@ export interface LineStep {
   readonly percent: number;
   readonly quantity: string;
   readonly taxRatePercent: string | null;
+  /** Whether the line names the job of its first row, or of the client. */
+  readonly namesJob: boolean;
+  readonly relief: SentLine['relief'];
+  readonly exceedsFee: boolean;
 }
 
 /** One change of the books, independent of existing rows: numbers choose among them. */
@@ -92,9 +96,21 @@ const line: fc.Arbitrary<LineStep> = fc.record({
   percent: fc.constantFrom(100, 0, 33, 50, 87, 112),
   quantity: fc.constantFrom('1', '3', '0.7', '7.0001'),
   taxRatePercent: fc.constantFrom(null, null, '8.25', '19', '0.0625'),
+  namesJob: fc.boolean(),
+  relief: fc.constantFrom('FULL', 'PART'),
+  exceedsFee: fc.boolean(),
 });
 
-const plainLine: LineStep = { lineType: 'OTHER', rows: [], percent: 100, quantity: '1', taxRatePercent: null };
+const plainLine: LineStep = {
+  lineType: 'OTHER',
+  rows: [],
+  percent: 100,
+  quantity: '1',
+  taxRatePercent: null,
+  namesJob: true,
+  relief: 'FULL',
+  exceedsFee: false,
+};
 
 /** Sequences that lead to states with special rules, which random steps seldom reach. */
 const scenarios: Readonly<
@@ -104,13 +120,13 @@ const scenarios: Readonly<
   // Three equal rows and an amount that is seldom a multiple of three cents.
   billUnevenly({ pick }) {
     const percent = [33, 50, 87, 112][pick % 4] ?? 33;
-    const lineType = pick % 2 === 0 ? 'FIXED_FEE' : 'TIME';
+    const [lineType, relief] = pick % 2 === 0 ? (['FIXED_FEE', 'PART'] as const) : (['TIME', 'FULL'] as const);
     const work = { kind: 'wip', pick, percent: 100 } as const;
     return [
       work,
       work,
       work,
-      { kind: 'draft', lines: [{ ...plainLine, lineType, rows: [0, 1, 2], percent }] },
+      { kind: 'draft', lines: [{ ...plainLine, lineType, relief, rows: [0, 1, 2], percent }] },
       { kind: 'reviewDraft' },
       { kind: 'approveDraft' },
     ];

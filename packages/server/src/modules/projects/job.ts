@@ -20,7 +20,7 @@ const feeTypes: readonly string[] = ['FIXED_FEE', 'RECURRING'];
 /** A piece of work for a client. */
 export const job = defineEntity('Job', {
   table: 'job',
-  sumsUp: ['time_entry', 'wip_entry'],
+  sumsUp: ['time_entry', 'wip_entry', 'invoice'],
   relations: { client: one('Client', 'clientId') },
   rules: {
     complete,
@@ -49,8 +49,8 @@ export const job = defineEntity('Job', {
         throw new Rejection('INVALID_STATE', detail, '/status');
       },
       nothingBilled({ id }, plan) {
-        if (workOf(plan, id).some((row) => !row.billedAmount.eq(zero)))
-          throw new Rejection('INVALID_STATE', 'Work on the job is billed. Void its invoices first.', '/status');
+        if (workOf(plan, id).some((row) => !row.billedAmount.eq(zero)) || plan.lookup(billedJobs, id) === true)
+          throw new Rejection('INVALID_STATE', 'The job is billed. Void its invoices first.', '/status');
       },
     },
   },
@@ -98,6 +98,16 @@ const jobsWithUnapprovedEntries: Lookup<boolean> = {
     );
     const found = await transaction.all<{ id: string }>(sql`
       select id from unnest(${ids}::uuid[]) as job (id) where ${sql.join(has, sql` or `)}`);
+    return new Map(found.map(({ id }) => [id, true]));
+  },
+};
+
+/** Jobs with an amount billed, also without work. */
+const billedJobs: Lookup<boolean> = {
+  name: 'billed jobs',
+  async load(transaction, tenantId, ids) {
+    const found = await transaction.all<{ id: string }>(sql`
+      select id from job where tenant_id = ${tenantId} and id = any(${ids}) and (billed_amount <> 0 or billed_fee_amount <> 0)`);
     return new Map(found.map(({ id }) => [id, true]));
   },
 };

@@ -19,15 +19,18 @@ export const project = defineEntity('Project', {
     taskCounts,
     percentComplete,
     realizationPercent,
+    // Null without a fee.
+    feeRemaining: (row) => sql`${sql.ref(`${row}.fee_amount`)} - ${sql.ref(`${row}.billed_fee_amount`)}`,
     // Null without a budget.
     budgetRemainingHours: (row) => sql`${sql.ref(`${row}.budget_hours`)} - ${sql.ref(`${row}.actual_hours`)}`,
   },
 });
 
-/** The billed amount as a percentage of the standard amount; 0 if either is not positive. */
+/** The billed amount as a percentage of the standard amount of work and of fees without work; 0 if either is not positive. */
 function realizationPercent(row: string): RawBuilder<unknown> {
   const billed = sql.ref(`${row}.billed_amount`);
-  const standard = sql`(${billed} + ${sql.ref(`${row}.write_off_amount`)} - ${sql.ref(`${row}.write_up_amount`)})`;
+  const [work, fees] = [sql.ref(`${row}.billed_work_amount`), sql.ref(`${row}.fee_without_work_amount`)];
+  const standard = sql`(${work} + ${sql.ref(`${row}.write_off_amount`)} - ${sql.ref(`${row}.write_up_amount`)} + ${fees})`;
   return sql`case when ${billed} > 0 and ${standard} > 0
     then trim_scale(least(round(100 * ${billed} / ${standard}, 4), 999999999.9999)) else 0 end`;
 }

@@ -2,6 +2,7 @@ import { type Decimal, sum, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Row } from '../../../entity/row.ts';
 import { outstandingOf } from '../../time/outstanding.ts';
+import type { JobAmount } from '../invoice/bill-jobs.ts';
 import { type InvoiceLine, invalidLine } from '../invoice/invoice-lines.ts';
 import { type BilledRow, reliefOf } from './relief.ts';
 
@@ -61,9 +62,20 @@ export function standardOf(
   lines: readonly InvoiceLine[],
   rows: WipRows,
 ): { readonly standardAmount: Decimal; readonly adjustmentAmount: Decimal } {
-  const relieved = lines.flatMap((line) => reliefOf(line.lineType, line.amount, billedRows(line, rows)));
+  const relieved = lines.flatMap((line) => reliefOf(line, billedRows(line, rows)));
   const adjustmentAmount = sum(relieved.map(({ writeUp, writeOff }) => writeUp.minus(writeOff)));
   return { standardAmount: sum(relieved.map(({ billed }) => billed)).minus(adjustmentAmount), adjustmentAmount };
+}
+
+/** Returns what a line bills its job or, without one, each job of its work, in the order of their IDs. */
+export function jobAmountsOf(line: InvoiceLine, rows: WipRows): JobAmount[] {
+  const { jobId, amount, wipIds } = line;
+  if (jobId !== null || wipIds.length === 0) return [{ jobId, amount }];
+  const reliefs = reliefOf(line, billedRows(line, rows));
+  const ofJobs = Map.groupBy(reliefs, ({ wipEntryId }) => rows.get(wipEntryId)?.jobId ?? null);
+  return [...ofJobs]
+    .map(([id, parts]) => ({ jobId: id, amount: sum(parts.map(({ billed }) => billed)) }))
+    .sort((one, other) => (String(one.jobId) < String(other.jobId) ? -1 : 1));
 }
 
 /** Returns the rows that a line bills, with their outstanding amounts. */

@@ -14,6 +14,7 @@ import { checkSigns, completeLines } from '../invoice/invoice-lines.ts';
 import { totalsOf } from '../ledger/amounts.ts';
 import { checkBillable } from '../ledger/balances.ts';
 import { checkBilledRows, jobsOf, standardOf, wipIdsOf } from './billed-work.ts';
+import { checkFees } from './check-fees.ts';
 import { recordRevision } from './draft-invoice-history.ts';
 import { postDraft } from './post-draft.ts';
 
@@ -66,6 +67,7 @@ export const draftInvoice = defineEntity('DraftInvoice', {
         if (values.total.lt(zero))
           throw new Rejection('INVALID_STATE', 'A draft with a negative total cannot go into review.', '/status');
       },
+      feeNotExceeded: ({ values }, plan) => checkFees(plan, values),
       invoiceDateReached: ({ values }, plan) =>
         checkNotAfterToday(plan, 'proposedInvoiceDate', values.proposedInvoiceDate),
       approverIsNotPreparer({ values, previous }, plan) {

@@ -4,20 +4,17 @@ import type { Row } from '../../../entity/row.ts';
 import { newId } from '../../../platform/store/new-id.ts';
 import { outstandingOf } from '../../time/outstanding.ts';
 import { wipEntry } from '../../time/wip-entry.ts';
+import { billJobs } from '../invoice/bill-jobs.ts';
 import { invoice } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
 import { enterBilling, readEntries } from '../ledger/work-entries.ts';
-import { billedRows, wipIdsOf } from './billed-work.ts';
+import { billedRows, jobAmountsOf, jobsOf, wipIdsOf } from './billed-work.ts';
 import { reliefOf } from './relief.ts';
 
 /** Creates the invoice of an approved draft, and relieves the billed work in progress. Returns the invoice's ID. */
 export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
   const rows = plan.getManyForUpdate(wipEntry, wipIdsOf(draft.lines));
-  lockBalances(
-    plan,
-    [draft.clientId],
-    [...rows.values()].map(({ jobId }) => jobId),
-  );
+  lockBalances(plan, [draft.clientId], [...jobsOf(draft.lines, rows)]);
   const { clientId, billingContactId, proposedInvoiceDate, dueDate, currency } = draft;
   const lines = draft.lines.map((line) => ({ ...line, id: newId() }));
   const shared = { clientId, jobIds: [...draft.jobIds], billingContactId, dueDate, currency, lines };
@@ -27,12 +24,9 @@ export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
     { system: { ...shared, draftInvoiceId: draft.id, invoiceDate: proposedInvoiceDate, status: 'POSTED' } },
   );
   readEntries(plan, rows.keys());
+  billJobs(plan, row, (line) => jobAmountsOf(line, rows));
   for (const line of draft.lines) {
-    for (const { wipEntryId, billed, writeUp, writeOff } of reliefOf(
-      line.lineType,
-      line.amount,
-      billedRows(line, rows),
-    )) {
+    for (const { wipEntryId, billed, writeUp, writeOff } of reliefOf(line, billedRows(line, rows))) {
       const wip = rows.get(wipEntryId);
       if (wip === undefined) throw new Error(`Work in progress ${wipEntryId} not found.`);
       const amounts = {

@@ -1,4 +1,5 @@
 import { type Decimal, isBetween, round, sum, zero } from '../../../contract/decimal.ts';
+import type { InvoiceLine } from '../invoice/invoice-lines.ts';
 
 /** A row of work in progress that a line bills. */
 export interface BilledRow {
@@ -16,17 +17,18 @@ export interface Relief {
   readonly writeOff: Decimal;
 }
 
-/** Lines of these types bill a part if they are below the outstanding amount; others write off the difference. */
-const partTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
-
 /**
  * Calculates the amounts that a line takes from each of its rows. The amount is divided in proportion to the outstanding
- * amounts, in the order of the IDs; the last row takes the remaining cents.
+ * amounts, in the order of the IDs; the last row takes the remaining cents. A line that relieves its rows in full writes off
+ * what it does not bill.
  */
-export function reliefOf(lineType: string, amount: Decimal, rows: readonly BilledRow[]): Relief[] {
+export function reliefOf(
+  { relief, amount }: Pick<InvoiceLine, 'relief' | 'amount'>,
+  rows: readonly BilledRow[],
+): Relief[] {
   const sorted = [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));
   const outstanding = sorted.map((row) => row.outstandingAmount);
-  const isPart = partTypes.includes(lineType) && isBetween(amount, zero, sum(outstanding));
+  const isPart = relief === 'PART' && isBetween(amount, zero, sum(outstanding));
   const shares = isPart ? withinRows(shareOf(amount, outstanding), outstanding) : shareOf(amount, outstanding);
   return sorted.map(({ id, outstandingAmount }, index) => {
     const billed = shares[index] ?? zero;
@@ -39,7 +41,7 @@ export function reliefOf(lineType: string, amount: Decimal, rows: readonly Bille
 }
 
 /** Divides an amount in proportion to the outstanding amounts; the last share takes the rest. */
-function shareOf(amount: Decimal, outstanding: readonly Decimal[]): Decimal[] {
+export function shareOf(amount: Decimal, outstanding: readonly Decimal[]): Decimal[] {
   const total = sum(outstanding);
   let left = amount;
   return outstanding.map((one, index) => {

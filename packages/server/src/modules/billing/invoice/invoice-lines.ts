@@ -11,14 +11,22 @@ import { lineAmounts } from '../ledger/amounts.ts';
 export type InvoiceLine = Row<'Invoice'>['lines'][number];
 
 /** A line from a caller: fields that the service fills in may be missing. */
-type LineInput = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'amount' | 'taxAmount'> & {
+type LineInput = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'relief' | 'amount' | 'taxAmount'> & {
   readonly id?: string | undefined;
   readonly taxRatePercent?: Decimal | undefined;
+  readonly relief?: InvoiceLine['relief'] | undefined;
 };
 
+/** The types of lines that bill a fee. */
+const feeTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
+
+export function isFee({ lineType }: Pick<InvoiceLine, 'lineType'>): boolean {
+  return feeTypes.includes(lineType);
+}
+
 /**
- * Completes lines with their IDs, tax rates and amounts. A line without an ID keeps that of the line at the same
- * position, and one without a tax rate keeps its rate, so that sending the same lines again changes nothing.
+ * Completes lines with their IDs, tax rates, relief and amounts. A line without an ID keeps that of the line at the same
+ * position, and one without a tax rate or relief keeps its own, so that sending the same lines again changes nothing.
  *
  * @param previous the current lines of the document.
  * @throws Rejection if a line violates a rule, with a pointer relative to the lines.
@@ -53,7 +61,11 @@ export function completeLines(
     const id = line.id ?? idAt(index);
     const before = previous.find((one) => one.id === id && one.taxable === line.taxable);
     const taxRatePercent = line.taxRatePercent ?? before?.taxRatePercent ?? standardTaxRate(plan, owner, line.taxable);
-    const priced = { ...line, id, taxRatePercent };
+    const relief =
+      line.relief ??
+      previous.find((one) => one.id === id && one.lineType === line.lineType)?.relief ??
+      (isFee(line) ? 'PART' : 'FULL');
+    const priced = { ...line, id, taxRatePercent, relief };
     return { ...priced, ...lineAmounts(priced) };
   });
 }

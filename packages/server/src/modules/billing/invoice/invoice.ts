@@ -21,6 +21,7 @@ import { entriesOf, lastDayOf } from '../ledger/enter.ts';
 import { enterInvoice } from '../ledger/invoice-entries.ts';
 import { allocationDate } from '../ledger/ledger-entry.ts';
 import { invalidateLinks } from '../link/payment-link.ts';
+import { billJobs } from './bill-jobs.ts';
 import { checkSigns, completeLines, invalidLine } from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
 import { returnWork } from './void-invoice.ts';
@@ -60,7 +61,7 @@ export const invoice = defineEntity('Invoice', {
     complete(change, plan) {
       if (change.previous === undefined) completeNew(change, plan);
       else if (Object.keys(change.input).length > 0) completeChange(change, plan);
-      lockBalances(plan, [change.values.clientId]);
+      lockBalances(plan, [change.values.clientId], changedJobs(change));
     },
     afterWrite(change, plan) {
       const { id, values, previous, input } = change;
@@ -68,6 +69,9 @@ export const invoice = defineEntity('Invoice', {
       if (previous !== undefined && dueOf(previous).eq(zero) && dueOf(values).gt(zero))
         reopenClient(plan, values.clientId);
       if (values.status === previous?.status) return;
+      // The lines of other invoices bill work; whoever posts their draft knows the jobs of that work.
+      if (isPosting(change) && values.draftInvoiceId === null)
+        billJobs(plan, values, ({ jobId, amount }) => [{ jobId, amount }]);
       if (values.status === 'POSTED' && dueOf(values).eq(zero)) {
         const system = { status: 'PAID', paidAt: plan.now, paidDate: values.invoiceDate } as const;
         plan.update(invoice, id, {}, { system, event: 'invoicePosted' });
@@ -116,6 +120,18 @@ export function dueOf(
 ): Decimal {
   if (row.status === 'VOIDED') return zero;
   return row.total.minus(row.amountPaid).minus(row.amountCredited).minus(row.amountWrittenOff);
+}
+
+/** The jobs whose sums change with the status of an invoice. */
+function changedJobs({ values, previous }: InvoiceChange): string[] {
+  const isVoided = values.status === 'VOIDED' && previous?.status !== 'VOIDED';
+  if (!isPosting({ values, previous }) && !isVoided) return [];
+  return values.lines.flatMap(({ jobId }) => jobId ?? []);
+}
+
+/** Whether an invoice starts to count: one that is created, or imported before. */
+function isPosting({ values, previous }: Pick<InvoiceChange, 'values' | 'previous'>): boolean {
+  return values.status === 'POSTED' && (previous === undefined || previous.status === 'PENDING');
 }
 
 /** Whether payments can be allocated to an invoice. */

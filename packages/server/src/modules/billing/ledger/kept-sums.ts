@@ -65,19 +65,28 @@ export const keptSums: readonly KeptSums[] = [
       actualHours: 'actual_hours',
       wipAmount: 'wip_amount',
       billedAmount: 'billed_amount',
+      billedFeeAmount: 'billed_fee_amount',
+      feeWithoutWorkAmount: 'fee_without_work_amount',
+      billedWorkAmount: 'billed_work_amount',
       writeOffAmount: 'write_off_amount',
       writeUpAmount: 'write_up_amount',
     },
     sums: (tenantId) => sql`
       select id, sum(hours) as actual_hours, sum(outstanding) as wip_amount, sum(billed) as billed_amount,
-        sum(written_off) as write_off_amount, sum(written_up) as write_up_amount
+        sum(fee) as billed_fee_amount, sum(fee_without_work) as fee_without_work_amount,
+        sum(billed_work) as billed_work_amount, sum(written_off) as write_off_amount, sum(written_up) as write_up_amount
       from (
-        select e.job_id as id, e.hours, 0 as outstanding, 0 as billed, 0 as written_off, 0 as written_up
+        select e.job_id as id, e.hours, 0 as outstanding, 0 as billed, 0 as fee, 0 as fee_without_work, 0 as billed_work,
+          0 as written_off, 0 as written_up
         from time_entry e
         where e.tenant_id = ${tenantId} and e.active and e.status = 'APPROVED' and e.job_id is not null
         union all
-        select w.job_id, 0, w.outstanding_amount, w.billed_amount, w.write_off_amount, w.write_up_amount from wip_entry w
-        where w.tenant_id = ${tenantId}) parts
+        select w.job_id, 0, w.outstanding_amount, 0, 0, 0, w.billed_amount, w.write_off_amount, w.write_up_amount
+        from wip_entry w where w.tenant_id = ${tenantId}
+        union all
+        select b.job_id, 0, 0, b.billed, b.fee, b.fee_without_work, 0, 0, 0
+        from billing_of_lines b join invoice i on i.tenant_id = b.tenant_id and i.id = b.invoice_id
+        where b.tenant_id = ${tenantId} and is_billing(i.status)) parts
       group by 1`,
   },
   {
