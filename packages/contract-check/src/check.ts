@@ -6,6 +6,7 @@ import { operationsOf } from './document/operation.ts';
 import { type Category, categories } from './finding/finding.ts';
 import { RunStopped } from './http/not-sent.ts';
 import type { CheckOptions } from './options.ts';
+import { shortfallOf } from './report/coverage-table.ts';
 import type { OperationReport, PlanEntry, Report, Stopped, Tally } from './report/report.ts';
 import { Baselines } from './run/baseline.ts';
 import { cleanUp } from './run/clean-up.ts';
@@ -59,10 +60,14 @@ async function runPhases(
     } catch (error) {
       if (!(error instanceof RunStopped)) throw error;
     }
+    if (index === 0 && session.transport.hasResponded && !session.isOver) session.reach.check(session.transport.url);
     if (session.isOver) return phases.slice(index).map(({ phase }) => phase);
   }
   return [];
 }
+
+/** In percent of the operations. */
+const defaultMinimum = 50;
 
 /** What a run would call. Sends nothing. */
 export async function planOf(options: CheckOptions): Promise<readonly PlanEntry[]> {
@@ -130,6 +135,7 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
     };
   });
   const reasons = new Map(operations.map(({ id, reason }) => [id, reason]));
+  const coverage = session.coverage.coverage((operation) => reasons.get(operation));
   const info = session.document.object(session.document.root.info);
   return {
     spec: session.document.rootAddress,
@@ -140,7 +146,8 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
     requests: session.requests,
     operations,
     findings,
-    coverage: session.coverage.coverage((operation) => reasons.get(operation)),
+    coverage,
+    shortfall: shortfallOf(coverage, session.options.minCoverage ?? defaultMinimum),
     plan: session.plan.entries,
     stopped: stoppedOf(session, missed),
     left: session.footprint.left(),

@@ -10,6 +10,7 @@ import { remembering, secretsOfHeaders, secretsOfValues } from './credentials.ts
 import { categories } from './finding/finding.ts';
 import { isObject } from './json.ts';
 import type { Auth, CheckOptions } from './options.ts';
+import { coverageNames } from './report/coverage-table.ts';
 import type { Secret } from './report/mask.ts';
 
 /** Files for the reports; for `json`, `-` is standard output. */
@@ -24,8 +25,6 @@ export interface Outputs {
 export interface Config extends Partial<Omit<CheckOptions, 'auth' | 'signal' | 'onProgress' | 'onPlan'>>, Outputs {
   /** How to sign in, or the path of the module that exports it. */
   readonly auth?: Auth | string;
-  /** Minimum coverage of the contract, in percent. */
-  readonly minCoverage?: number;
   /** Prints only the last line. */
   readonly quiet?: boolean;
 }
@@ -40,7 +39,6 @@ export interface Flags extends Config {
 export interface Settings {
   readonly options: CheckOptions;
   readonly outputs: Outputs;
-  readonly minCoverage: number | undefined;
   readonly quiet: boolean;
   /** Credentials to mask. Sign-ins add to it during the run. */
   readonly secrets: readonly Secret[];
@@ -50,6 +48,8 @@ const defaultFiles = ['ts', 'js', 'json'].map((extension) => `contract-check.con
 const outputNames = ['html', 'junit', 'json', 'sarif'] as const;
 const text = { type: 'string', minLength: 1 };
 const texts = { type: 'array', items: text };
+const percent = { type: 'number', minimum: 0, maximum: 100 };
+const kinds = [...Object.keys(coverageNames), 'total'];
 const positive = { type: 'number', exclusiveMinimum: 0 };
 
 const schema = {
@@ -74,7 +74,10 @@ const schema = {
       probes: { type: 'integer', minimum: 1 },
       seed: { type: 'integer' },
     },
-    minCoverage: { type: 'number', minimum: 0, maximum: 100 },
+    minCoverage: {
+      anyOf: [percent, { type: 'object', propertyNames: { enum: kinds }, additionalProperties: percent }],
+    },
+    allowUnimplemented: { type: 'boolean' },
     checks: { type: 'array', items: { enum: categories } },
     quiet: { type: 'boolean' },
     disposable: { type: 'boolean' },
@@ -93,16 +96,7 @@ const schema = {
 export async function settingsOf(flags: Flags, directory = process.cwd()): Promise<Settings> {
   const { header, config: file, ...own } = flags;
   const config = await configOf(file, directory);
-  const {
-    auth: configuredAuth,
-    minCoverage,
-    quiet = false,
-    html,
-    junit,
-    json,
-    sarif,
-    ...options
-  } = { ...config, ...own };
+  const { auth: configuredAuth, quiet = false, html, junit, json, sarif, ...options } = { ...config, ...own };
   const { spec, headers = {}, values = {} } = options;
   if (spec === undefined)
     throw new CannotRun('No contract is specified. Pass --spec FILE, or set "spec" in the configuration.');
@@ -117,7 +111,6 @@ export async function settingsOf(flags: Flags, directory = process.cwd()): Promi
       ...(auth === undefined ? {} : { auth: remembering(auth, (secret) => remember(secrets, secret)) }),
     },
     outputs: Object.fromEntries(Object.entries({ html, junit, json, sarif }).filter(([, path]) => path !== undefined)),
-    minCoverage,
     quiet,
     secrets,
   };

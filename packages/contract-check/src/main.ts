@@ -9,11 +9,11 @@ import { type Flags, type Outputs, type Settings, settingsOf } from './config.ts
 /** The command: parses the options, runs the check, writes the reports, and sets the exit code. */
 import { type Category, categories } from './finding/finding.ts';
 import type { CheckOptions } from './options.ts';
-import { partOf, percentText } from './report/coverage-table.ts';
+import { coverageNames } from './report/coverage-table.ts';
 import { maskText } from './report/mask.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
-import type { Presentation } from './report/presented.ts';
-import type { PlanEntry, Report } from './report/report.ts';
+import { isComplete, type Presentation } from './report/presented.ts';
+import type { CoverageName, MinCoverage, PlanEntry, Report } from './report/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
 import { visible } from './report/visible.ts';
 import type { ProxyOptions, RunningProxy } from './traffic/proxy.ts';
@@ -70,7 +70,7 @@ Examples:
     contract-check --spec openapi.yaml --url http://localhost:3000 --seed 42
 
   Run in a pipeline, and fail below a minimum coverage:
-    contract-check --spec openapi.yaml --junit junit.xml --sarif contract.sarif --min-coverage 90
+    contract-check --spec openapi.yaml --junit junit.xml --sarif contract.sarif --min-coverage 90 --min-coverage total=60
 
   Check recorded traffic, or the traffic between a client and a server:
     contract-check --spec openapi.yaml --har recorded.har
@@ -82,8 +82,10 @@ everything. expired(), forbidden() and otherTenant() are optional; each enables 
 Exit codes:
   0  no findings
   1  findings
-  2  the check could not run, or was interrupted
-  3  no findings, but the run is incomplete: its time was up, or coverage is below --min-coverage`;
+  2  the check could not run: it reached nothing, or was interrupted
+  3  no findings, but the run is incomplete: its time was up, or it reached less than --min-coverage`;
+
+const coverageKindNames = [...Object.keys(coverageNames), 'total'] as CoverageName[];
 
 /** Runs the command, and returns its exit code. */
 export async function run(
@@ -128,7 +130,12 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
     .option('--time <seconds>', 'maximum duration of the run, with cleaning up', positiveNumber)
     .option('--timeout <seconds>', 'maximum time for a response', positiveNumber)
     .option('--concurrency <number>', 'maximum number of concurrent requests', count)
-    .option('--min-coverage <percent>', 'fail if coverage of the contract is lower', percentage)
+    .option('--allow-unimplemented', 'do not report operations that return 501')
+    .option(
+      '--min-coverage <[kind=]percent>',
+      `minimum of what must be reached: ${coverageKindNames.join(', ')} (default: operations=50); repeatable`,
+      minimum,
+    )
     .option('--html <file>', 'write the report as an HTML page')
     .option('--junit <file>', 'write the report as JUnit XML')
     .option('--json <file>', 'write the report as JSON; - is standard output')
@@ -212,23 +219,19 @@ async function passing(options: CheckOptions, port: number, work: Work, stderr: 
 
 async function conclude(
   report: Report,
-  { outputs, secrets, minCoverage, quiet }: Settings,
+  { outputs, secrets, quiet }: Settings,
   color: boolean,
   { stdout, stderr, directory }: Surroundings,
 ): Promise<number> {
   // If standard output is JSON, the report for the user goes to standard error.
   const stream = outputs.json === '-' ? stderr : stdout;
   const presentation = { secrets, directory, width: stream.columns ?? 120, color: color && isColored(stream) };
-  const covered = partOf(report.coverage.total);
-  const isCovered = covered * 100 >= (minCoverage ?? 0);
   for (const [file, content] of await contentsOf(report, outputs, presentation)) {
     await (file === '-' ? write(stdout, content) : store(resolve(directory, file), content));
   }
-  if (!isCovered)
-    await write(stream, `Coverage is ${percentText(covered)}, below the minimum of ${minCoverage} %.\n\n`);
   await write(stream, quiet ? renderVerdict(report, presentation) : renderTerminal(report, presentation));
   if (report.findings.length > 0) return exitCodes.drift;
-  return isCovered && report.stopped === undefined ? exitCodes.same : exitCodes.incomplete;
+  return isComplete(report) ? exitCodes.same : exitCodes.incomplete;
 }
 
 /** Whether Node.js uses colors for a stream, considering NO_COLOR and FORCE_COLOR. */
@@ -323,6 +326,14 @@ function positiveNumber(value: string): number {
   const number = Number(value);
   if (value !== '' && Number.isFinite(number) && number > 0) return number;
   throw new InvalidArgumentError('It must be a number greater than 0.');
+}
+
+/** `80`, or `constraints=80`. */
+function minimum(value: string, before: MinCoverage = {}): MinCoverage {
+  const [, name = 'operations', percent = ''] = /^(?:([a-z-]+)=)?(.*)$/.exec(value) ?? [];
+  const kind = coverageKindNames.find((one) => one === name);
+  if (kind === undefined) throw new InvalidArgumentError(`The kind must be one of ${coverageKindNames.join(', ')}.`);
+  return { ...(typeof before === 'number' ? { operations: before } : before), [kind]: percentage(percent) };
 }
 
 function percentage(value: string): number {

@@ -93,7 +93,10 @@ async function optionsAfter(args: string[]): Promise<unknown> {
 describe('the command', () => {
   it('exits with 0 without findings, with the verdict in its last line', async () => {
     const { code, stdout } = await command(['--spec', 'a.yaml']);
-    expect(stdout).toMatch(/\nNo findings in 97 operations, 12,345 requests, 41 s, seed 42\n$/);
+    const verdict =
+      'No findings in 83 of 97 operations, 168 of 194 statuses, 417 of 485 constraints; 12,345 requests, 41 s, seed 42';
+    expect(stdout.split('\n')[0]).toBe(verdict);
+    expect(stdout.split('\n').at(-2)).toBe(verdict);
     expect(code).toBe(0);
   });
 
@@ -103,10 +106,11 @@ describe('the command', () => {
     expect(code).toBe(1);
   });
 
-  it('exits with 3 if the coverage is below the minimum, and reports it', async () => {
-    expect((await command(['--spec', 'a.yaml', '--min-coverage', '86'])).code).toBe(0);
-    const { code, stdout } = await command(['--spec', 'a.yaml', '--min-coverage', '87', '--quiet']);
-    expect(stdout).toMatch(/^Coverage is 86 %, below the minimum of 87 %\.\n\nNo findings in .*\n$/);
+  it('exits with 3 if it reached less than the minimum, and reports it in the first line', async () => {
+    const short = async () =>
+      reportWith({ findings: [], shortfall: { kind: 'constraints', covered: 41.9, minimum: 60 } });
+    const { code, stdout } = await command(['--spec', 'a.yaml', '--quiet'], short);
+    expect(stdout).toMatch(/^Incomplete \(41 % of constraints reached, 60 % required\): No findings in .*\n$/);
     expect(code).toBe(3);
   });
 
@@ -116,6 +120,7 @@ describe('the command', () => {
     [['--spec', 'a.yaml', '--header', 'no colon'], /a name, a colon and a value/],
     [['--spec', 'a.yaml', '--url', 'localhost'], /starts with http/],
     [['--spec', 'a.yaml', '--min-coverage', '101'], /from 0 to 100/],
+    [['--spec', 'a.yaml', '--min-coverage', 'operation=1'], /one of operations, statuses, media-types/],
     [['--spec', 'a.yaml', '--har', 'a.har', '--proxy'], /cannot be used with/],
     [['a.yaml'], /too many arguments/],
     [[], /^contract-check: No contract is specified\. Pass --spec FILE.*\n$/],
@@ -172,7 +177,7 @@ describe('the command', () => {
   it('writes only JSON to standard output with --json -', async () => {
     const { stdout, stderr } = await command(['--spec', 'a.yaml', '--json', '-'], findings);
     expect(JSON.parse(stdout)).toMatchObject({ formatVersion: 1, seed: 42 });
-    expect(stderr).toContain('1 finding in 97 operations');
+    expect(stderr).toContain('1 finding in 83 of 97 operations');
   });
 
   it('reports the findings so far when it is interrupted, exits with 2, and supports --no-color', async () => {
@@ -183,7 +188,7 @@ describe('the command', () => {
     };
     const [colored, plain] = await Promise.all([interrupted([]), interrupted(['--no-color'])]);
     expect(plain.stdout).toContain('The run was interrupted');
-    expect(plain.stdout).toMatch(/\nNo findings in 97 operations.*\n$/);
+    expect(plain.stdout).toMatch(/\nNo findings in 83 of 97 operations.*\n$/);
     expect(plain.stdout).not.toContain('\u001b');
     expect(colored.stdout).toContain('\u001b');
     expect([plain.code, colored.code]).toEqual([2, 2]);
@@ -199,9 +204,22 @@ describe('the command', () => {
 describe('settings', () => {
   it('come from the options', async () => {
     const numbers = ['--seed', '7', '--time', '1.5', '--timeout', '3', '--concurrency', '2'];
-    const lists = ['--only', 'a*', 'GET /b', '--exclude', 'c', '--header', 'X-One: 1: one', '--header', 'x-two:'];
+    const minimums = ['--min-coverage', '80', '--min-coverage', 'enum-values=7.5', '--allow-unimplemented'];
+    const lists = [
+      ...minimums,
+      '--only',
+      'a*',
+      'GET /b',
+      '--exclude',
+      'c',
+      '--header',
+      'X-One: 1: one',
+      '--header',
+      'x-two:',
+    ];
     expect(await optionsAfter(['--spec', 'a.yaml', '--url', 'http://host/v1', ...numbers, ...lists])).toEqual({
       ...{ spec: 'a.yaml', url: 'http://host/v1', seed: 7, time: 1.5, timeout: 3, concurrency: 2 },
+      ...{ minCoverage: { operations: 80, 'enum-values': 7.5 }, allowUnimplemented: true },
       ...{ only: ['a*', 'GET /b'], exclude: ['c'], headers: { 'X-One': '1: one', 'x-two': '' }, signal: {} },
     });
   });
@@ -231,6 +249,7 @@ describe('settings', () => {
   it.each([
     ['{"spec":"a.yaml","sede":1}', /unknown property "sede"\. Known properties: spec, url, /],
     ['{"spec":"a.yaml","seed":"1"}', /: seed must be integer\.$/m],
+    ['{"spec":"a.yaml","minCoverage":{"all":3}}', /: minCoverage/],
     ['{"spec":"a.yaml","only":[1]}', /: only\.0 must be string\.$/m],
     ['{"spec":"a.yaml","auth":{}}', /The "auth" of the configuration must export by default an object/],
     ['[]', /must export an object by default/],

@@ -1,5 +1,5 @@
 import type { Category } from './finding/finding.ts';
-import type { PlanEntry } from './report/report.ts';
+import type { MinCoverage, PlanEntry } from './report/report.ts';
 
 /** Options of a run, the same as the command's options and the configuration file. */
 export interface CheckOptions {
@@ -26,6 +26,13 @@ export interface CheckOptions {
   readonly checks?: readonly Category[];
   /** Maximum number of invalid values, and of boundary values, per parameter or body. Another seed selects others. */
   readonly probes?: number;
+  /** Whether 501 (not implemented) is no finding. */
+  readonly allowUnimplemented?: boolean;
+  /**
+   * The minimum of what the run must reach, in percent: a number for operations, or one for each kind. Default: 50 % of
+   * the operations.
+   */
+  readonly minCoverage?: MinCoverage;
   /** Maximum duration of the run in seconds, with cleaning up. */
   readonly time?: number;
   /** Values that the check cannot find or generate, such as an API key, by the name of the parameter or property. */

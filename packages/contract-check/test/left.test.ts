@@ -72,10 +72,13 @@ describe('after a run', () => {
   });
 
   it('what a request may have created whose response is lost is listed', async () => {
-    const { left, after } = await checked({ disposable: true, only: ['createNote'] }, async (request, next) => {
-      const reply = await next(request);
-      return reply.status === 201 ? { status: 500, headers: {} } : reply;
-    });
+    const { left, after } = await checked(
+      { disposable: true, only: ['createNote', 'listThings'] },
+      async (request, next) => {
+        const reply = await next(request);
+        return reply.status === 201 ? { status: 500, headers: {} } : reply;
+      },
+    );
     expect(after.notes.length).toBeGreaterThan(0);
     expect(left.created).toEqual([{ operation: 'createNote', targets: [], unidentified: after.notes.length }]);
   });

@@ -17,7 +17,7 @@ export function declaredResponseFor(operation: Operation, status: number): Decla
   return named(String(status)) ?? named(`${Math.floor(status / 100)}XX`) ?? named('DEFAULT');
 }
 
-/** Whether the operation is not implemented. That is no finding, but nothing can be checked. */
+/** Whether the operation is not implemented, so that nothing else of it can be checked. */
 export function isNotImplemented(exchange: Exchange): boolean {
   return exchange.response.status === 501;
 }
@@ -35,17 +35,24 @@ function isRejectedAsLong({ request, response }: Exchange): boolean {
 export class Judge {
   readonly #document: OpenApiDocument;
   readonly #validators: Validators;
+  readonly #allowsUnimplemented: boolean;
 
-  constructor(document: OpenApiDocument, validators: Validators) {
+  constructor(
+    document: OpenApiDocument,
+    validators: Validators,
+    { allowUnimplemented = false }: { readonly allowUnimplemented?: boolean } = {},
+  ) {
     this.#document = document;
     this.#validators = validators;
+    this.#allowsUnimplemented = allowUnimplemented;
   }
 
   judge(exchange: Exchange): Candidate[] {
     const { operation, response } = exchange;
     const fault = this.#fault(exchange);
     if (fault !== undefined) return [fault];
-    if (operation === undefined || isNotImplemented(exchange)) return [];
+    if (operation === undefined) return [];
+    if (isNotImplemented(exchange)) return this.#allowsUnimplemented ? [] : [this.#unimplemented(operation)];
     const declared = declaredResponseFor(operation, response.status);
     if (declared === undefined) return isRejectedAsLong(exchange) ? [] : [this.#undeclaredStatus(operation, exchange)];
     return [...this.#headers(operation, declared, exchange), ...this.#body(operation, declared, exchange)];
@@ -79,6 +86,20 @@ export class Judge {
       place: undefined,
       fix: 'Handle the input, or reject it with a declared 4xx.',
       cause: `server-error ${id} ${response.status}`,
+    };
+  }
+
+  #unimplemented(operation: Operation): Candidate {
+    return {
+      check: 'not-implemented',
+      category: 'responses',
+      operation: operation.id,
+      title: 'The operation is not implemented',
+      expected: 'a response that the operation declares',
+      actual: '501',
+      place: this.#document.placeOf(operation.node),
+      fix: 'Implement the operation, or remove it from the contract. --allow-unimplemented accepts it.',
+      cause: `not-implemented ${operation.id}`,
     };
   }
 

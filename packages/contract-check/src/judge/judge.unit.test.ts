@@ -93,7 +93,7 @@ describe('a response', () => {
     ['with a status that is not declared', { status: 418, text: '' }, ['response-status']],
     ['with 500', { status: 500, text: '' }, ['server-error']],
     ['with 503 and Retry-After', { status: 503, text: '', headers: { 'retry-after': '1' } }, ['response-status']],
-    ['with 501', { status: 501, text: '' }, []],
+    ['with 501', { status: 501, text: '' }, ['not-implemented']],
     ['that never arrived', { status: 0, text: '' }, ['no-response']],
     ['without a header', { headers: {} }, ['response-header-missing']],
     ['with a header of another type', { headers: { 'x-total': 'many' } }, ['response-header']],

@@ -3,9 +3,12 @@ import {
   type Coverage,
   type CoverageItem,
   type CoverageKind,
+  type CoverageName,
   coverageKinds,
+  type MinCoverage,
   type OperationReport,
   type Share,
+  type Shortfall,
 } from './report.ts';
 
 /** Display names. */
@@ -40,6 +43,38 @@ export function partOf({ exercised, all }: Share): number {
 /** Percentage, rounded down, so that 100 % means complete. */
 export function percentText(part: number): string {
   return `${Math.floor(part * 100)} %`;
+}
+
+/** The kinds of items by the names that users see. */
+export const coverageNames: Readonly<Record<Exclude<CoverageName, 'total'>, CoverageKind>> = {
+  operations: 'operation',
+  statuses: 'status',
+  'media-types': 'mediaType',
+  parameters: 'parameter',
+  constraints: 'constraint',
+  'enum-values': 'enum',
+};
+
+/** The first kind of which a run reached less than required. */
+export function shortfallOf({ byKind, total }: Coverage, required: MinCoverage): Shortfall | undefined {
+  const minimums = Object.entries(typeof required === 'number' ? { operations: required } : required);
+  return minimums
+    .map(([name, minimum]): Shortfall => {
+      const kind = name as CoverageName;
+      return { kind, minimum, covered: partOf(kind === 'total' ? total : byKind[coverageNames[kind]]) * 100 };
+    })
+    .find(({ covered, minimum }) => covered < minimum);
+}
+
+/** What a run reached: `83 of 97 operations, 210 of 300 statuses, 512 of 800 constraints`. */
+export function reachText({ byKind }: Coverage): string {
+  const kinds = ['operation', 'status', 'constraint'] as const;
+  return kinds
+    .map((kind) => {
+      const { exercised, all } = byKind[kind];
+      return `${exercised.toLocaleString('en')} of ${all.toLocaleString('en')} ${kindNames[kind]}`;
+    })
+    .join(', ');
 }
 
 /** A bar with a resolution of an eighth of a character. */

@@ -19,6 +19,7 @@ import {
   counted,
   durationText,
   fileOf,
+  isComplete,
   type Presentation,
   type PresentedExchange,
   type PresentedFinding,
@@ -59,7 +60,7 @@ export function renderHtml(report: Report, options: Presentation = {}): string {
 <p class="kicker">Contract check</p>
 <h1>${visible(title)}</h1>
 <p class="against"><code>${visible(shown.url)}</code> against <code>${visible(fileOf(shown.spec, options.directory))}</code></p>
-<p class="verdict ${report.findings.length === 0 ? 'good' : 'bad'}">${verdict(report)}</p>
+<p class="verdict ${report.findings.length > 0 ? 'bad' : isComplete(report) ? 'good' : 'fair'}">${verdict(report)}</p>
 ${tiles(shown)}
 <nav><a href="#findings">Findings</a><a href="#operations">Operations</a><a href="#coverage">Coverage</a>${
     shown.notices.length === 0 ? undefined : html`<a href="#notices">Notes</a>`

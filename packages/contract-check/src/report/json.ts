@@ -21,9 +21,10 @@ export interface JsonReport {
   readonly findings: readonly JsonFinding[];
   /** What the contract declares, and whether the run covered it; `reason` says why not. */
   readonly coverage: Coverage;
-  /** What the run called and what it left out, why it ended early, and what it left on the server. */
+  /** What the run called and what it left out, why it ended early, what it should have reached, and what it left on the server. */
   readonly plan: Report['plan'];
   readonly stopped: Report['stopped'] | null;
+  readonly shortfall: Report['shortfall'] | null;
   readonly left: Report['left'];
   readonly notices: readonly string[];
 }
@@ -84,6 +85,7 @@ export function jsonReport(report: Report, options: Presentation = {}): JsonRepo
     coverage,
     plan,
     stopped,
+    shortfall,
     left,
     notices,
   } = present(report, options);
@@ -91,7 +93,7 @@ export function jsonReport(report: Report, options: Presentation = {}): JsonRepo
     formatVersion: 1,
     ...{ spec, title, url, seed, milliseconds, requests },
     findings: findings.map(jsonFinding),
-    ...{ operations, coverage, plan, stopped: stopped ?? null, left, notices },
+    ...{ operations, coverage, plan, stopped: stopped ?? null, shortfall: shortfall ?? null, left, notices },
   };
 }
 

@@ -3,9 +3,10 @@ import { isAbsolute, relative } from 'node:path';
 import type { Place } from '../document/document.ts';
 import type { Finding } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
+import { percentText, reachText } from './coverage-table.ts';
 import { curlOf } from './curl.ts';
 import { maskExchange, maskText, type Secret, secretsIn } from './mask.ts';
-import type { Report } from './report.ts';
+import type { Report, Shortfall } from './report.ts';
 
 export interface Presentation {
   /** Credentials to mask. Secrets are also masked by name. */
@@ -113,10 +114,24 @@ export function durationText(milliseconds: number): string {
 
 const stopNames = { time: 'time limit', interrupted: 'interrupted', dead: 'the server stopped responding' } as const;
 
-/** The summary: the last line of a report. */
+/** Whether a run reached what it should. */
+export function isComplete({ stopped, shortfall }: Report): boolean {
+  return stopped === undefined && shortfall === undefined;
+}
+
+/** `40 % of operations, required are 50 %`. */
+function shortfallText({ kind, covered, minimum }: Shortfall): string {
+  const name = kind === 'total' ? 'the contract' : kind.replace('-', ' ');
+  return `${percentText(covered / 100)} of ${name} reached, ${minimum} % required`;
+}
+
+/** The summary: the first and the last line of a report. */
 export function verdict(report: Report): string {
   const count = report.findings.length === 0 ? 'No findings' : counted(report.findings.length, 'finding');
-  const found = report.stopped === undefined ? count : `Incomplete (${stopNames[report.stopped.reason]}): ${count}`;
-  const operations = counted(report.operations.length, 'operation');
-  return `${found} in ${operations}, ${counted(report.requests, 'request')}, ${durationText(report.milliseconds)}, seed ${report.seed}`;
+  const why =
+    report.stopped === undefined
+      ? report.shortfall && shortfallText(report.shortfall)
+      : stopNames[report.stopped.reason];
+  const found = why === undefined ? count : `Incomplete (${why}): ${count}`;
+  return `${found} in ${reachText(report.coverage)}; ${counted(report.requests, 'request')}, ${durationText(report.milliseconds)}, seed ${report.seed}`;
 }

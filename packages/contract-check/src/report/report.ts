@@ -14,6 +14,8 @@ export interface Report {
   readonly coverage: Coverage;
   /** What the run would call, and what it left out. */
   readonly plan: readonly PlanEntry[];
+  /** What the run should have reached, but did not; undefined if it reached enough. */
+  readonly shortfall: Shortfall | undefined;
   /** Why the run ended early; undefined if it completed. */
   readonly stopped: Stopped | undefined;
   /** What the run changed on the server and did not undo. */
@@ -84,6 +86,26 @@ export interface Coverage {
   /** Covered items and all items, per kind and in total. */
   readonly byKind: Readonly<Record<CoverageKind, Share>>;
   readonly total: Share;
+}
+
+/** Kinds of items by their names in options and reports. */
+export type CoverageName =
+  | 'operations'
+  | 'statuses'
+  | 'media-types'
+  | 'parameters'
+  | 'constraints'
+  | 'enum-values'
+  | 'total';
+
+/** In percent: of operations, or by kind. */
+export type MinCoverage = number | Readonly<Partial<Record<CoverageName, number>>>;
+
+export interface Shortfall {
+  readonly kind: CoverageName;
+  /** In percent. */
+  readonly covered: number;
+  readonly minimum: number;
 }
 
 export interface Share {

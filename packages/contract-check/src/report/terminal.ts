@@ -11,6 +11,7 @@ import { leftLines, stoppedText } from './plan.ts';
 import {
   counted,
   fileOf,
+  isComplete,
   type Presentation,
   type PresentedExchange,
   type PresentedFinding,
@@ -50,12 +51,12 @@ const headLines = Math.max(...headings.map((words) => words.length));
 const fullColumns = headings.map((words) => gap.length + Math.max(...words.map((word) => word.length)));
 const columnsWidth = fullColumns.reduce((sum, width) => sum + width);
 
-/** The report: table of operations, findings, coverage, and a summary in the last line. */
+/** The report: a summary, also in the last line, table of operations, findings, and coverage. */
 export function renderTerminal(report: Report, options: TerminalOptions = {}): string {
   const page = pageOf(options);
   const shown = present(report, options);
   const parts = [
-    heading(shown, page),
+    [...summary(report, page), ...heading(shown, page)],
     table(shown, page),
     ...findings(shown, page),
     coverage(shown, page),
@@ -63,7 +64,7 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
     section('Left on the server', leftLines(shown.left), page),
     notices(shown, page),
     shown.stopped === undefined ? [] : wrapped(stoppedText(shown.stopped), page.width, ''),
-    [lastLine(report, page)],
+    summary(report, page),
   ];
   return `${parts
     .filter((lines) => lines.length > 0)
@@ -71,9 +72,9 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
     .join('\n\n')}\n`;
 }
 
-/** Only the summary. */
+/** Only the summary, in one line. */
 export function renderVerdict(report: Report, options: TerminalOptions = {}): string {
-  return `${lastLine(report, pageOf(options))}\n`;
+  return `${summary(report, { ...pageOf(options), width: Number.POSITIVE_INFINITY })}\n`;
 }
 
 function pageOf({ color = false, width = 100, directory }: TerminalOptions): Page {
@@ -81,11 +82,9 @@ function pageOf({ color = false, width = 100, directory }: TerminalOptions): Pag
   return { width: Math.max(40, width), directory, paint };
 }
 
-function lastLine(report: Report, { paint }: Page): string {
-  return paint(
-    ['bold', report.findings.length > 0 ? 'red' : report.stopped === undefined ? 'green' : 'yellow'],
-    verdict(report),
-  );
+function summary(report: Report, { paint, width }: Page): string[] {
+  const color: Style = report.findings.length > 0 ? 'red' : isComplete(report) ? 'green' : 'yellow';
+  return wrapped(verdict(report), width, '').map((line) => paint(['bold', color], line));
 }
 
 function heading({ title, url, spec }: PresentedReport, { paint, directory }: Page): string[] {

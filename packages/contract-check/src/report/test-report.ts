@@ -196,6 +196,7 @@ export function reportWith(changes: Partial<Report> = {}): Report {
     coverage: { items, byKind, total: shareOf(items) },
     plan: [],
     stopped: undefined,
+    shortfall: undefined,
     left: nothingLeft,
     notices: ['2 clients could not be deleted: the API returns 409 for DELETE /v1/clients/{id}.'],
     ...changes,

@@ -24,6 +24,7 @@ import { isCreating, lastParameter } from './names.ts';
 import { ifSent } from './parallel.ts';
 import { chosen, isNamedBy, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
+import { Reach } from './reach.ts';
 import { disagreeingReferences } from './references.ts';
 import { seedOf } from './seed.ts';
 import { Transport } from './transport.ts';
@@ -82,6 +83,7 @@ export class Session {
   readonly pool: Pool;
   readonly registry = new FindingRegistry();
   readonly coverage: CoverageBook;
+  readonly reach = new Reach();
   readonly notices: Set<string>;
   readonly seed: number;
   /** Values that the user provided, by parameter name. */
@@ -105,7 +107,7 @@ export class Session {
     );
     this.validators = Validators.of(document);
     this.values = new Values(document, this.validators);
-    this.judge = new Judge(document, this.validators);
+    this.judge = new Judge(document, this.validators, options);
     this.#tags = new EtagRegistry(document);
     this.pool = new Pool(document, options.disposable === true);
     this.coverage = new CoverageBook(document, this.judged);
@@ -236,6 +238,7 @@ export class Session {
     const state = this.stateOf(call.operation);
     state.requests += 1;
     const { status } = exchange.response;
+    this.reach.note(call.operation, exchange);
     if (isNotImplemented(exchange)) state.isNotImplemented = true;
     const isSuccess = status >= 200 && status < 400;
     if (isSuccess && (options.identity ?? 'caller') === 'caller') {

@@ -76,6 +76,10 @@ export class Transport {
     else options.signal?.addEventListener('abort', interrupt, { once: true });
   }
 
+  get url(): string {
+    return this.#url.href;
+  }
+
   /** Only cleaning up sends requests from now on. */
   startCleaning(): void {
     this.#isCleaning = true;

@@ -7,8 +7,9 @@ import { FindingRegistry } from '../finding/finding-registry.ts';
 import type { Exchange } from '../http/call.ts';
 import { deserialize, pathPattern } from '../http/deserialize.ts';
 import { isJson } from '../http/serialize.ts';
-import { type Candidate, isNotImplemented, Judge } from '../judge/judge.ts';
+import { type Candidate, Judge } from '../judge/judge.ts';
 import type { CheckOptions } from '../options.ts';
+import { shortfallOf } from '../report/coverage-table.ts';
 import { nothingLeft, type OperationReport, type Report, type Tally } from '../report/report.ts';
 import { CoverageBook } from '../run/coverage.ts';
 import { chosen } from '../run/plan.ts';
@@ -39,7 +40,7 @@ export class TrafficJudge {
     this.#judged = chosen(this.#operations, options);
     if (this.#judged.length === 0) throw new CannotRun('No operation is selected. Check --only and --exclude.');
     this.#validators = Validators.of(document);
-    this.#judge = new Judge(document, this.#validators);
+    this.#judge = new Judge(document, this.#validators, options);
     this.#coverage = new CoverageBook(document, this.#judged);
   }
 
@@ -71,7 +72,6 @@ export class TrafficJudge {
     });
     this.#coverage.recordExchange(call, exchange);
     if (response.status >= 200 && response.status < 400) tally.isReached = true;
-    if (isNotImplemented(exchange)) return [];
     return this.#write([...this.#judge.judge(exchange), ...this.#accepted(operation, call, exchange)], exchange);
   }
 
@@ -99,6 +99,7 @@ export class TrafficJudge {
       };
     });
     const reasons = new Map(operations.map(({ id, reason }) => [id, reason]));
+    const coverage = this.#coverage.coverage((operation) => reasons.get(operation));
     return {
       spec: this.#document.rootAddress,
       title: String(this.#document.object(this.#document.root.info).title ?? ''),
@@ -108,7 +109,8 @@ export class TrafficJudge {
       requests: this.#exchanges,
       operations,
       findings,
-      coverage: this.#coverage.coverage((operation) => reasons.get(operation)),
+      coverage,
+      shortfall: shortfallOf(coverage, this.#options.minCoverage ?? 0),
       plan: [],
       stopped: undefined,
       left: nothingLeft,

@@ -25,8 +25,8 @@ const signedIn = (token: string, tenant: string) => ({ Authorization: `Bearer ${
 /** Probes per operation, and the coverage that they must reach, in percent. `CONTRACT_PROBES=1000` sends all of them. */
 const { probes, minCoverage } =
   process.env.CONTRACT_PROBES !== undefined
-    ? { probes: Number(process.env.CONTRACT_PROBES), minCoverage: 95 }
-    : { probes: 40, minCoverage: 55 };
+    ? { probes: Number(process.env.CONTRACT_PROBES), minCoverage: { total: 95 } }
+    : { probes: 40, minCoverage: { total: 55 } };
 
 // An invalid item of a bulk request fails alone, so the request is valid.
 const folder = await mkdtemp(join(tmpdir(), 'contract-check-'));
