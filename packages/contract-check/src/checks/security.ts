@@ -1,4 +1,5 @@
 import type { Operation } from '../document/operation.ts';
+import type { CheckName } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { isObject } from '../json.ts';
 import type { Candidate } from '../judge/judge.ts';
@@ -45,7 +46,7 @@ function isServed(exchange: Exchange): boolean {
 }
 
 interface Attempt {
-  readonly check: string;
+  readonly check: CheckName;
   readonly who: string;
   readonly identity: 'caller' | 'anonymous' | 'expired' | 'forbidden';
   readonly headers: Readonly<Record<string, string>>;

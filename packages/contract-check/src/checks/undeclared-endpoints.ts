@@ -1,4 +1,5 @@
 import type { Operation } from '../document/operation.ts';
+import type { CheckName } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { pathPattern } from '../http/deserialize.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
@@ -321,7 +322,7 @@ function routesOf(value: unknown): { method: string; path: string }[] {
  * An operation that deviates from the others is reported.
  */
 interface Habit {
-  readonly check: string;
+  readonly check: CheckName;
   readonly name: string;
   readonly fix: string;
   change(wire: WireRequest): WireRequest;

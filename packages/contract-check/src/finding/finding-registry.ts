@@ -1,10 +1,11 @@
 import type { Exchange } from '../http/call.ts';
 import type { Candidate } from '../judge/judge.ts';
 import type { Finding } from './finding.ts';
+import { mergedByCause, type Observed } from './merge.ts';
 
 /** Collects findings, one for each cause. */
 export class FindingRegistry {
-  readonly #findings = new Map<string, Finding & { readonly also: string[] }>();
+  readonly #findings = new Map<string, Observed>();
   readonly #unconfirmed = new Map<string, string>();
 
   /** Whether the cause is already reported and needs no confirmation. */
@@ -20,12 +21,12 @@ export class FindingRegistry {
   write(candidate: Candidate, exchanges: readonly Exchange[]): void {
     if (this.#findings.has(candidate.cause)) return;
     this.#unconfirmed.delete(candidate.cause);
-    this.#findings.set(candidate.cause, { ...candidate, exchanges, also: [] });
+    this.#findings.set(candidate.cause, { ...candidate, exchanges });
   }
 
   /** Replaces the exchanges of a finding. */
   rewrite(candidate: Candidate, exchanges: readonly Exchange[]): void {
-    if (this.#findings.has(candidate.cause)) this.#findings.set(candidate.cause, { ...candidate, exchanges, also: [] });
+    if (this.#findings.has(candidate.cause)) this.#findings.set(candidate.cause, { ...candidate, exchanges });
   }
 
   /** Notes a candidate whose request cannot be repeated. A second observation confirms it. */
@@ -44,21 +45,7 @@ export class FindingRegistry {
     return [...this.#unconfirmed.values()];
   }
 
-  /** All findings. Those of the same check at the same place of the contract are merged across operations. */
   findings(): Finding[] {
-    const merged = new Map<string, Finding & { also: string[] }>();
-    for (const finding of this.#findings.values()) {
-      const { place } = finding;
-      const key =
-        place === undefined || finding.category !== 'responses'
-          ? finding.cause
-          : `${finding.check} ${place.file} ${place.pointer} ${finding.title}`;
-      const first = merged.get(key);
-      if (first === undefined) merged.set(key, { ...finding, also: [] });
-      else if (first.operation !== finding.operation && !first.also.includes(finding.operation)) {
-        first.also.push(finding.operation);
-      }
-    }
-    return [...merged.values()];
+    return mergedByCause([...this.#findings.values()]);
   }
 }

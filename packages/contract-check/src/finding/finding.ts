@@ -1,5 +1,6 @@
 import type { Place } from '../document/document.ts';
 import type { Exchange } from '../http/call.ts';
+import type { CheckName } from './rules.ts';
 
 /** The categories of checks, in the order of the columns of a report. */
 export const categories = [
@@ -16,7 +17,7 @@ export type Category = (typeof categories)[number];
 /** A confirmed difference between the server and its contract. */
 export interface Finding {
   /** The name of the check: `response-body`, `reject-maxLength`, `page-order`. */
-  readonly check: string;
+  readonly check: CheckName;
   readonly category: Category;
   /** The operation id. */
   readonly operation: string;
@@ -38,4 +39,14 @@ export interface Finding {
   readonly cause: string;
   /** Other operations with the same cause. */
   readonly also: readonly string[];
+  /** Everywhere that the cause was observed, this finding first. */
+  readonly places: readonly FindingPlace[];
+}
+
+export interface FindingPlace {
+  readonly operation: string;
+  readonly check: CheckName;
+  readonly title: string;
+  readonly place: Place | undefined;
+  readonly cause: string;
 }

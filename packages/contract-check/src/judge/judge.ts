@@ -9,7 +9,7 @@ import type { Breach, Validators } from '../schema/validators.ts';
 import { undeclaredPropertiesIn } from './known.ts';
 
 /** A finding that is not confirmed yet. */
-export type Candidate = Omit<Finding, 'exchanges' | 'also'>;
+export type Candidate = Omit<Finding, 'exchanges' | 'also' | 'places'>;
 
 /** The declared response for a status: the status itself, its class, or the default. */
 export function declaredResponseFor(operation: Operation, status: number): DeclaredResponse | undefined {
@@ -119,7 +119,7 @@ export class Judge {
   }
 
   #headers(operation: Operation, declared: DeclaredResponse, { response }: Exchange): Candidate[] {
-    return declared.headers.flatMap((header) => {
+    return declared.headers.flatMap((header): Candidate[] => {
       // `content` declares the media type; OpenAPI ignores this header.
       if (header.name.toLowerCase() === 'content-type') return [];
       const value = response.headers[header.name.toLowerCase()];
@@ -251,10 +251,7 @@ export class Judge {
   }
 
   #breaches(operation: Operation, status: number, schema: NonNullable<Content['schema']>, value: unknown): Candidate[] {
-    const breaches = this.#validators.breaches(schema, value, 'response');
-    // Branches that do not apply report errors as well. A composite error is used only if there is no other.
-    const telling = breaches.filter(({ keyword }) => !composites.has(keyword));
-    return onePerCause(telling.length > 0 ? telling : breaches).map((breach) => ({
+    return onePerCause(this.#validators.tellingBreaches(schema, value, 'response')).map((breach) => ({
       check: 'response-body',
       category: 'responses' as const,
       operation: operation.id,
@@ -326,8 +323,6 @@ export class Judge {
     return this.#document.placeOf(content.node);
   }
 }
-
-const composites = new Set(['oneOf', 'anyOf', 'if', 'allOf', '$ref']);
 
 /** The declared content that matches a media type, exactly or by range. */
 export function contentFor(declared: Pick<DeclaredResponse, 'contents'>, mediaType: string): Content | undefined {

@@ -27,6 +27,13 @@ const contract = {
                   properties: {
                     lamps: { type: 'array', items: { type: 'string', format: 'date' } },
                     maker: { $ref: '#/components/schemas/Maker' },
+                    power: {
+                      oneOf: [
+                        { type: 'null' },
+                        { properties: { by: { const: 'mains' }, volts: { type: 'integer' }, fuse: { minimum: 1 } } },
+                        { properties: { by: { const: 'cell' }, size: { enum: ['AA'] }, count: { type: 'integer' } } },
+                      ],
+                    },
                   },
                 },
               },
@@ -85,6 +92,30 @@ function judged(
     })
     .map(({ check }) => check);
 }
+
+describe('a value of a choice', () => {
+  const pointersIn = (power: unknown) =>
+    judge
+      .judge({
+        operation,
+        request: { method: 'GET', url: 'http://lamps.test/lamps', headers: {}, body: undefined },
+        response: {
+          status: 200,
+          headers: { 'x-total': '1' },
+          text: '{}',
+          mediaType: 'application/json',
+          json: { value: { lamps: [], power } },
+          milliseconds: 1,
+        },
+      })
+      .map(({ pointer }) => pointer);
+
+  it.each<[string, unknown, string[]]>([
+    ['is judged by the branch that it is meant for', { by: 'cell', size: 'AA', count: 1.5 }, ['/power/count']],
+    ['can violate several parts of it', { by: 'mains', volts: 'x', fuse: 0 }, ['/power/volts', '/power/fuse']],
+    ['can be of no branch', { by: 'sun', size: 'AA', count: 1, volts: 'x' }, ['/power/by']],
+  ])('%s', (_name, power, pointers) => expect(pointersIn(power)).toEqual(pointers));
+});
 
 describe('a response', () => {
   it.each<[string, Partial<ReceivedResponse>, string[]]>([

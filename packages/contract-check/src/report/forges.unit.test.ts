@@ -93,7 +93,13 @@ test('SARIF refers to lines of the contract, relative to the source root', () =>
       },
     ],
   });
-  expect(run?.tool.driver.rules?.map(({ id }) => id)).toEqual(['response-body']);
+  expect(run?.tool.driver.rules).toMatchObject([
+    {
+      id: 'response-body',
+      shortDescription: { text: 'The body of a response must match its schema.' },
+      defaultConfiguration: { level: 'error' },
+    },
+  ]);
   expect(run?.results?.[1]?.locations?.[0]?.physicalLocation?.artifactLocation?.uri).toBe('openapi/openapi.yaml');
 });
 
@@ -117,4 +123,24 @@ test('SARIF fingerprints depend only on the cause', () => {
 
 test('SARIF contains no secret', () => {
   expect(renderSarif(report)).not.toContain('caller-token-1');
+});
+
+test('SARIF and JSON have the severity, the rule and all places of a cause', () => {
+  const places = ['getClient', 'listClients'].map((operation, index) => ({
+    operation,
+    check: 'head-differs' as const,
+    title: `Title ${index}`,
+    place: { file: resolve('openapi/a.yaml'), line: index + 5, pointer: '' },
+    cause: `head-differs ${operation}`,
+  }));
+  const merged = reportWith({ findings: [findingOf({ check: 'head-differs', places })] });
+  expect(sarifLog(merged).runs[0]?.results?.[0]).toMatchObject({
+    level: 'note',
+    relatedLocations: [{ physicalLocation: { region: { startLine: 6 } }, message: { text: 'Title 1' } }],
+  });
+  expect(jsonReport(merged).findings[0]).toMatchObject({
+    severity: 'note',
+    rule: 'HEAD must return the headers of GET.',
+    places: [{ operation: 'getClient' }, { operation: 'listClients', title: 'Title 1' }],
+  });
 });

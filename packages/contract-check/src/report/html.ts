@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Category, categories } from '../finding/finding.ts';
+import { ruleOf } from '../finding/rules.ts';
 import {
   type CoverageRow,
   coverageRows,
@@ -137,7 +138,7 @@ function card(finding: PresentedFinding, number: number, report: PresentedReport
     number <= openFindings ? raw(' open') : undefined
   }>
 <summary><span class="number">${number}</span><span class="title">${prose(finding.title)}</span>
-<span class="meta"><strong>${visible(finding.operation)}</strong> ${addressOf(operation)}<span class="badge">${finding.category}</span><span class="badge quiet">${visible(finding.check)}</span></span></summary>
+<span class="meta"><strong>${visible(finding.operation)}</strong> ${addressOf(operation)}<span class="badge">${ruleOf(finding.check).severity}</span><span class="badge">${finding.category}</span><span class="badge quiet">${visible(finding.check)}</span></span></summary>
 <div class="sides"><div><h3>Expected</h3><p>${prose(finding.expected)}</p></div><div class="bad"><h3>Actual</h3><p>${prose(finding.actual)}</p></div></div>
 ${
   finding.place === undefined
@@ -150,6 +151,13 @@ ${
   finding.also.length === 0
     ? undefined
     : html`<p class="line"><span class="label">Also in</span><span>${finding.also.map((id) => html`<code>${visible(id)}</code> `)}</span></p>`
+}
+${
+  finding.places.length <= 1
+    ? undefined
+    : html`<details><summary>Same cause: ${counted(finding.places.length - 1, 'place')}</summary><ul>${finding.places
+        .slice(1)
+        .map((place) => html`<li><code>${visible(place.operation)}</code> ${prose(place.title)}</li>`)}</ul></details>`
 }
 </details>`;
 }

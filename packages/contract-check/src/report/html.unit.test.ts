@@ -61,7 +61,7 @@ function hostileReport(): Report {
         actual: attack,
         fix: attack,
         operation: attack,
-        check: attack,
+        check: `reject-${attack}`,
         cause: attack,
       },
       also: [attack],

@@ -2,7 +2,10 @@
  * A report as JSON. The format is versioned: within `formatVersion` 1, properties are added, but not removed, renamed
  * or changed in meaning.
  */
-import type { Category, Finding } from '../finding/finding.ts';
+
+import type { Category, Finding, FindingPlace } from '../finding/finding.ts';
+import type { CheckName } from '../finding/rules.ts';
+import { ruleOf, type Severity } from '../finding/rules.ts';
 import { type Presentation, type PresentedExchange, type PresentedFinding, present } from './presented.ts';
 import type { Coverage, OperationReport, Report } from './report.ts';
 
@@ -30,7 +33,7 @@ export interface JsonReport {
 }
 
 export interface JsonFinding {
-  readonly check: string;
+  readonly check: CheckName;
   readonly category: Category;
   /** The operation id; `also` has the other operations with the same cause. */
   readonly operation: string;
@@ -39,6 +42,11 @@ export interface JsonFinding {
   readonly expected: string;
   readonly actual: string;
   readonly fix: string;
+  /** How bad it is, and what the server must do. */
+  readonly severity: Severity;
+  readonly rule: string;
+  /** Everywhere that the cause was observed, this finding first. */
+  readonly places: readonly (Omit<FindingPlace, 'place'> & { readonly place: FindingPlace['place'] | null })[];
   /** File, line (from 1) and JSON Pointer in the contract; null if there is none. */
   readonly place: Finding['place'] | null;
   /** A JSON Pointer into the body of the last response; null if the finding is not about a part of it. */
@@ -99,8 +107,10 @@ export function jsonReport(report: Report, options: Presentation = {}): JsonRepo
 
 function jsonFinding(finding: PresentedFinding): JsonFinding {
   const { check, category, operation, also, title, expected, actual, fix, place, cause, exchanges } = finding;
+  const { severity, text: rule } = ruleOf(check);
   return {
-    ...{ check, category, operation, also, title, expected, actual, fix, cause },
+    ...{ check, severity, rule, category, operation, also, title, expected, actual, fix, cause },
+    places: finding.places.map((one) => ({ ...one, place: one.place ?? null })),
     place: place ?? null,
     pointer: finding.pointer ?? null,
     exchanges: exchanges.map(jsonExchange),

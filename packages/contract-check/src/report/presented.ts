@@ -61,6 +61,7 @@ function presentedFinding(finding: Finding, secrets: readonly Secret[]): Present
     actual: mask(finding.actual),
     fix: mask(finding.fix),
     cause: mask(finding.cause),
+    places: finding.places.map((one) => ({ ...one, title: mask(one.title), cause: mask(one.cause) })),
     exchanges: finding.exchanges.map((exchange) => ({
       ...maskExchange(exchange, secrets),
       curl: curlOf(exchange, secrets),

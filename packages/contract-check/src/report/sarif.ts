@@ -4,6 +4,8 @@ import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Location, Log, PhysicalLocation, ReportingDescriptor, Result } from 'sarif';
 import type { Place } from '../document/document.ts';
+import type { FindingPlace } from '../finding/finding.ts';
+import { ruleOf } from '../finding/rules.ts';
 import {
   fileOf,
   type Presentation,
@@ -50,8 +52,10 @@ export function sarifLog(report: Report, options: Presentation = {}): Log {
 function rulesOf(findings: readonly PresentedFinding[]): ReportingDescriptor[] {
   return [...Map.groupBy(findings, ({ check }) => check)].map(([id, [finding]]) => ({
     id,
-    shortDescription: { text: `The server differs from its contract: ${id}` },
-    defaultConfiguration: { level: 'error' },
+    shortDescription: { text: ruleOf(id).text },
+    fullDescription: { text: `${ruleOf(id).text} Otherwise, the server differs from its contract.` },
+    help: { text: finding?.fix ?? '' },
+    defaultConfiguration: { level: ruleOf(id).severity },
     properties: { tags: ['contract', finding?.category ?? ''] },
   }));
 }
@@ -67,9 +71,14 @@ function resultOf(
     ruleId: finding.check,
     ruleIndex: rules.findIndex(({ id }) => id === finding.check),
     kind: 'fail',
-    level: 'error',
+    level: ruleOf(finding.check).severity,
     message: { text: messageOf(finding) },
     locations: [locationOf(finding, report, options)],
+    relatedLocations: finding.places.slice(1).map((place, id) => ({
+      ...locationOf(place, report, options),
+      id,
+      message: { text: place.title },
+    })),
     partialFingerprints: { 'cause/v1': createHash('sha256').update(finding.cause).digest('hex') },
     ...(last === undefined ? {} : webOf(last)),
     properties: { category: finding.category, operation: finding.operation, also: [...finding.also] },
@@ -88,7 +97,11 @@ function messageOf(finding: PresentedFinding): string {
 }
 
 /** Code hosting platforms show only results with a location; others are assigned to the beginning of the document. */
-function locationOf(finding: PresentedFinding, report: PresentedReport, { directory }: Presentation): Location {
+function locationOf(
+  finding: Pick<FindingPlace, 'operation' | 'place'>,
+  report: PresentedReport,
+  { directory }: Presentation,
+): Location {
   const operation = report.operations.find(({ id }) => id === finding.operation);
   const address = operation === undefined ? finding.operation : `${operation.method} ${operation.path}`;
   return {

@@ -3,6 +3,7 @@ import { styleText } from 'node:util';
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 import { categories, type Finding } from '../finding/finding.ts';
+import { ruleOf } from '../finding/rules.ts';
 import type { Progress } from '../options.ts';
 import { bar, coverageRows, gaps, kindNames, percentText, unreached } from './coverage-table.ts';
 import { excerptOf } from './excerpt.ts';
@@ -158,13 +159,29 @@ function findingLines(finding: PresentedFinding, number: number, report: Present
       paint(['red', 'bold'], line),
     ),
     ...wrapped(`     ${visible(`${name}${address}`.trim())}`, page.width, '     '),
-    paint('dim', `     ${finding.category} · ${visible(finding.check)}`),
+    paint('dim', `     ${ruleOf(finding.check).severity} · ${finding.category} · ${visible(finding.check)}`),
     ...field('expected', finding.expected, page),
     ...field('actual', finding.actual, page),
     ...(finding.place === undefined ? [] : field('contract', placeText(finding.place, page.directory), page)),
     ...exchangeLines(finding, page),
     ...field('fix', finding.fix, page),
-    ...(finding.also.length === 0 ? [] : field('also in', finding.also.join(', '), page)),
+    ...placeLines(finding, page),
+  ];
+}
+
+const maxPlaces = 12;
+
+/** Where else the cause was observed, and what else it causes. */
+function placeLines({ title, places, also }: PresentedFinding, page: Page): string[] {
+  const different = places.slice(1).filter((place) => place.title !== title);
+  const named = new Set(different.map(({ operation }) => operation));
+  const same = also.filter((operation) => !named.has(operation));
+  const shown = different.slice(0, maxPlaces).map((place) => `${place.operation}: ${place.title}`);
+  const rest = different.length - shown.length;
+  return [
+    ...(same.length === 0 ? [] : field('also in', same.join(', '), page)),
+    ...shown.flatMap((text, index) => field(index === 0 ? 'same cause' : '', text, page)),
+    ...(rest === 0 ? [] : field('', `… and ${counted(rest, 'more place', 'more places')}: --json FILE has all.`, page)),
   ];
 }
 

@@ -27,7 +27,7 @@ test('a finding has everything needed to reproduce and fix it', () => {
   const text = lines.join('\n');
   for (const part of [
     '✗ 1  A client has a name that is too long.',
-    '     listClients GET /v1/clients\n     responses · response-body\n',
+    '     listClients GET /v1/clients\n     error · responses · response-body\n',
     'expected   `name` has at most 200 characters.',
     'actual     `/items/3/name` has 201 characters.',
     'contract   openapi/schemas/client.yaml:12',

@@ -53,6 +53,7 @@ export function findingOf(changes: Partial<Finding> = {}): Finding {
     ],
     cause: 'response-body openapi/schemas/client.yaml#/properties/name/maxLength /items/*/name',
     also: [],
+    places: [],
     ...changes,
   };
 }
@@ -244,7 +245,7 @@ function semantics(): Finding {
     { text: '{"name":"Bridge"}' },
   );
   return findingOf({
-    check: 'update-stored',
+    check: 'update-lost',
     category: 'behavior',
     operation: 'updateProject',
     title: 'An update is returned, but not stored.',

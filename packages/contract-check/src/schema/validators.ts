@@ -2,8 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import { type OpenApiDocument, type Place, uriOf } from '../document/document.ts';
-import { isObject, type JsonObject } from '../json.ts';
-
+import { at, isObject, type JsonObject } from '../json.ts';
 import { regularExpression } from './shape.ts';
 
 /** A violation of a schema, at one keyword. */
@@ -55,6 +54,36 @@ export class Validators {
     return (validate.errors ?? []).map((error) => this.#breachOf(error));
   }
 
+  /** The violations without those of branches that the value is not meant for: only the best branch counts. */
+  tellingBreaches(schema: JsonObject, value: unknown, direction: Direction, depth = 0): Breach[] {
+    const validate = this.#validatorOf(schema, direction);
+    if (validate(value)) return [];
+    const errors = [...(validate.errors ?? [])];
+    const best: Breach[] = [];
+    const ofBranches = new Set<string>();
+    // Ajv reports a choice after what is within its branches.
+    for (const error of errors.toReversed()) {
+      const { keyword, instancePath, parentSchema } = error;
+      const branches: unknown = isObject(parentSchema) && choices.has(keyword) ? parentSchema[keyword] : undefined;
+      if (!Array.isArray(branches) || depth > deepestChoice || ofBranches.has(keyOf(this.#breachOf(error)))) continue;
+      const within = ({ pointer, ...breach }: Breach) => ({ ...breach, pointer: instancePath + pointer });
+      const part = at(value, instancePath);
+      const results = branches.filter(isObject).map((branch) => {
+        for (const breach of this.breaches(branch, part, direction)) ofBranches.add(keyOf(within(breach)));
+        return this.tellingBreaches(branch, part, direction, depth + 1);
+      });
+      const isMatchedTwice = results.some(({ length }) => length === 0);
+      const [first = [], ...rest] = results;
+      const nearest = rest.reduce((one, other) => (distanceOf(other) < distanceOf(one) ? other : one), first);
+      // A value that several branches accept violates only oneOf itself.
+      best.push(...(isMatchedTwice ? [this.#breachOf(error)] : nearest.map(within)));
+    }
+    const breaches = errors.map((error) => this.#breachOf(error));
+    const others = breaches.filter((breach) => !composites.has(breach.keyword) && !ofBranches.has(keyOf(breach)));
+    const unique = new Map([...others, ...best].map((breach) => [keyOf(breach), breach]));
+    return unique.size > 0 ? [...unique.values()] : breaches;
+  }
+
   accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
     return this.#validatorOf(schema, direction)(value) === true;
   }
@@ -81,6 +110,25 @@ export class Validators {
     const place = isObject(parentSchema) ? this.#document.placeOf(parentSchema, keyword) : undefined;
     return { pointer, keyword, message, place };
   }
+}
+
+const choices = new Set(['oneOf', 'anyOf']);
+const composites = new Set([...choices, 'if', 'allOf', '$ref']);
+const deepestChoice = 4;
+
+function keyOf({ pointer, keyword, place }: Breach): string {
+  return `${pointer} ${keyword} ${place?.file} ${place?.pointer}`;
+}
+
+/** How far a value is from a branch. A wrong type or constant near the top means that it is another branch. */
+function distanceOf(breaches: readonly Breach[]): number {
+  const weightOf = ({ pointer, keyword }: Breach) => {
+    const depth = pointer.split('/').length;
+    if (keyword === 'type' && depth === 1) return 20;
+    if (keyword === 'const' && depth <= 2) return 10;
+    return keyword === 'enum' && depth <= 2 ? 3 : 1;
+  };
+  return breaches.reduce((sum, breach) => sum + weightOf(breach), 0);
 }
 
 /** Whether a keyword is an annotation, which does not affect validation. */

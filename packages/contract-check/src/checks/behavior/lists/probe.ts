@@ -1,4 +1,5 @@
 import type { Place } from '../../../document/document.ts';
+import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
 import type { FullList, Listing } from './listing.ts';
 import { isSameSet } from './rows.ts';
@@ -7,7 +8,7 @@ import { walk } from './walk.ts';
 
 /** A deviation from correct behavior that a probe observed. */
 export interface Difference {
-  readonly check: string;
+  readonly check: CheckName;
   readonly title: string;
   readonly expected: string;
   readonly actual: string;

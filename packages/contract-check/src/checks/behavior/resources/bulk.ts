@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../document/operation.ts';
+import type { CheckName } from '../../../finding/rules.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
@@ -92,7 +93,7 @@ export function bulked(context: CheckContext, bulk: Bulk): Observation {
     const { call, exchange, results } = sent;
     const items = itemsIn(call, member);
     const differs = (
-      check: string,
+      check: CheckName,
       about: string,
       title: string,
       expected: string,
@@ -348,7 +349,7 @@ async function withInvalidItem(
 }
 
 type Differs = (
-  check: string,
+  check: CheckName,
   about: string,
   title: string,
   expected: string,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Operation, Parameter } from '../../../document/operation.ts';
+import type { CheckName } from '../../../finding/rules.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
@@ -48,7 +49,7 @@ export function keyed(
     const replay = await send(call, key);
     const after = list === undefined ? undefined : await readCollection(context, list, call.path);
     const found: Difference[] = [];
-    const differs = (check: string, title: string, expected: string, ...exchanges: Exchange[]) =>
+    const differs = (check: CheckName, title: string, expected: string, ...exchanges: Exchange[]) =>
       found.push({
         check,
         operation,

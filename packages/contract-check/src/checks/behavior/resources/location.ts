@@ -19,7 +19,7 @@ export function located(harness: ResourceHarness): Observation {
     const there = await follow(harness.session, resource.created, location);
     const differs = (title: string, actual: string) => [
       {
-        check: 'location',
+        check: 'location' as const,
         operation: create,
         about: '',
         title,

@@ -1,4 +1,5 @@
 import type { Operation } from '../../../document/operation.ts';
+import type { CheckName } from '../../../finding/rules.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
@@ -22,7 +23,7 @@ export function separated(harness: ResourceHarness): Observation {
     if (created === undefined) return undefined;
     const { resource } = created;
     const found: Difference[] = [];
-    const differs = (check: string, operation: Operation, title: string, ...exchanges: Exchange[]) =>
+    const differs = (check: CheckName, operation: Operation, title: string, ...exchanges: Exchange[]) =>
       found.push({
         check,
         operation,

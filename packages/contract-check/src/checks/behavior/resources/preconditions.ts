@@ -1,4 +1,5 @@
 import type { Operation, Parameter } from '../../../document/operation.ts';
+import type { CheckName } from '../../../finding/rules.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isGone } from './create.ts';
 import type { Difference, Observation } from './probe.ts';
@@ -106,7 +107,7 @@ function staleFor(
 function differs(
   operation: Operation,
   { name, node }: Parameter,
-  check: string,
+  check: CheckName,
   what: string,
   exchanges: Difference['exchanges'],
 ): Difference {

@@ -1,11 +1,12 @@
 import type { Operation } from '../../../document/operation.ts';
+import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { ifSent } from '../../../run/parallel.ts';
 import type { Session } from '../../../run/session.ts';
 
 /** A deviation from correct behavior that a probe observed. */
 export interface Difference {
-  readonly check: string;
+  readonly check: CheckName;
   /** The operation that is most likely responsible. */
   readonly operation: Operation;
   /** What it concerns, such as a property, without values of this run. */

@@ -1,4 +1,5 @@
 import type { Operation } from '../../../document/operation.ts';
+import type { CheckName } from '../../../finding/rules.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
@@ -131,7 +132,7 @@ function differences(
   const second = resourceIn(again);
   const schema = responseSchema(read);
   const differs = (
-    check: string,
+    check: CheckName,
     about: string,
     title: string,
     expected: unknown,

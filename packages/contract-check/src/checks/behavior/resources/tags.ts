@@ -1,4 +1,5 @@
 import type { Operation } from '../../../document/operation.ts';
+import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
@@ -92,7 +93,7 @@ async function guarded(
 ): Promise<Difference[]> {
   const condition = update.parameters.find(({ in: place, name }) => place === 'header' && /^if-match$/i.test(name));
   const differs = (
-    check: string,
+    check: CheckName,
     operation: Operation,
     title: string,
     expected: string,
@@ -175,7 +176,7 @@ async function guarded(
 }
 
 type Differs = (
-  check: string,
+  check: CheckName,
   operation: Operation,
   title: string,
   expected: string,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../../../document/operation.ts';
+import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
@@ -270,7 +271,7 @@ function compare(
           ({ shown }) => shown !== undefined,
         );
   const differs = (
-    check: string,
+    check: CheckName,
     pointer: string,
     title: string,
     expected: unknown,

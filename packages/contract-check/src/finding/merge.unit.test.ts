@@ -1,0 +1,101 @@
+import { expect, it } from 'vitest';
+import { findingOf } from '../report/test-report.ts';
+import type { Finding } from './finding.ts';
+import { mergedByCause } from './merge.ts';
+import type { CheckName } from './rules.ts';
+
+let count = 0;
+
+/** A finding without a place in the contract, unless it has one. */
+function found(check: CheckName, operation: string, about: string, changes: Partial<Finding> = {}): Finding {
+  const title = `${check} ${about}`;
+  const cause = `${check} ${operation} ${about}`.trim();
+  return findingOf({ check, operation, title, cause, place: undefined, ...changes });
+}
+
+/** A place of its own for each call. */
+function place(line = ++count) {
+  return { place: { file: 'openapi.yaml', line, pointer: `#/${line}` } };
+}
+
+function causesOf(findings: readonly Finding[]): string[][] {
+  return mergedByCause(findings).map(({ places }) => places.map(({ cause }) => cause));
+}
+
+it('an update that is not stored is one finding with what follows from it', () => {
+  const lost = found('update-lost', 'updateTool', 'most members');
+  const all = [
+    found('update-timestamp', 'updateTool', ''),
+    lost,
+    found('etag-stays', 'updateTool', ''),
+    found('update-echo', 'updateTool', 'name'),
+    found('etag-stays', 'updateJob', ''),
+  ];
+  const [first, second, ...rest] = mergedByCause(all);
+  expect(first).toMatchObject({ check: 'update-lost', operation: 'updateTool', also: [] });
+  expect(first?.places.map(({ check }) => check)).toEqual([
+    'update-lost',
+    'update-timestamp',
+    'etag-stays',
+    'update-echo',
+  ]);
+  expect(second).toMatchObject({ check: 'etag-stays', operation: 'updateJob' });
+  expect(rest).toEqual([]);
+});
+
+it('paging that is ignored by all operations is one finding', () => {
+  const operations = ['listTools', 'listJobs', 'listBoxes'];
+  const all = operations.flatMap((operation) => [
+    found('page-position', operation, 'query offset'),
+    found('page-overlap', operation, ''),
+    found('page-order', operation, ''),
+  ]);
+  const [first, ...rest] = mergedByCause(all);
+  expect(first).toMatchObject({ check: 'page-position', operation: 'listTools', also: ['listJobs', 'listBoxes'] });
+  expect(first?.places).toHaveLength(9);
+  expect(rest).toEqual([]);
+});
+
+it('a parameter that is not validated is one finding in all operations that refer to it', () => {
+  const type = place();
+  const minimum = place();
+  const all = ['listTools', 'listJobs'].flatMap((operation) => [
+    found('reject-type', operation, 'query.limit', type),
+    found('reject-minimum', operation, 'query.limit', minimum),
+  ]);
+  expect(causesOf([...all, found('reject-type', 'listTools', 'query.offset', place())])).toEqual([
+    all.map(({ cause }) => cause),
+    ['reject-type listTools query.offset'],
+  ]);
+});
+
+it('properties of a body are separate findings, unless none of it seems to be validated', () => {
+  const some = ['a', 'b', 'c', 'd', 'e'].map((name) => found('reject-type', 'createTool', `body/${name}`, place()));
+  expect(causesOf(some)).toHaveLength(5);
+  expect(causesOf([...some, found('reject-required', 'createTool', 'body/f', place())])).toHaveLength(1);
+});
+
+it('an ignored filter does not hide what is wrong with another one', () => {
+  const all = [
+    found('filter-ignored', 'listTools', 'query kind'),
+    found('filter-total', 'listTools', 'query kind'),
+    found('filter-total', 'listTools', 'query colour'),
+  ];
+  expect(causesOf(all)).toEqual([
+    ['filter-ignored listTools query kind', 'filter-total listTools query kind'],
+    ['filter-total listTools query colour'],
+  ]);
+});
+
+it('the worst findings come first', () => {
+  const all = [
+    found('trailing-slash', 'listTools', ''),
+    found('response-unknown-property', 'listTools', ''),
+    found('server-error', 'listTools', ''),
+  ];
+  expect(mergedByCause(all).map(({ check }) => check)).toEqual([
+    'server-error',
+    'response-unknown-property',
+    'trailing-slash',
+  ]);
+});

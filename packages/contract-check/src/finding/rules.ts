@@ -1,0 +1,204 @@
+/**
+ * How bad a finding is. An `error` breaks clients or loses, changes or exposes data; a `warning` is a difference that
+ * clients can meet; a `note` is one that few clients notice.
+ */
+export const severities = ['error', 'warning', 'note'] as const;
+
+export type Severity = (typeof severities)[number];
+
+export interface Rule {
+  readonly severity: Severity;
+  /** What the server must do. */
+  readonly text: string;
+}
+
+const rule = (severity: Severity) => (text: string) => ({ severity, text });
+const [error, warning, note] = [rule('error'), rule('warning'), rule('note')];
+
+/** Every check whose name is fixed. */
+const fixed = {
+  'action-idle': error('An action that returns success must change what it is named after.'),
+  'action-lost': error('The effect of an action must be visible when the resource is read.'),
+  'allow-header': note('The Allow header of a 405 response must list the methods of the path (RFC 9110, 10.2.1).'),
+  'bulk-count': warning('The counts in a bulk response must equal the number of its results.'),
+  'bulk-lost': error('Every item that a bulk response reports as done must be stored.'),
+  'bulk-order': error('The results of a bulk request must identify the items that they belong to.'),
+  'bulk-others': error('An invalid item of a bulk request must not change what happens to the other items.'),
+  'bulk-results': error('A bulk response must have a result for every item.'),
+  'calculated-wrong': error('Documented sums and products must be exact.'),
+  'change-unknown': warning('A request that changes a resource that does not exist must return 404.'),
+  'count-disagrees': warning('A count must equal the number of rows that it counts.'),
+  'create-default': warning('A created resource must have the documented defaults.'),
+  'create-echo': error('A created resource must have the values of the request.'),
+  'create-lost': error('A created resource must be readable.'),
+  'create-not-listed': error('A created resource must be in the list.'),
+  'create-response': error('The response to a create request must equal the resource that is read.'),
+  'create-same-id': error('Every created resource must have its own ID.'),
+  'create-total': warning('Creating a resource must raise the total of the list.'),
+  'default-ignored': warning('Omitting a parameter must have the effect of its default.'),
+  'delete-listed': error('A deleted resource must not be in the list.'),
+  'delete-lost': error('A deleted resource must not be readable.'),
+  'deleted-hidden': warning('A resource that is only marked as deleted must be readable as declared.'),
+  'deleted-parent': warning('What is below a deleted resource must not be readable.'),
+  'deleted-shown': warning('A deleted resource must be returned only with the parameter that includes it.'),
+  'etag-moves': warning('An ETag must not change while the resource is unchanged.'),
+  'etag-of-two': error('Different representations must have different ETags.'),
+  'etag-response': warning('The ETag of a response to a change must be the one of the next read.'),
+  'etag-stays': error('An ETag must change when the resource changes.'),
+  'expired-credentials': error('Expired credentials must be rejected.'),
+  'filter-ignored': error('A filter must have an effect.'),
+  'filter-lost': error('A filter must return all rows that match.'),
+  'filter-page': error('Pages of a filtered list must have the rows of the filtered list.'),
+  'filter-total': warning('The total of a filtered list must count the rows that match.'),
+  'forged-credentials': error('Credentials with a wrong signature must be rejected.'),
+  'found-elsewhere': error('A resource must be found only below its own parent.'),
+  'head-differs': note('HEAD must return the headers of GET.'),
+  'if-match-ignored': error('A request with an outdated If-Match must be rejected.'),
+  'if-match-missing': warning('A request without a required If-Match must be rejected.'),
+  'if-match-rejected': error('A request with the current ETag in If-Match must be accepted.'),
+  'if-match-status': warning('An outdated If-Match must be rejected with 412.'),
+  'if-match-stored': error('A request that is rejected because of If-Match must not be stored.'),
+  'if-modified-since': note('If-Modified-Since must be evaluated.'),
+  'if-none-match': note('If-None-Match must be evaluated.'),
+  'key-another': error('A repeated request with the same idempotency key must return the first resource.'),
+  'key-mixed': error('Requests with different idempotency keys must create different resources.'),
+  'key-rejected': warning('A repeated request with the same idempotency key must be accepted.'),
+  'key-reused': error('An idempotency key must be rejected with another body.'),
+  'key-twice': error('A repeated request with the same idempotency key must not create a second resource.'),
+  link: warning('A link in a response must lead to what it names.'),
+  location: warning('Location must be the URL of the created resource.'),
+  'members-chosen': warning('A response must have the properties that the request selects.'),
+  'method-fault': error('An undeclared method must not cause a server error.'),
+  'method-not-405': note('An undeclared method of a known path must return 405 (RFC 9110, 15.5.6).'),
+  'missing-credentials': error('A request without credentials must be rejected.'),
+  'missing-permission': error('A request of a user without permissions must be rejected.'),
+  'no-response': error('Every request must have a response.'),
+  'not-implemented': error('Every operation of the contract must be implemented.'),
+  'order-ignored': error('A list must have the requested or documented order.'),
+  'order-nulls': warning('Null values must be where the documented order has them.'),
+  'order-rows': error('Ordering a list must not change which rows it has.'),
+  'order-ties': warning('Rows with the same first key must have the order of the next one.'),
+  'other-changed': error('A request must not change other resources.'),
+  'page-beyond': warning('A page beyond the end must be empty.'),
+  'page-counts': warning('The number of pages must fit the total and the page size.'),
+  'page-cursor-rejected': error('A cursor from a response must be accepted.'),
+  'page-echo': warning('A page must state the number and size that it has.'),
+  'page-link': warning('A link to another page must return that page.'),
+  'page-lost': error('The pages of a list must have all of its rows.'),
+  'page-more': error('A page must state correctly whether there are more.'),
+  'page-next': error('Every page but the last must lead to the next one.'),
+  'page-order': error('Pages must continue the order of the list.'),
+  'page-overlap': error('A row must be on one page only.'),
+  'page-position': error('A page must start at the requested position.'),
+  'page-rows': error('Pages of different sizes must have the same rows.'),
+  'page-size': error('A page must have the requested or default number of rows.'),
+  'page-total': warning('The total must be the number of rows in the list.'),
+  'problem-status': warning('The status in a problem document must be the status of the response (RFC 9457, 3.1.2).'),
+  'read-another': error('Reading a resource by its ID must return this resource.'),
+  'read-changes': error('Reading must not change anything.'),
+  'read-disagrees': error('A resource must have the same values in a list and by itself.'),
+  'read-only-accepted': warning('A readOnly property in a request must not be stored.'),
+  'read-unknown': warning('Reading a resource that does not exist must return 404.'),
+  'read-unsteady': warning('Reading an unchanged resource twice must return the same.'),
+  'reference-disagrees': warning('A nested object and the reference to it must have the same ID.'),
+  'reject-unknown-parameter': note('Unknown query parameters must be treated alike by all operations.'),
+  'replace-kept': warning('PUT must clear omitted properties.'),
+  'response-body': error('The body of a response must match its schema.'),
+  'response-body-missing': error('A response must have the declared body.'),
+  'response-body-unexpected': warning('A response must have no body if none is declared.'),
+  'response-header': warning('The header of a response must match its schema.'),
+  'response-header-missing': warning('A response must have all required headers.'),
+  'response-json': error('A JSON response must be valid JSON.'),
+  'response-media-type': error('A response must have a declared media type.'),
+  'response-status': error('A response must have a declared status.'),
+  'response-unknown-property': warning('A response must have only declared properties.'),
+  'response-write-only': error('A response must not have writeOnly properties.'),
+  'search-ignored': error('A search must have an effect.'),
+  'search-lost': error('A search must return all rows that match.'),
+  'server-died': error('No request may end the server.'),
+  'server-error': error('No request may cause a server error.'),
+  'tenant-changes': error('A tenant must not change resources of another one.'),
+  'tenant-deletes': error('A tenant must not delete resources of another one.'),
+  'tenant-lists': error('A list must not have resources of another tenant.'),
+  'tenant-reads': error('A tenant must not read resources of another one.'),
+  'total-missing': warning('A list must have its total if the request asks for it.'),
+  'trailing-slash': note('A trailing slash must be treated alike by all operations.'),
+  'undeclared-operation': warning('The server must have no operations that the contract does not declare.'),
+  'unique-ignored': error('A value that must be unique must be rejected if it already exists.'),
+  'update-echo': error('The response to an update must have the values of the request.'),
+  'update-lost': error('An update must be stored.'),
+  'update-merged': error('An update must replace or merge nested objects as declared.'),
+  'update-others': error('An update must change only the properties of the request.'),
+  'update-rejected': error('An update with values that the server returned must be accepted.'),
+  'update-timestamp': warning('An update must advance the time of the last change.'),
+  'upsert-second': error('An upsert with the key of an existing resource must not create a second one.'),
+  'version-ignored': error('An update with an outdated version must be rejected.'),
+} as const satisfies Readonly<Record<string, Rule>>;
+
+/** `reject-maxLength` is a constraint that is not enforced, `accept-maxLength` one that rejects valid values. */
+export type CheckName = keyof typeof fixed | `reject-${string}` | `accept-${string}`;
+
+export function ruleOf(check: CheckName): Rule {
+  if (Object.hasOwn(fixed, check)) return fixed[check as keyof typeof fixed];
+  const [, kind, keyword] = /^(reject|accept)-(.*)$/.exec(check) ?? [];
+  return kind === 'accept'
+    ? error(`A request that satisfies ${keyword} of the contract must be accepted.`)
+    : warning(`A request that violates ${keyword} of the contract must be rejected with a declared 4xx.`);
+}
+
+/** Checks of what servers usually do in one place for all operations: findings of several operations have one cause. */
+const shared: ReadonlySet<CheckName> = new Set<CheckName>([
+  ...(['allow-header', 'method-fault', 'method-not-405', 'trailing-slash', 'head-differs'] as const),
+  ...(['reject-accept', 'reject-malformed', 'reject-media-type', 'reject-unknown-parameter'] as const),
+  ...(['expired-credentials', 'forged-credentials', 'missing-credentials', 'missing-permission'] as const),
+  ...(['if-match-ignored', 'if-match-missing', 'if-match-status', 'if-modified-since', 'if-none-match'] as const),
+  ...(['page-beyond', 'page-counts', 'page-cursor-rejected', 'page-echo', 'page-link', 'page-lost'] as const),
+  ...(['page-more', 'page-next', 'page-order', 'page-overlap', 'page-position', 'page-rows', 'page-size'] as const),
+  ...(['page-total', 'total-missing', 'problem-status', 'change-unknown', 'read-unknown'] as const),
+]);
+
+export function isShared(check: CheckName): boolean {
+  return shared.has(check);
+}
+
+const ofPages = [
+  'page-beyond',
+  'page-lost',
+  'page-more',
+  'page-next',
+  'page-order',
+  'page-overlap',
+  'page-rows',
+] as const;
+
+/** What follows from a finding of the same operation: if an update is not stored, its ETag stays, too. */
+const consequences: Readonly<Partial<Record<CheckName, readonly CheckName[]>>> = {
+  'create-lost': ['create-not-listed', 'create-response', 'create-total', 'location'],
+  'delete-lost': ['delete-listed', 'deleted-parent'],
+  'page-position': ofPages,
+  'page-size': [...ofPages, 'page-counts', 'page-position'],
+  'update-lost': ['etag-stays', 'update-echo', 'update-timestamp', 'version-ignored'],
+};
+
+/** The same, but only for the same parameter. */
+const consequencesForParameter: Readonly<Partial<Record<CheckName, readonly CheckName[]>>> = {
+  'filter-ignored': ['filter-lost', 'filter-page', 'filter-total'],
+  'order-ignored': ['order-nulls', 'order-ties'],
+  'search-ignored': ['search-lost'],
+};
+
+/** Whether a finding follows from another one. */
+export function followsFrom(one: Caused, other: Caused): boolean {
+  if (one.operation !== other.operation) return false;
+  const about = ({ check, cause }: Caused) => cause.slice(check.length);
+  return (
+    consequences[other.check]?.includes(one.check) === true ||
+    (consequencesForParameter[other.check]?.includes(one.check) === true && about(one) === about(other))
+  );
+}
+
+interface Caused {
+  readonly check: CheckName;
+  readonly operation: string;
+  readonly cause: string;
+}
