@@ -33,7 +33,9 @@ try {
           const tenant = await subscribedTenant(service, 'pending', urls);
           await recordEvents(service, tenant, pending / subscriptions);
           // Nothing but deliveries is measured.
-          await service.store.write(tenant.id, (transaction) => transaction.all(sql`select relay_events(${pending})`));
+          await service.store.write(tenant.id, (transaction) =>
+            transaction.all(sql`select assign_event_positions(${pending})`),
+          );
           const memory = await measureMemory(databaseUrl);
           table[`${subscriptions} to a ${path} receiver`] = { ...memory, attempts: await attemptsOf(service, tenant) };
         }),

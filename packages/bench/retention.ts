@@ -81,7 +81,7 @@ async function addDelivered(
       from generate_series(1, ${events}::integer) number`),
   );
   for (let relayed = 0; relayed < events; relayed += relayedAtOnce) {
-    await store.write(tenantId, (transaction) => transaction.all(sql`select relay_events(${relayedAtOnce})`));
+    await store.write(tenantId, (transaction) => transaction.all(sql`select assign_event_positions(${relayedAtOnce})`));
     await store.write(tenantId, (transaction) =>
       transaction.all(sql`
         insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,

@@ -63,7 +63,7 @@ async function insertDeliveries(transaction: Transaction, tenantId: number): Pro
     insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, occurred_at, data, changed_fields)
     select ${tenantId}, ${event}, entity_type, entity_id, operation, sequence, occurred_at, data, changed_fields from former`);
   // Only an event with a position has been delivered.
-  await transaction.all(sql`select * from relay_events(100000)`);
+  await transaction.all(sql`select * from assign_event_positions(100000)`);
   const attempts = [
     { id: storyId('DeliveryAttempt', 1), attempt: 1, status: 503, outcome: 'FAILED', ago: 10, duration: 412 },
     { id: storyId('DeliveryAttempt', 2), attempt: 2, status: 200, outcome: 'SUCCESS', ago: 5, duration: 184 },

@@ -77,7 +77,7 @@ function helpers({ call, service, store, tenant }: TestService) {
     /** Makes all retries and pauses due. */
     async passTime() {
       await change(sql`update delivery_retry set due_at = now() where due_at < 'infinity'`);
-      await change(sql`update delivery_lane set due_at = now(), paused_until = null`);
+      await change(sql`update delivery_partition set due_at = now(), paused_until = null`);
     },
     /** Creates client groups. @returns their IDs */
     async groups(...names: string[]): Promise<string[]> {

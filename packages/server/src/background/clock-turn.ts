@@ -28,7 +28,7 @@ export async function takeTurn(
 ): Promise<void> {
   const id = newId();
   const { rows } = await store.ownerStatements(
-    `update clock_turn set minute = $1, run_id = $2, leased_until = now() + interval '${leaseSeconds} seconds'
+    `update clock_lease set minute = $1, run_id = $2, leased_until = now() + interval '${leaseSeconds} seconds'
      where minute < $1 and (leased_until is null or leased_until < now()) returning minute`,
     [minute, id],
   );
@@ -36,7 +36,7 @@ export async function takeTurn(
   const lost = new AbortController();
   const renew = async () => {
     const { rows: held } = await store.ownerStatements(
-      `update clock_turn set leased_until = now() + interval '${leaseSeconds} seconds' where run_id = $1 returning minute`,
+      `update clock_lease set leased_until = now() + interval '${leaseSeconds} seconds' where run_id = $1 returning minute`,
       [id],
     );
     if (held.length === 0) lost.abort(new JobLost());
@@ -47,12 +47,12 @@ export async function takeTurn(
     await tick({ id, signal: AbortSignal.any([lost.signal, stopping]) });
   } finally {
     clearInterval(renewals);
-    await store.ownerStatements('update clock_turn set run_id = null, leased_until = null where run_id = $1', [id]);
+    await store.ownerStatements('update clock_lease set run_id = null, leased_until = null where run_id = $1', [id]);
   }
 }
 
 /** Verifies that the process holds the turn until the transaction ends. @throws JobLost */
 export async function holdTurn(transaction: Transaction, { id }: ClockTurn): Promise<void> {
-  const row = await transaction.first(sql<{ held: boolean }>`select hold_clock_turn(${id}) as held`);
+  const row = await transaction.first(sql<{ held: boolean }>`select lock_clock_lease(${id}) as held`);
   if (row?.held !== true) throw new JobLost();
 }

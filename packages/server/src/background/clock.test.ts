@@ -31,7 +31,7 @@ function clockOf(...tasks: ClockTask[]) {
 /** The turn of the clock, which this process holds during the tests. */
 const turn: ClockTurn = { id: newId(), signal: new AbortController().signal };
 const holdTurn = (id: string) =>
-  store.ownerStatements(`update clock_turn set run_id = $1, leased_until = 'infinity'`, [id]);
+  store.ownerStatements(`update clock_lease set run_id = $1, leased_until = 'infinity'`, [id]);
 await holdTurn(turn.id);
 
 const midnight = (day: string, zone: string) => Temporal.PlainDate.from(day).toZonedDateTime(zone).toInstant();
@@ -154,7 +154,7 @@ test('a closed tenant is skipped', async () => {
 });
 
 test('of two processes only one ticks, once per minute', async () => {
-  await store.ownerStatements('update clock_turn set minute = 0, run_id = null, leased_until = null');
+  await store.ownerStatements('update clock_lease set minute = 0, run_id = null, leased_until = null');
   const task = defineClockTask({
     name: 'shared',
     every: 'minute',
@@ -172,7 +172,7 @@ test('of two processes only one ticks, once per minute', async () => {
 });
 
 test('takeTurn › gives each minute to one process, never two at the same time, and not an earlier minute', async () => {
-  await store.ownerStatements('update clock_turn set minute = 0, run_id = null, leased_until = null');
+  await store.ownerStatements('update clock_lease set minute = 0, run_id = null, leased_until = null');
   const stopping = new AbortController().signal;
   const ticks: string[] = [];
   const held = Promise.withResolvers<void>();
@@ -191,14 +191,14 @@ test('takeTurn › gives each minute to one process, never two at the same time,
   await take('b', 100);
   await take('b', 101);
   // Its process died.
-  await store.ownerStatements(`update clock_turn set run_id = gen_random_uuid(), leased_until = '-infinity'`);
+  await store.ownerStatements(`update clock_lease set run_id = gen_random_uuid(), leased_until = '-infinity'`);
   await take('c', 102);
   expect(ticks).toEqual(['a 100', 'b 101', 'c 102']);
 });
 
 test('without tasks there is no tick', async () => {
   const background = await runBackground(other.store, {});
-  const { rows } = await other.store.ownerStatements('select minute from clock_turn');
+  const { rows } = await other.store.ownerStatements('select minute from clock_lease');
   expect(rows.map(({ minute }) => Number(minute))).toEqual([0]);
   await background.stop(0);
 });

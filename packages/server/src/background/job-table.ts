@@ -161,7 +161,7 @@ export class JobTable {
     await this.#store.ownerStatements(
       `update background_job job set leased_until = '-infinity' where status = 'RUNNING'`,
     );
-    await this.#store.ownerStatements('update clock_turn set run_id = null, leased_until = null');
+    await this.#store.ownerStatements('update clock_lease set run_id = null, leased_until = null');
   }
 
   /** Deletes jobs that ended long ago. */

@@ -102,7 +102,7 @@ test('remove-old-events › removes only events older than 30 days, in batches',
         insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
         select ${old.id}, uuidv7(), 'ClientGroup', uuidv7(), 'CREATE', 1, '{}', now() - make_interval(days => ${days}::integer)
         from generate_series(1, ${count}::integer)`);
-      await transaction.all(sql`select relay_events(100000)`);
+      await transaction.all(sql`select assign_event_positions(100000)`);
       await transaction.all(sql`
         insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
           delivery_url, outcome, duration_ms, attempted_at)

@@ -16,7 +16,7 @@ test('advanceSandboxClock › leaves the changes that time leaves for a tenant w
   const real = await agingFirm(service, 'real', { sandbox: false });
   expect(await sandbox.advance({ advanceBy: 'P90D' })).toMatchObject({ status: 200 });
   const turn = { id: newId(), signal: new AbortController().signal };
-  await service.store.ownerStatements(`update clock_turn set run_id = $1, leased_until = 'infinity'`, [turn.id]);
+  await service.store.ownerStatements(`update clock_lease set run_id = $1, leased_until = 'infinity'`, [turn.id]);
   const clock = new Clock(service.service, backgroundWork.clockTasks, () =>
     Temporal.Instant.fromEpochMilliseconds(Date.now()),
   );

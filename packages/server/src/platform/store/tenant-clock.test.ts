@@ -31,7 +31,7 @@ test('columns of tenants and functions take their time from the clock of the ten
     [],
   );
   expect(functions.rows.map(({ name }) => name).toSorted()).toEqual([
-    'relay_events',
+    'assign_event_positions',
     'tenant_clock_timestamp',
     'tenant_now',
   ]);

@@ -76,14 +76,14 @@ test('recordChanges › the events of a row get positions in their order, even i
   const row = { ...creation, entityId: uuidv7() };
   const positions = await store.write(otherTenantId, async (transaction) => {
     await recordChanges(transaction, otherOrigin, [row, { ...row, entityId: uuidv7() }]);
-    await transaction.all(sql`select relay_events(100)`);
+    await transaction.all(sql`select assign_event_positions(100)`);
     // Recorded while the clock was ahead.
     await transaction.all(sql`
       insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
       values (${otherTenantId}, ${uuidv7()}, ${row.entityType}, ${row.entityId}, 'UPDATE', 2, '{}', now() + interval '1 hour')`);
     for (const version of [3, 4])
       await recordChanges(transaction, otherOrigin, [{ ...row, kind: 'UPDATE', after: { version } }]);
-    await transaction.all(sql`select relay_events(100)`);
+    await transaction.all(sql`select assign_event_positions(100)`);
     return transaction.all<{ sequence: number }>(sql`
       select sequence from outbox_event where tenant_id = ${otherTenantId} and entity_id = ${row.entityId} order by position`);
   });

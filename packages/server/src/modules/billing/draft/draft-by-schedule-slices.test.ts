@@ -65,7 +65,7 @@ test('draft-by-schedule › a run that is interrupted continues where it was, an
       insert into clock_day (tenant_id, task, day) values (${tenant.id}, ${draftBySchedule.name}, '2026-01-31')`),
   );
   const turn = { id: newId(), signal: new AbortController().signal };
-  await store.ownerStatements(`update clock_turn set run_id = $1, leased_until = 'infinity'`, [turn.id]);
+  await store.ownerStatements(`update clock_lease set run_id = $1, leased_until = 'infinity'`, [turn.id]);
 
   // The second run crashes, so the third does the same.
   const { task, runs } = interrupted([2]);

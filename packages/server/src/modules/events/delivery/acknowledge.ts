@@ -62,8 +62,8 @@ export async function acknowledge(
 ): Promise<boolean[]> {
   const ids = progress.map(({ subscriptionId }) => subscriptionId);
   const rows = await transaction.all<{ id: string }>(sql`
-    select subscription_id as id from delivery_lane
-    where tenant_id = ${tenantId} and subscription_id = any(${ids}) and claimed_by = ${holder}
+    select subscription_id as id from delivery_partition
+    where tenant_id = ${tenantId} and subscription_id = any(${ids}) and leased_by = ${holder}
     order by subscription_id for update`);
   const held = new Set(rows.map(({ id }) => id));
   const own = progress.filter(({ subscriptionId }) => held.has(subscriptionId));
@@ -169,7 +169,7 @@ async function updateLanes(transaction: Transaction, tenantId: number, progress:
   }));
   if (lanes.length === 0) return;
   await transaction.all(sql`
-    update delivery_lane lane set
+    update delivery_partition lane set
       position = greatest(lane.position, progress.position),
       consecutive_failures = progress.failures,
       failing_since = progress.failing_since,
@@ -180,13 +180,13 @@ async function updateLanes(transaction: Transaction, tenantId: number, progress:
         when progress.release = 'end' or next.at is null then null
         when progress.pause > 0 then greatest(next.at, tenant_now() + progress.pause * interval '1 millisecond')
         else next.at end,
-      claimed_by = case when progress.release = 'keep' then lane.claimed_by end,
-      claimed_until = case when progress.release = 'keep' then lane.claimed_until end
+      leased_by = case when progress.release = 'keep' then lane.leased_by end,
+      leased_until = case when progress.release = 'keep' then lane.leased_until end
     from jsonb_to_recordset(${JSON.stringify(lanes)}::jsonb) as progress (subscription_id uuid, position bigint,
       failures integer, failing_since timestamptz, pause double precision, tried_at double precision, release text)
     cross join lateral (
       select case when progress.release = 'more' then tenant_now() else least(
-        (select due_at from delivery_lane same
+        (select due_at from delivery_partition same
          where same.tenant_id = ${tenantId} and same.subscription_id = progress.subscription_id),
         (select due_at from delivery_retry retry
          where retry.tenant_id = ${tenantId} and retry.subscription_id = progress.subscription_id and due_at < 'infinity'

@@ -340,7 +340,9 @@ describe('an attempt that fails', () => {
     await groups('Failing for days');
     await expect.poll(() => subscription(id)).toMatchObject({ consecutiveFailures: 1, active: true });
     const since = (text: string) =>
-      change(sql`update delivery_lane set failing_since = now() - ${text}::interval where subscription_id = ${id}`);
+      change(
+        sql`update delivery_partition set failing_since = now() - ${text}::interval where subscription_id = ${id}`,
+      );
     await since('4 days 23 hours');
     await passTime();
     await expect.poll(() => subscription(id)).toMatchObject({ consecutiveFailures: 2, active: true });
@@ -365,7 +367,7 @@ describe('a receiver that fails', () => {
     // What was under way when the receiver was found to fail.
     const first = receiver.arrivals.length;
     expect(first).toBeLessThanOrEqual(12);
-    await change(sql`update delivery_lane set due_at = now(), paused_until = null where subscription_id = ${id}`);
+    await change(sql`update delivery_partition set due_at = now(), paused_until = null where subscription_id = ${id}`);
     await expect.poll(() => receiver.arrivals.length).toBe(first + 1);
     receiver.respond = () => undefined;
     const succeeded = () => new Set(receiver.arrivals.slice(first + 1).map(({ event }) => event.data.name)).size;

@@ -30,8 +30,8 @@ const realDueAt = `(lane.due_at - tenant.clock_offset * interval '1 millisecond'
 
 const due = (condition: string, most: string) => `
   select lane.tenant_id, lane.subscription_id, tenant.name
-  from delivery_lane lane join tenant on tenant.id = lane.tenant_id and tenant.active
-  where ((${realDueAt} <= now() and lane.claimed_until is null) or lane.claimed_until < now()) and ${condition}
+  from delivery_partition lane join tenant on tenant.id = lane.tenant_id and tenant.active
+  where ((${realDueAt} <= now() and lane.leased_until is null) or lane.leased_until < now()) and ${condition}
     and lane.tenant_id <> all ($4::integer[])
   order by ${realDueAt} limit ${most} for update of lane skip locked`;
 
@@ -52,8 +52,8 @@ export class Lanes {
       `with working as (${due('lane.consecutive_failures = 0', '$2')}),
          failing as (${due('lane.consecutive_failures > 0', '$3')}),
          taken as (select * from working union all select * from failing)
-       update delivery_lane lane
-       set claimed_by = $1, claimed_until = now() + interval '${leaseSeconds} seconds', due_at = null
+       update delivery_partition lane
+       set leased_by = $1, leased_until = now() + interval '${leaseSeconds} seconds', due_at = null
        from taken where lane.tenant_id = taken.tenant_id and lane.subscription_id = taken.subscription_id
        returning lane.tenant_id as "tenantId", taken.name as "tenantName", lane.subscription_id as "subscriptionId",
          lane.consecutive_failures as failures, lane.failing_since as "failingSince"`,
@@ -71,8 +71,8 @@ export class Lanes {
   /** Keeps the lanes of this process. */
   async renew(): Promise<void> {
     await this.#store.ownerStatements(
-      `update delivery_lane lane set claimed_until = now() + interval '${leaseSeconds} seconds'
-       from (select tenant_id, subscription_id from delivery_lane where claimed_by = $1
+      `update delivery_partition lane set leased_until = now() + interval '${leaseSeconds} seconds'
+       from (select tenant_id, subscription_id from delivery_partition where leased_by = $1
          order by tenant_id, subscription_id for update) held
        where lane.tenant_id = held.tenant_id and lane.subscription_id = held.subscription_id`,
       [this.holder],
@@ -82,8 +82,8 @@ export class Lanes {
   /** Returns lanes that were not worked on to their end. @param whose all processes', where there is no other one. */
   async release(whose: 'own' | 'all'): Promise<void> {
     await this.#store.ownerStatements(
-      `update delivery_lane lane set claimed_by = null, claimed_until = null, due_at = now()
-       from (select tenant_id, subscription_id from delivery_lane where claimed_by = $1 or ($2 and claimed_by is not null)
+      `update delivery_partition lane set leased_by = null, leased_until = null, due_at = now()
+       from (select tenant_id, subscription_id from delivery_partition where leased_by = $1 or ($2 and leased_by is not null)
          order by tenant_id, subscription_id for update) held
        where lane.tenant_id = held.tenant_id and lane.subscription_id = held.subscription_id`,
       [this.holder, whose === 'all'],
@@ -94,8 +94,8 @@ export class Lanes {
   async dueIn(): Promise<number | undefined> {
     const { rows } = await this.#store.ownerStatements(
       `select date_part('epoch', min(${realDueAt}) - now()) * 1000 as "dueIn"
-       from delivery_lane lane join tenant on tenant.id = lane.tenant_id
-       where lane.due_at is not null and lane.claimed_until is null`,
+       from delivery_partition lane join tenant on tenant.id = lane.tenant_id
+       where lane.due_at is not null and lane.leased_until is null`,
     );
     const dueIn = rows[0]?.dueIn ?? null;
     return dueIn === null ? undefined : Number(dueIn);

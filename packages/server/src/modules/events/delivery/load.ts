@@ -115,7 +115,7 @@ export async function loadWork(
           where retry.tenant_id = ${tenant.id} and retry.subscription_id = lane.subscription_id
           order by due_at offset ${mostRetries}) as is_full
       from jsonb_to_recordset(${lanes}::jsonb) as wanted (id uuid, most integer, after bigint)
-      join delivery_lane lane on lane.tenant_id = ${tenant.id} and lane.subscription_id = wanted.id
+      join delivery_partition lane on lane.tenant_id = ${tenant.id} and lane.subscription_id = wanted.id
       join event_subscription subscription
         on subscription.tenant_id = ${tenant.id} and subscription.id = wanted.id and subscription.active
     )

@@ -42,7 +42,7 @@ async function undelivered(
       from outbox_event event
       where event.tenant_id = ${tenantId} and event.entity_type = ${entityType} and event.operation = any (${operations})
         and event.position > ${after} and event.position <= (
-          select position from delivery_lane where tenant_id = ${tenantId} and subscription_id = ${id})
+          select position from delivery_partition where tenant_id = ${tenantId} and subscription_id = ${id})
         and event.occurred_at >= ${since} and event.recorded_at >= ${createdAt}
         and not exists (select from delivery_attempt attempt
           where attempt.tenant_id = ${tenantId} and attempt.subscription_id = ${id} and attempt.attempted_at >= ${since}

@@ -36,7 +36,7 @@ export class Relay {
 
   /** Looks for events of which no notification came: after a crash, or from another process. */
   async lookForAll(): Promise<void> {
-    const { rows } = await this.#store.ownerStatements('select * from tenants_to_relay() as tenant');
+    const { rows } = await this.#store.ownerStatements('select * from tenants_with_new_events() as tenant');
     for (const { tenant } of rows) this.wake(Number(tenant));
   }
 
@@ -51,10 +51,12 @@ export class Relay {
       while (again && !this.#stopped) {
         this.#tenants.set(tenantId, false);
         const result = await this.#store.write(tenantId, (transaction) =>
-          transaction.first(sql<{ relayed: number; lanes: number }>`select * from relay_events(${mostAtOnce})`),
+          transaction.first(
+            sql<{ assigned: number; partitions: number }>`select * from assign_event_positions(${mostAtOnce})`,
+          ),
         );
-        if (result !== undefined && result.lanes > 0) this.#onLanes();
-        again = result?.relayed === mostAtOnce || this.#tenants.get(tenantId) === true;
+        if (result !== undefined && result.partitions > 0) this.#onLanes();
+        again = result?.assigned === mostAtOnce || this.#tenants.get(tenantId) === true;
       }
     } catch (error) {
       // The events stay where they are, and are found by the next look.

@@ -41,7 +41,7 @@ export const removeOldEvents = defineClockTask({
  */
 const waitsForDelivery = sql`exists (
   select from event_subscription subscription
-  join delivery_lane lane on lane.tenant_id = subscription.tenant_id and lane.subscription_id = subscription.id
+  join delivery_partition lane on lane.tenant_id = subscription.tenant_id and lane.subscription_id = subscription.id
   where subscription.tenant_id = event.tenant_id and subscription.active
     and subscription.entity_type = event.entity_type and event.operation = any (subscription.operations)
     and subscription.active_since <= event.recorded_at

@@ -19,8 +19,8 @@ export async function sendAgain(
   const rows = JSON.stringify(events);
   // Lanes first, which is the lock order of all transactions.
   await transaction.all(sql`
-    update delivery_lane lane set due_at = tenant_now(), paused_until = null
-    from (select subscription_id from delivery_lane where tenant_id = ${tenantId}
+    update delivery_partition lane set due_at = tenant_now(), paused_until = null
+    from (select subscription_id from delivery_partition where tenant_id = ${tenantId}
       and subscription_id = any(${[...new Set(events.map((one) => one.subscription))]}) order by subscription_id for update) chosen
     where lane.tenant_id = ${tenantId} and lane.subscription_id = chosen.subscription_id`);
   await transaction.all(sql`

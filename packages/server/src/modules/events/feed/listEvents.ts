@@ -65,10 +65,12 @@ function cursorOf({ tenant, operation }: Context) {
  */
 async function relay({ service: { store }, tenant }: Context): Promise<number> {
   const result = await store.write(tenant.id, (transaction) =>
-    transaction.first(sql<{ relayed: number; lanes: number }>`select * from relay_events(${mostRelayed})`),
+    transaction.first(
+      sql<{ assigned: number; partitions: number }>`select * from assign_event_positions(${mostRelayed})`,
+    ),
   );
-  if (result !== undefined && result.lanes > 0) store.notify(lanesDue, '');
-  return result?.relayed ?? 0;
+  if (result !== undefined && result.partitions > 0) store.notify(lanesDue, '');
+  return result?.assigned ?? 0;
 }
 
 async function keptEvents(session: Session, tenantId: number): Promise<Kept> {

@@ -14,6 +14,6 @@ export const eventSubscription = defineEntity('EventSubscription', {
 
 /** Deliveries change these without a new version of the subscription, so they are kept with its lane. */
 function ofLane(column: string): Computed {
-  return (row) => sql`(select ${sql.ref(`lane.${column}`)} from delivery_lane lane
+  return (row) => sql`(select ${sql.ref(`lane.${column}`)} from delivery_partition lane
     where lane.tenant_id = ${sql.ref(`${row}.tenant_id`)} and lane.subscription_id = ${sql.ref(`${row}.id`)})`;
 }
