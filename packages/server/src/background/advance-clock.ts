@@ -10,8 +10,9 @@ const renewSeconds = 15;
 /** How far the clock can be advanced at once, and in all, in milliseconds. */
 const longestAdvance = 366 * 86_400_000;
 const furthest = 36_525 * 86_400_000;
-/** How long a step waits for jobs of the tenant, which run in any process, in milliseconds. */
+/** How long a step waits for jobs of the tenant, which run in any process, and for the next of them to start, in milliseconds. */
 const waitsForJobs = 20_000;
+const waitsForStart = 3_000;
 const looksEvery = 50;
 
 export interface AdvancedClock {
@@ -193,14 +194,20 @@ async function runTasks(
 
 /** Waits for the jobs that are due. @returns whether they have ended */
 async function waitForJobs({ store }: BackgroundService, tenantId: number, most: number): Promise<boolean> {
-  const until = performance.now() + most;
+  const began = performance.now();
+  let [waitingBefore, waitsSince] = [-1, began];
   for (;;) {
     const { rows } = await store.ownerStatements(
-      `select 1 from background_job where tenant_id = $1 and (status = 'RUNNING' or status = 'WAITING' and due_at <= now()) limit 1`,
+      `select count(*) filter (where status = 'RUNNING')::integer as running,
+        count(*) filter (where status = 'WAITING' and due_at <= now())::integer as waiting
+      from background_job where tenant_id = $1 and status in ('RUNNING', 'WAITING')`,
       [tenantId],
     );
-    if (rows.length === 0) return true;
-    if (performance.now() >= until) return false;
+    const [running, waiting] = [Number(rows[0]?.running), Number(rows[0]?.waiting)];
+    if (running + waiting === 0) return true;
+    const now = performance.now();
+    if (running > 0 || waiting !== waitingBefore) [waitingBefore, waitsSince] = [waiting, now];
+    if (now - began >= most || now - waitsSince >= waitsForStart) return false;
     await pause(looksEvery);
   }
 }
