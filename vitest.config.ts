@@ -12,23 +12,24 @@ keepTemporaryFilesInMemory();
 const shared = { isolate: false, testTimeout: 600_000, hookTimeout: 600_000, expect: { poll: { timeout: 60_000 } } };
 const withPglite = { globalSetup: 'packages/server/test/pglite-setup.ts' };
 const unitTests = '**/*.unit.test.ts';
-/** Only `pnpm test:nightly` runs these. */
-const nightlyTests = '{packages,openapi,scripts}/**/*.nightly.test.ts';
+/** What only `pnpm test:nightly` runs. */
+const notToday = process.env.NIGHTLY === undefined ? ['**/*.nightly.test.ts'] : [];
 /** Tests of the server that need a database. All of them run on PostgreSQL, which takes half of the time of PGlite. */
 const databaseTests = '{packages/server/{src,test},packages/demo-data/src}/**/*.test.ts';
 /**
- * What depends on the engine also runs on PGlite: its own tests, SQL and its plans, locks, the unit of work, the queue and the process
- * that owns a database. `ENGINES=all` runs everything on both.
+ * What depends on the engine also runs on PGlite: its own tests, migrations, SQL and its plans, locks, the unit of work, and the process
+ * that owns a database. `ENGINES=all` runs everything on both, as each night.
  */
 const engineTests = [
-  'packages/server/src/{platform/store,query,entity,background}/**/*.test.ts',
-  'packages/server/src/modules/**/*{concurrency,property}.test.ts',
-  'packages/server/src/app/{bounds,rehearsal}.property.test.ts',
-  'packages/server/src/modules/events/{delivery/delivery,feed/feed}.test.ts',
-  'packages/server/src/modules/sandbox/clock.test.ts',
+  'packages/server/src/platform/store/**/*.test.ts',
+  'packages/server/src/{query,entity}/**/!(searchable|aggregate.property|restricted-rates).test.ts',
+  'packages/server/src/background/clock.test.ts',
+  'packages/server/src/modules/**/concurrency.test.ts',
+  'packages/server/src/modules/events/feed/feed.test.ts',
   // How a server starts, and what it says if it cannot, also depends on where its data is.
   'packages/server/src/main/{main,bad-start}.test.ts',
   'packages/server/src/**/*.pglite.test.ts',
+  'packages/server/src/**/*.pglite.nightly.test.ts',
 ];
 
 export default defineConfig({
@@ -57,20 +58,17 @@ export default defineConfig({
       { test: { ...shared, ...withPglite, name: 'reference', include: ['scripts/reference/**/*.test.ts'] } },
       { test: { ...shared, name: 'breaking-changes', include: ['scripts/breaking/**/*.test.ts'] } },
       { test: { ...shared, name: 'dependencies', include: ['scripts/dependencies/**/*.test.ts'] } },
-      { test: { ...shared, name: 'mock', include: ['packages/mock/test/**/*.test.ts'], exclude: [nightlyTests] } },
+      { test: { ...shared, name: 'mock', include: ['packages/mock/test/**/*.test.ts'], exclude: notToday } },
       { test: { ...shared, ...withPglite, name: 'mcp', include: ['packages/mcp/test/**/*.test.ts'] } },
       {
         test: {
           ...shared,
           name: 'generators',
           include: ['packages/spec/test/generators/*.test.ts'],
-          exclude: [nightlyTests],
+          exclude: notToday,
         },
       },
-      { test: { ...shared, name: 'contract-rules', include: ['openapi/rules/**/*.test.ts'], exclude: [nightlyTests] } },
-      ...(process.env.NIGHTLY === undefined
-        ? []
-        : [{ test: { ...shared, name: 'nightly', include: [nightlyTests], exclude: ['**/node_modules/**'] } }]),
+      { test: { ...shared, name: 'contract-rules', include: ['openapi/rules/**/*.test.ts'], exclude: notToday } },
       { test: { ...shared, name: 'server-unit', include: [`packages/server/{src,test}/${unitTests}`] } },
       {
         test: {
@@ -78,7 +76,7 @@ export default defineConfig({
           ...withPglite,
           name: 'server-pglite',
           include: process.env.ENGINES === 'all' ? [databaseTests] : engineTests,
-          exclude: [unitTests, '**/*.postgres.test.ts'],
+          exclude: [...notToday, unitTests, '**/*.postgres.test.ts'],
         },
       },
       {
@@ -86,7 +84,7 @@ export default defineConfig({
           ...shared,
           name: 'server-postgres',
           include: [databaseTests],
-          exclude: [unitTests, '**/*.pglite.test.ts'],
+          exclude: [...notToday, unitTests, '**/*.pglite{,.nightly}.test.ts'],
           globalSetup: 'packages/server/test/postgres-setup.ts',
         },
       },

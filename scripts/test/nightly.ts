@@ -23,8 +23,8 @@ const proofs: readonly Proof[] = [
   {
     name: 'files that only this run has',
     sample:
-      'all rules of Spectral but those of examples, one generator of clients, the contract check on every fourth operation of the mock',
-    command: [...vitest, '--project', 'nightly'],
+      'all rules of Spectral but those of examples, one generator of clients, two tags of the mock, one load of a profile, a clock that is advanced',
+    command: [...vitest, '.nightly.test.ts'],
     environment: { NIGHTLY: 'yes' },
   },
   {
@@ -46,7 +46,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the server, with every probe of the contract check',
-    sample: '40 probes of each operation, on PostgreSQL',
+    sample: '40 probes of each operation of every third tag, on PostgreSQL',
     command: [...vitest, `${server}/contract/contract-check.test.ts`],
     environment: { ENGINES: 'all', CONTRACT_PROBES: '1000' },
   },

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeContract } from '@financial-automation/contract-check/vitest';
+import { operations } from '@financial-automation/spec';
 import { withOpenItems } from '@financial-automation/spec/open-items';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { seedDemoData } from '../../../demo-data/src/demo-data.ts';
@@ -22,11 +23,15 @@ const forbidden = await service.signIn({ roles: [], tenant: elsewhere });
 
 const signedIn = (token: string, tenant: string) => ({ Authorization: `Bearer ${token}`, Tenant: tenant });
 
-/** Probes per operation, and the coverage that they must reach, in percent. `CONTRACT_PROBES=1000` sends all of them. */
-const { probes, minCoverage } =
-  process.env.CONTRACT_PROBES !== undefined
-    ? { probes: Number(process.env.CONTRACT_PROBES), minCoverage: { total: 95 } }
-    : { probes: 40, minCoverage: { total: 55 } };
+/**
+ * The operations, the probes of each, and the coverage that they must reach, in percent: of every third tag, which is whole, since some
+ * operations read what others of it create. `CONTRACT_PROBES=1000` sends all probes of all operations.
+ */
+const tags = [...new Set(Object.values(operations).map(({ tag }) => tag))];
+const isSample = process.env.CONTRACT_PROBES === undefined;
+const { probes, minCoverage, checkedTags } = isSample
+  ? { probes: 40, minCoverage: { total: 55 }, checkedTags: tags.filter((_, index) => index % 3 === 0) }
+  : { probes: Number(process.env.CONTRACT_PROBES), minCoverage: { total: 95 }, checkedTags: tags };
 
 // An invalid item of a bulk request fails alone, so the request is valid.
 const folder = await mkdtemp(join(tmpdir(), 'contract-check-'));
@@ -36,10 +41,13 @@ await writeFile(spec, JSON.stringify(withOpenItems(contract)));
 
 // Other operations would find that their rows have expired when the clock was advanced.
 const ofClock = ['getSandboxClock', 'advanceSandboxClock'];
+const checked = Object.entries(operations)
+  .filter(([id, { tag }]) => checkedTags.includes(tag) && !ofClock.includes(id))
+  .map(([id]) => id);
 
 await describeContract('the server matches the contract', {
   spec,
-  exclude: ofClock,
+  only: checked,
   minCoverage,
   options: async () => ({
     url: service.address,
