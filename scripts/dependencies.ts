@@ -1,15 +1,15 @@
 /**
- * Checks who imports whom, imports of types included: no module imports itself through others, and in the server each room
+ * Checks who imports whom, imports of types included: no module imports itself through others, and in the server each layer
  * imports only from those below it in the table of CONTRIBUTING.md.
  */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
-import { rulesOfRooms } from './dependencies/rooms.ts';
+import { rulesOfLayers } from './dependencies/layers.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 process.chdir(root);
-const rooms = rulesOfRooms('packages/server/src/', await readFile('CONTRIBUTING.md', 'utf8'));
+const layers = rulesOfLayers('packages/server/src/', await readFile('CONTRIBUTING.md', 'utf8'));
 
 const { output } = await cruise(['packages', 'scripts', 'openapi/rules'], {
   validate: true,
@@ -19,17 +19,17 @@ const { output } = await cruise(['packages', 'scripts', 'openapi/rules'], {
       {
         name: 'sources import no tests',
         severity: 'error',
-        from: { path: '^packages/[^/]+/src/', pathNot: rooms.tests },
-        to: { path: `^packages/[^/]+/(test|bench|scripts)/|${rooms.tests}` },
+        from: { path: '^packages/[^/]+/src/', pathNot: layers.tests },
+        to: { path: `^packages/[^/]+/(test|bench|scripts)/|${layers.tests}` },
       },
       {
         name: 'packages import each other through their entry points',
         severity: 'error',
         // Demo data is written with the rules of the server.
-        from: { path: '^packages/([^/]+)/src/', pathNot: [rooms.tests, '^packages/demo-data/'] },
+        from: { path: '^packages/([^/]+)/src/', pathNot: [layers.tests, '^packages/demo-data/'] },
         to: { path: '^packages/', pathNot: ['^packages/$1/', '^packages/[^/]+/src/index\\.ts$'] },
       },
-      ...rooms.forbidden,
+      ...layers.forbidden,
     ],
   },
   // Types, too.
@@ -51,6 +51,6 @@ function problemsOf({ summary: { violations } }: ICruiseResult): string[] {
 }
 
 function withoutRoom({ modules }: ICruiseResult): string[] {
-  const found = modules.map(({ source }) => source).filter((source) => rooms.isMissing(source));
-  return found.map((source) => `${source} is in no room. Add one to the table in CONTRIBUTING.md.`);
+  const found = modules.map(({ source }) => source).filter((source) => layers.isMissing(source));
+  return found.map((source) => `${source} is in no layer. Add one to the table in CONTRIBUTING.md.`);
 }

@@ -20,7 +20,7 @@ const checks: readonly Check[] = [
   { name: 'format and code rules', command: ['biome', 'ci', '--colors=off', '.'] },
   { name: 'nothing is unused', command: ['knip', '--no-config-hints'] },
   { name: 'the nightly run finds its files', command: ['node', 'scripts/test/nightly.ts', '--check'] },
-  { name: 'rooms import only from those below them', command: ['node', 'scripts/dependencies.ts'] },
+  { name: 'layers import only from those below them', command: ['node', 'scripts/dependencies.ts'] },
 ];
 
 // The many processes that are started here share compiled code.

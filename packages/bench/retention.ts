@@ -28,8 +28,8 @@ const entities = 50_000;
 /** A round is a day. So many days are kept, and the job moves the day on which it runs accordingly. */
 const keptRounds = 3;
 const keptDays = 30;
-/** How many events get a position in one transaction, as in the relay. */
-const relayedAtOnce = 500;
+/** How many events get a position in one transaction, as in the service. */
+const assignedAtOnce = 500;
 /** The sizes must not grow by more than this factor after a quarter of the rounds. */
 const mostGrowth = 1.1;
 const tables = ['outbox_event', 'delivery_attempt'] as const;
@@ -66,7 +66,7 @@ await onPostgres('retention', (databaseUrl) =>
 );
 printLoad();
 
-/** Events of a day that were delivered, as the writes, the relay and the deliveries leave them. */
+/** Events of a day that were delivered, as writes, positions and deliveries leave them. */
 async function addDelivered(
   { store }: Service,
   { id: tenantId }: Tenant,
@@ -80,8 +80,10 @@ async function addDelivered(
         ${(round - 1) * events}::integer + number, ${eventData}::jsonb, ${day.toString()}
       from generate_series(1, ${events}::integer) number`),
   );
-  for (let relayed = 0; relayed < events; relayed += relayedAtOnce) {
-    await store.write(tenantId, (transaction) => transaction.all(sql`select assign_event_positions(${relayedAtOnce})`));
+  for (let assigned = 0; assigned < events; assigned += assignedAtOnce) {
+    await store.write(tenantId, (transaction) =>
+      transaction.all(sql`select assign_event_positions(${assignedAtOnce})`),
+    );
     await store.write(tenantId, (transaction) =>
       transaction.all(sql`
         insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
@@ -89,7 +91,7 @@ async function addDelivered(
         select ${tenantId}, uuidv7(), md5(subscription::text)::uuid, id, entity_type, operation, entity_id, 1,
           'https://example.com/hooks', 200, 'SUCCESS', 12, 'ok', recorded_at
         from (select * from outbox_event where tenant_id = ${tenantId} and position is not null
-          order by position desc limit ${relayedAtOnce}) event, generate_series(1, ${subscriptions}::integer) subscription`),
+          order by position desc limit ${assignedAtOnce}) event, generate_series(1, ${subscriptions}::integer) subscription`),
     );
   }
 }

@@ -175,7 +175,7 @@ async function runTasks(
 ): Promise<number> {
   let ran = 0;
   for (const task of tasks) {
-    const log = service.log.child({ task: task.name, tenant: tenant.name, turnId: runId });
+    const log = service.log.child({ task: task.name, tenant: tenant.name, runId: runId });
     const signal = new AbortController().signal;
     const tick = createTick(service, task, tenant, { now, signal, log, runId, hold: async () => {} });
     try {

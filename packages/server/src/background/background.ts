@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Clock, type ClockTask } from './clock.ts';
-import { takeTurn } from './clock-turn.ts';
+import { leaseClock } from './clock-lease.ts';
 import type { BackgroundService, Job } from './job.ts';
 import { JobTable } from './job-table.ts';
 import { runJob } from './run-job.ts';
@@ -45,7 +45,7 @@ export async function startBackground(
   let ticking: Promise<void> | undefined;
   const tick = (minute: number) => {
     // A tick ends before the next minute. One that does not is followed by the next one after it.
-    ticking ??= takeTurn(store, minute, stopping.signal, (turn) => clock.tick(turn))
+    ticking ??= leaseClock(store, minute, stopping.signal, (lease) => clock.tick(lease))
       .catch((error: unknown) => log.warn({ err: error }, 'The clock did not tick. It ticks again in a minute.'))
       .finally(() => {
         ticking = undefined;

@@ -5,7 +5,7 @@ import { addTenant, testStore } from '../../test/database.ts';
 import { count } from '../../test/rows.ts';
 import { newId } from '../platform/store/new-id.ts';
 import { Clock, type ClockTask, defineClockTask, type Tick } from './clock.ts';
-import { type ClockTurn, takeTurn } from './clock-turn.ts';
+import { type ClockLease, leaseClock } from './clock-lease.ts';
 import { JobLost } from './job.ts';
 
 const { store, tenantId, otherTenantId } = await testStore();
@@ -23,16 +23,16 @@ function clockOf(...tasks: ClockTask[]) {
   return {
     tickAt: (instant: Temporal.Instant) => {
       now = instant;
-      return clock.tick(turn);
+      return clock.tick(lease);
     },
   };
 }
 
-/** The turn of the clock, which this process holds during the tests. */
-const turn: ClockTurn = { id: newId(), signal: new AbortController().signal };
-const holdTurn = (id: string) =>
+/** The lease of the clock, which this process has during the tests. */
+const lease: ClockLease = { id: newId(), signal: new AbortController().signal };
+const keepLease = (id: string) =>
   store.ownerStatements(`update clock_lease set run_id = $1, leased_until = 'infinity'`, [id]);
-await holdTurn(turn.id);
+await keepLease(lease.id);
 
 const midnight = (day: string, zone: string) => Temporal.PlainDate.from(day).toZonedDateTime(zone).toInstant();
 
@@ -133,11 +133,11 @@ test('a failing or hanging tenant or task does not delay others', async () => {
   expect(hanging).toBe(1);
 
   // Another process has taken over the clock.
-  await holdTurn(newId());
+  await keepLease(newId());
   hang.resolve();
   await expect.poll(() => late).toEqual([expect.any(JobLost)]);
   expect(await counted(store, tenantId, 'late')).toEqual({});
-  await holdTurn(turn.id);
+  await keepLease(lease.id);
   await ticking;
 });
 
@@ -171,13 +171,13 @@ test('of two processes only one ticks, once per minute', async () => {
   expect(tick).toBeLessThanOrEqual(2);
 });
 
-test('takeTurn › gives each minute to one process, never two at the same time, and not an earlier minute', async () => {
+test('leaseClock › gives each minute to one process, never two at the same time, and not an earlier minute', async () => {
   await store.ownerStatements('update clock_lease set minute = 0, run_id = null, leased_until = null');
   const stopping = new AbortController().signal;
   const ticks: string[] = [];
   const held = Promise.withResolvers<void>();
   const take = (process: string, minute: number, until?: Promise<void>) =>
-    takeTurn(store, minute, stopping, async () => {
+    leaseClock(store, minute, stopping, async () => {
       ticks.push(`${process} ${minute}`);
       await until;
     });

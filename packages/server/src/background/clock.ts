@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import type { Session, Transaction } from '../platform/store/store.ts';
-import { type ClockTurn, holdTurn } from './clock-turn.ts';
+import { type ClockLease, keepLease } from './clock-lease.ts';
 import type { BackgroundService } from './job.ts';
 import { clockOf } from './tenant-clock.ts';
 import { writeAsSystem } from './write-as-system.ts';
@@ -49,7 +49,7 @@ export function defineClockTask(task: ClockTask): ClockTask {
 }
 
 /** How many runs of tasks start at the same time. */
-const lanes = 4;
+const concurrency = 4;
 /** After this time, in milliseconds, a run no longer keeps others from starting. */
 const slowAfter = 5_000;
 /** After this time, in milliseconds, the tick ends, and runs that have not ended are aborted. */
@@ -74,22 +74,22 @@ export class Clock {
   }
 
   /** Runs every task for every open tenant. A run that fails or is slow does not affect others. */
-  async tick(turn: ClockTurn): Promise<void> {
+  async tick(lease: ClockLease): Promise<void> {
     const now = this.#now();
     const tenants = await this.#service.directory.tenantNames();
     const ended = new AbortController();
-    const signal = AbortSignal.any([turn.signal, ended.signal]);
+    const signal = AbortSignal.any([lease.signal, ended.signal]);
     const runs: Promise<void>[] = [];
     const queue = this.#tasks.flatMap((task) => tenants.map((tenant) => ({ task, tenant }))).values();
-    const lane = async (): Promise<void> => {
+    const runNext = async (): Promise<void> => {
       for (const { task, tenant } of queue) {
         if (signal.aborted) return;
-        const run = this.#runOnce(task, tenant, now, turn, signal);
+        const run = this.#runOnce(task, tenant, now, lease, signal);
         runs.push(run);
         await within(slowAfter, run);
       }
     };
-    const all = Promise.all(Array.from({ length: lanes }, lane)).then(() => Promise.all(runs));
+    const all = Promise.all(Array.from({ length: concurrency }, runNext)).then(() => Promise.all(runs));
     await within(tickEndsAfter, all);
     ended.abort(new Error('The tick has ended. What is left is done in the next one.'));
   }
@@ -99,14 +99,14 @@ export class Clock {
     task: ClockTask,
     name: string,
     now: Temporal.Instant,
-    turn: ClockTurn,
+    lease: ClockLease,
     signal: AbortSignal,
   ): Promise<void> {
     const { store, metrics, directory } = this.#service;
     const key = `${task.name}/${name}`;
     if (this.#running.has(key)) return;
     this.#running.add(key);
-    const log = this.#service.log.child({ task: task.name, tenant: name, turnId: turn.id });
+    const log = this.#service.log.child({ task: task.name, tenant: name, runId: lease.id });
     try {
       const tenant = await directory.tenant(name);
       // The tenant has just been closed.
@@ -118,8 +118,8 @@ export class Clock {
         now: now.add({ milliseconds: state?.offset ?? 0 }),
         signal,
         log,
-        runId: turn.id,
-        hold: (transaction) => holdTurn(transaction, turn),
+        runId: lease.id,
+        hold: (transaction) => keepLease(transaction, lease),
       });
       if (task.every === 'minute') await task.run(tick);
       else await this.#runDaily(task, tick, key);

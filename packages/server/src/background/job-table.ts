@@ -4,7 +4,7 @@ import { newId } from '../platform/store/new-id.ts';
 import type { Store } from '../platform/store/store.ts';
 import type { Job } from './job.ts';
 
-/** A job that this process holds for one run. */
+/** A job that this process has leased for one run. */
 export interface TakenJob {
   readonly tenantName: string;
   readonly id: string;
@@ -103,7 +103,7 @@ export class JobTable {
     );
   }
 
-  /** Ends a run that has not completed the job in a transaction of its own. @returns whether it still held the job */
+  /** Ends a run that has not completed the job in a transaction of its own. @returns whether it still had the lease of the job */
   async complete({ name }: Job, runId: string): Promise<boolean> {
     const changed = await this.#change(
       `with ended as (select tenant_id, id, run_id from background_job where name = $1 and status = 'RUNNING' and run_id = $2 for update)
@@ -117,7 +117,7 @@ export class JobTable {
   /**
    * Records that a run failed: the job runs again after a pause, or is dead.
    *
-   * @returns whether the run still held the job.
+   * @returns whether the run still had the lease of the job.
    */
   async fail(job: Job, { runId, failures }: TakenJob, reason: string): Promise<boolean> {
     const isLast = failures >= job.settings.retries;

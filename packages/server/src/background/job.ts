@@ -78,12 +78,12 @@ export interface JobRun<Data> {
   finish<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>;
 }
 
-/** The run no longer holds the job; another process may run it. */
+/** The run no longer has the lease of the job; another process may run it. */
 export class JobLost extends Error {
   override readonly name = 'JobLost';
 
   constructor() {
-    super('This run no longer holds the job, so nothing was written.');
+    super('This run no longer has the lease of the job, so nothing was written.');
   }
 }
 

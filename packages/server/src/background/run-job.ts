@@ -24,7 +24,7 @@ export async function runJob(service: BackgroundService, job: Job, claim: Claim)
     log: service.log.child({ job: job.name, jobId: id, tenant: tenant.name }),
     service,
     read: (work) => service.store.read(tenant.id, work),
-    write: (work) => write(work, (transaction) => holdJob(transaction, claim)),
+    write: (work) => write(work, (transaction) => keepLease(transaction, claim)),
     finish: async (work) => {
       const result = await write(work, (transaction) => completeJob(transaction, claim));
       claim.completed = true;
@@ -33,19 +33,19 @@ export async function runJob(service: BackgroundService, job: Job, claim: Claim)
   });
 }
 
-/** Verifies that the run holds the job until the transaction ends. @throws JobLost */
-async function holdJob(transaction: Transaction, { id, runId }: Claim): Promise<void> {
-  const held = await transaction.first(sql`select from background_job where ${isHeld(id, runId)} for share`);
-  if (held === undefined) throw new JobLost();
+/** Keeps the lease of the job until the transaction ends. @throws JobLost */
+async function keepLease(transaction: Transaction, { id, runId }: Claim): Promise<void> {
+  const leased = await transaction.first(sql`select from background_job where ${isLeased(id, runId)} for share`);
+  if (leased === undefined) throw new JobLost();
 }
 
 /** Completes the job with the transaction, so that what it writes happens once. @throws JobLost */
 async function completeJob(transaction: Transaction, { id, runId }: Claim): Promise<void> {
   const completed = await transaction.first(sql`
     update background_job set status = 'COMPLETED', ended_at = now(), run_id = null, leased_until = null, failure = null
-    where ${isHeld(id, runId)} returning id`);
+    where ${isLeased(id, runId)} returning id`);
   if (completed === undefined) throw new JobLost();
 }
 
-const isHeld = (id: string, runId: string) =>
+const isLeased = (id: string, runId: string) =>
   sql`tenant_id = current_setting('app.tenant_id')::integer and id = ${id} and status = 'RUNNING' and run_id = ${runId}`;

@@ -2,7 +2,7 @@ import type { Job } from './job.ts';
 import { JobLost } from './job.ts';
 import type { JobTable, TakenJob } from './job-table.ts';
 
-/** A job that this process holds for one run. */
+/** A job that this process has leased for one run. */
 export interface Claim extends TakenJob {
   readonly name: string;
   readonly signal: AbortSignal;
@@ -64,23 +64,23 @@ export class Worker {
     this.#observer = observer;
   }
 
-  /** Takes due jobs while there is room. Can be called at any time. */
+  /** Takes due jobs while there is capacity. Can be called at any time. */
   wake(): void {
     this.#woken = true;
     if (this.#taking !== undefined || this.#stopping) return;
     this.#taking = this.#takeDue().finally(() => {
       this.#taking = undefined;
       // It may have been woken between its last attempt and this line.
-      if (this.#woken && this.#room > 0) this.wake();
+      if (this.#woken && this.#capacity > 0) this.wake();
     });
   }
 
-  get #room(): number {
+  get #capacity(): number {
     return this.job.settings.concurrency - this.#runs.size;
   }
 
   async #takeDue(): Promise<void> {
-    while (this.#woken && this.#room > 0 && !this.#stopping) {
+    while (this.#woken && this.#capacity > 0 && !this.#stopping) {
       this.#woken = false;
       const taken = await this.#take();
       if (taken === undefined) continue;
@@ -90,7 +90,7 @@ export class Worker {
     }
   }
 
-  /** Takes one job of a tenant that has room. */
+  /** Takes one job of a tenant with capacity left. */
   async #take(): Promise<TakenJob | undefined> {
     const { concurrencyPerTenant } = this.job.settings;
     const perTenant = Map.groupBy(this.#runs.values(), ({ claim }) => claim.tenantName);
@@ -162,12 +162,12 @@ export class Worker {
   async renewLeases(): Promise<void> {
     const runs = [...this.#runs.values()].filter(({ claim }) => !claim.completed);
     if (runs.length === 0) return;
-    const held = await this.#table.renew(
+    const renewed = await this.#table.renew(
       this.job,
       runs.map(({ claim }) => claim.runId),
     );
     for (const { claim, abort } of runs) {
-      if (!held.has(claim.runId) && !claim.completed) abort.abort(new JobLost());
+      if (!renewed.has(claim.runId) && !claim.completed) abort.abort(new JobLost());
     }
   }
 

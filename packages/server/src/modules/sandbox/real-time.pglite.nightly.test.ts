@@ -15,14 +15,14 @@ test('advanceSandboxClock › leaves the changes that time leaves for a tenant w
   const sandbox = await agingFirm(service, 'sandbox', { sandbox: true });
   const real = await agingFirm(service, 'real', { sandbox: false });
   expect(await sandbox.advance({ advanceBy: 'P90D' })).toMatchObject({ status: 200 });
-  const turn = { id: newId(), signal: new AbortController().signal };
-  await service.store.ownerStatements(`update clock_lease set run_id = $1, leased_until = 'infinity'`, [turn.id]);
+  const lease = { id: newId(), signal: new AbortController().signal };
+  await service.store.ownerStatements(`update clock_lease set run_id = $1, leased_until = 'infinity'`, [lease.id]);
   const clock = new Clock(service.service, backgroundWork.clockTasks, () =>
     Temporal.Instant.fromEpochMilliseconds(Date.now()),
   );
   for (let hour = 0; hour <= 90 * 24; hour += 2) {
     moveClock(start.add({ hours: hour }));
-    await clock.tick(turn);
+    await clock.tick(lease);
   }
   const changes = await sandbox.changes();
   expect(new Set(changes.map((line) => line.split(' ', 1)[0]))).toEqual(

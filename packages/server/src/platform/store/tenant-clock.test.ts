@@ -41,18 +41,18 @@ test('what reads and writes rows of tenants takes the time from the clock of the
   const realTime = /(?<![\w.])(now|clock_timestamp)\(\)|current_(date|timestamp)|Date\.now|Temporal\.Now|new Date\(\)/i;
   const source = join(import.meta.dirname, '../..');
   const found: string[] = [];
-  for (const room of ['modules', 'bulk', 'query', 'entity']) {
-    for (const name of await readdir(join(source, room), { recursive: true })) {
+  for (const layer of ['modules', 'bulk', 'query', 'entity']) {
+    for (const name of await readdir(join(source, layer), { recursive: true })) {
       if (!name.endsWith('.ts') || /test/.test(name)) continue;
-      if (realTime.test(await readFile(join(source, room, name), 'utf8'))) found.push(`${room}/${name}`);
+      if (realTime.test(await readFile(join(source, layer, name), 'utf8'))) found.push(`${layer}/${name}`);
     }
   }
   expect(found.toSorted()).toEqual(
     [
       'modules/billing/pay/stripe-double.ts',
       // Leases of processes.
-      'modules/events/delivery/lanes.ts',
-      'modules/events/delivery/lane-run.ts',
+      'modules/events/delivery/partitions.ts',
+      'modules/events/delivery/deliver-partition.ts',
       'modules/events/delivery/sender.ts',
       'modules/events/signatures/generateTestSignature.ts',
       'modules/events/signatures/webhook-secret.ts',

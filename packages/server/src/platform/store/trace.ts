@@ -6,7 +6,7 @@ import type { Transaction } from './session.ts';
 export const eventsRecorded = 'events_recorded';
 
 /** The channel that receives a notification when subscriptions have something to send. */
-export const lanesDue = 'deliveries_due';
+export const partitionsDue = 'partitions_due';
 
 /** The caller and request of a change. */
 export interface TraceOrigin {

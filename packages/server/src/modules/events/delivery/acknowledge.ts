@@ -26,7 +26,7 @@ export interface Retry {
   readonly dueIn: number | undefined;
 }
 
-/** What a lane has done. */
+/** What a partition has done. */
 export interface Progress {
   readonly subscriptionId: string;
   readonly attempts: readonly AttemptRecord[];
@@ -41,17 +41,17 @@ export interface Progress {
   /** Nothing is sent for so many milliseconds. */
   readonly pause: number;
   /**
-   * Whether this process keeps the lane. Otherwise it is due again at once where it has more to do; where it is done, with its next
+   * Whether this process keeps the partition. Otherwise it is due again at once where it has more to do; where it is done, with its next
    * retry or event; and where its subscription ends, never.
    */
   readonly release: 'keep' | 'more' | 'done' | 'end';
 }
 
 /**
- * Writes what lanes of a tenant have done.
+ * Writes what partitions of a tenant have done.
  *
  * @param holder the process that did it.
- * @returns for each lane, whether the process still holds it. Otherwise only the attempts are written, and another process repeats
+ * @returns for each partition, whether the process still has its lease. Otherwise only the attempts are written, and another process repeats
  *   them.
  */
 export async function acknowledge(
@@ -65,12 +65,12 @@ export async function acknowledge(
     select subscription_id as id from delivery_partition
     where tenant_id = ${tenantId} and subscription_id = any(${ids}) and leased_by = ${holder}
     order by subscription_id for update`);
-  const held = new Set(rows.map(({ id }) => id));
-  const own = progress.filter(({ subscriptionId }) => held.has(subscriptionId));
+  const leased = new Set(rows.map(({ id }) => id));
+  const own = progress.filter(({ subscriptionId }) => leased.has(subscriptionId));
   await insertAttempts(transaction, tenantId, progress);
   await updateRetries(transaction, tenantId, own);
-  await updateLanes(transaction, tenantId, own);
-  return progress.map(({ subscriptionId }) => held.has(subscriptionId));
+  await updatePartitions(transaction, tenantId, own);
+  return progress.map(({ subscriptionId }) => leased.has(subscriptionId));
 }
 
 async function insertAttempts(
@@ -157,32 +157,36 @@ async function updateRetries(transaction: Transaction, tenantId: number, progres
           and earlier.entity_id = waiting.entity_id and earlier.position < waiting.position)`);
 }
 
-async function updateLanes(transaction: Transaction, tenantId: number, progress: readonly Progress[]): Promise<void> {
-  const lanes = progress.map((lane) => ({
-    subscription_id: lane.subscriptionId,
-    position: lane.position ?? null,
-    failures: lane.failures,
-    failing_since: lane.failingSince,
-    pause: lane.pause,
-    tried_at: lane.attempts.reduce((latest, { attempt }) => Math.max(latest, attempt.attemptedAt), 0) / 1000,
-    release: lane.release,
+async function updatePartitions(
+  transaction: Transaction,
+  tenantId: number,
+  progress: readonly Progress[],
+): Promise<void> {
+  const partitions = progress.map((partition) => ({
+    subscription_id: partition.subscriptionId,
+    position: partition.position ?? null,
+    failures: partition.failures,
+    failing_since: partition.failingSince,
+    pause: partition.pause,
+    tried_at: partition.attempts.reduce((latest, { attempt }) => Math.max(latest, attempt.attemptedAt), 0) / 1000,
+    release: partition.release,
   }));
-  if (lanes.length === 0) return;
+  if (partitions.length === 0) return;
   await transaction.all(sql`
-    update delivery_partition lane set
-      position = greatest(lane.position, progress.position),
+    update delivery_partition partition set
+      position = greatest(partition.position, progress.position),
       consecutive_failures = progress.failures,
       failing_since = progress.failing_since,
       last_delivery_at = case when progress.tried_at > 0
-        then greatest(lane.last_delivery_at, to_timestamp(progress.tried_at)) else lane.last_delivery_at end,
+        then greatest(partition.last_delivery_at, to_timestamp(progress.tried_at)) else partition.last_delivery_at end,
       paused_until = case when progress.pause > 0 then tenant_now() + progress.pause * interval '1 millisecond' end,
-      due_at = case when progress.release = 'keep' then lane.due_at
+      due_at = case when progress.release = 'keep' then partition.due_at
         when progress.release = 'end' or next.at is null then null
         when progress.pause > 0 then greatest(next.at, tenant_now() + progress.pause * interval '1 millisecond')
         else next.at end,
-      leased_by = case when progress.release = 'keep' then lane.leased_by end,
-      leased_until = case when progress.release = 'keep' then lane.leased_until end
-    from jsonb_to_recordset(${JSON.stringify(lanes)}::jsonb) as progress (subscription_id uuid, position bigint,
+      leased_by = case when progress.release = 'keep' then partition.leased_by end,
+      leased_until = case when progress.release = 'keep' then partition.leased_until end
+    from jsonb_to_recordset(${JSON.stringify(partitions)}::jsonb) as progress (subscription_id uuid, position bigint,
       failures integer, failing_since timestamptz, pause double precision, tried_at double precision, release text)
     cross join lateral (
       select case when progress.release = 'more' then tenant_now() else least(
@@ -191,5 +195,5 @@ async function updateLanes(transaction: Transaction, tenantId: number, progress:
         (select due_at from delivery_retry retry
          where retry.tenant_id = ${tenantId} and retry.subscription_id = progress.subscription_id and due_at < 'infinity'
          order by due_at limit 1)) end as at) next
-    where lane.tenant_id = ${tenantId} and lane.subscription_id = progress.subscription_id`);
+    where partition.tenant_id = ${tenantId} and partition.subscription_id = progress.subscription_id`);
 }

@@ -102,7 +102,7 @@ describe('an event', () => {
     expect(receiver.faults).toEqual([]);
   });
 
-  test('holds nothing that some readers must not see', async () => {
+  test('contains nothing that some readers must not see', async () => {
     const receiver = await startReceiver();
     await subscribe(receiver, { entityType: 'StaffType' });
     const attributes = { name: 'Partner', code: 'P', rank: 1, isBillable: true, defaultBillingRate: '400.00' };

@@ -4,16 +4,16 @@ import pLimit from 'p-limit';
 import { writeAsSystem } from '../../../background/write-as-system.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
-import { eventsRecorded, lanesDue } from '../../../platform/store/trace.ts';
+import { eventsRecorded, partitionsDue } from '../../../platform/store/trace.ts';
 import type { Service } from '../../../service/service.ts';
 import { currentSecret } from '../signatures/webhook-secret.ts';
 import { eventSubscription } from '../subscriptions/event-subscription.ts';
 import { type AttemptRecord, acknowledge, type Progress } from './acknowledge.ts';
+import { PositionAssigner } from './assign-positions.ts';
 import { Batches } from './batches.ts';
-import { type EndReason, type LaneServices, runLane } from './lane-run.ts';
-import { type Lane, Lanes, renewEvery } from './lanes.ts';
-import { type LaneRequest, loadWork, Messages, type Work } from './load.ts';
-import { Relay } from './relay.ts';
+import { deliverPartition, type EndReason, type PartitionServices } from './deliver-partition.ts';
+import { loadWork, Messages, type PartitionRequest, type Work } from './load.ts';
+import { type Partition, Partitions, renewEvery } from './partitions.ts';
 import { type Attempt, type Destination, Sender, type SenderOptions } from './sender.ts';
 
 /** The parts of the service that deliveries use. */
@@ -24,7 +24,7 @@ export interface Delivery {
   stop(graceMilliseconds: number): Promise<void>;
 }
 
-/** How many lanes are worked on at the same time: of all subscriptions, of those that fail, and of one tenant. */
+/** How many partitions are delivered at the same time: of all subscriptions, of those that fail, and of one tenant. */
 const mostWorking = 128;
 const mostFailing = 32;
 const mostOfTenant = 96;
@@ -34,9 +34,9 @@ const mostStatements = 3;
 const mostBeginning = 64;
 /** After this time an attempt waits for its receiver, and no longer keeps others from beginning, in milliseconds. */
 const beginsFor = 1_000;
-/** How many lanes share a statement. */
+/** How many partitions share a statement. */
 const mostInBatch = 32;
-/** The longest time between two looks for lanes that are due, and for events of which no notification came, in milliseconds. */
+/** The longest time between two looks for partitions that are due, and for events of which no notification came, in milliseconds. */
 const longestPause = 1_000;
 const shortestPause = 25;
 const lookEvery = 5_000;
@@ -55,47 +55,47 @@ export async function startDelivery(
   return runner;
 }
 
-/** The statements of one tenant's lanes, which are collected. */
+/** The statements of one tenant's partitions, which are collected. */
 interface TenantBatches {
-  readonly load: Batches<LaneRequest, Work>;
-  readonly acknowledge: Batches<Progress, { readonly isHeld: boolean }>;
-  lanes: number;
+  readonly load: Batches<PartitionRequest, Work>;
+  readonly acknowledge: Batches<Progress, { readonly isLeased: boolean }>;
+  partitions: number;
 }
 
 class Runner implements Delivery {
   readonly #service: DeliveryService;
-  readonly #lanes: Lanes;
-  readonly #relay: Relay;
+  readonly #partitions: Partitions;
+  readonly #positions: PositionAssigner;
   readonly #sender: Sender;
   readonly #messages = new Messages();
   readonly #statements = pLimit(mostStatements);
   readonly #beginning = pLimit(mostBeginning);
   readonly #tenants = new Map<number, TenantBatches>();
-  readonly #running = new Map<Promise<void>, Lane>();
+  readonly #running = new Map<Promise<void>, Partition>();
   #timers: NodeJS.Timeout[] = [];
   #listeners: readonly { close(): Promise<void> }[] = [];
   #next: NodeJS.Timeout | undefined;
-  #claiming: Promise<void> | undefined;
+  #leasing: Promise<void> | undefined;
   #woken = false;
   #stopping = false;
 
   constructor(service: DeliveryService, sending: Omit<SenderOptions, 'addresses'>) {
     this.#service = service;
-    this.#lanes = new Lanes(service.store, randomUUID());
-    this.#relay = new Relay(service.store, service.log, () => this.#wake());
+    this.#partitions = new Partitions(service.store, randomUUID());
+    this.#positions = new PositionAssigner(service.store, service.log, () => this.#wake());
     this.#sender = new Sender({ ...sending, addresses: service.deliveryAddresses });
   }
 
   async start(): Promise<void> {
     const { store } = this.#service;
-    // The embedded database has no other process: whoever holds a lane has ended.
-    if (store.engine === 'pglite') await this.#lanes.release('all');
+    // The embedded database has no other process: whoever has a lease has ended.
+    if (store.engine === 'pglite') await this.#partitions.release('all');
     this.#listeners = [
       await store.listen(eventsRecorded, (tenantId) => {
         if (tenantId === '') this.#look();
-        else this.#relay.wake(Number(tenantId));
+        else this.#positions.wake(Number(tenantId));
       }),
-      await store.listen(lanesDue, () => this.#wake()),
+      await store.listen(partitionsDue, () => this.#wake()),
     ];
     this.#timers = [setInterval(() => this.#renew(), renewEvery), setInterval(() => this.#look(), lookEvery)];
     this.#look();
@@ -106,31 +106,31 @@ class Runner implements Delivery {
     this.#stopping = true;
     clearTimeout(this.#next);
     await Promise.all(this.#listeners.map((listener) => listener.close()));
-    await this.#relay.stop();
-    await this.#claiming;
+    await this.#positions.stop();
+    await this.#leasing;
     const ended = Promise.all(this.#running.keys());
     await Promise.race([ended, pause(graceMilliseconds, undefined, { ref: false })]);
     await this.#sender.close();
     await ended;
     for (const timer of this.#timers) clearInterval(timer);
-    await this.#lanes.release('own').catch((error) => this.#unavailable(error));
+    await this.#partitions.release('own').catch((error) => this.#unavailable(error));
   }
 
   #renew(): void {
-    if (this.#running.size > 0) this.#lanes.renew().catch((error) => this.#unavailable(error));
+    if (this.#running.size > 0) this.#partitions.renew().catch((error) => this.#unavailable(error));
   }
 
   #look(): void {
-    if (!this.#stopping) this.#relay.lookForAll().catch((error) => this.#unavailable(error));
+    if (!this.#stopping) this.#positions.lookForAll().catch((error) => this.#unavailable(error));
   }
 
-  /** Takes lanes that are due. Can be called at any time. */
+  /** Leases partitions that are due. Can be called at any time. */
   #wake(): void {
     this.#woken = true;
-    if (this.#claiming !== undefined || this.#stopping) return;
+    if (this.#leasing !== undefined || this.#stopping) return;
     clearTimeout(this.#next);
-    this.#claiming = this.#claim().then((next) => {
-      this.#claiming = undefined;
+    this.#leasing = this.#lease().then((next) => {
+      this.#leasing = undefined;
       if (this.#stopping) return;
       if (this.#woken) this.#wake();
       else this.#next = setTimeout(() => this.#wake(), next);
@@ -138,21 +138,21 @@ class Runner implements Delivery {
   }
 
   /** @returns the time until the next look, in milliseconds. */
-  async #claim(): Promise<number> {
+  async #lease(): Promise<number> {
     try {
       this.#woken = false;
       const running = [...this.#running.values()];
       const failing = running.filter(({ failures }) => failures > 0).length;
-      const room = {
+      const capacity = {
         working: Math.max(0, mostWorking - (running.length - failing)),
         failing: Math.max(0, mostFailing - failing),
-        fullTenants: [...this.#tenants].flatMap(([id, { lanes }]) => (lanes >= mostOfTenant ? [id] : [])),
+        fullTenants: [...this.#tenants].flatMap(([id, { partitions }]) => (partitions >= mostOfTenant ? [id] : [])),
       };
-      if (room.working === 0 && room.failing === 0) return longestPause;
-      const lanes = await this.#lanes.claim(room);
-      for (const lane of lanes) this.#run(lane);
-      if (lanes.length > 0) return 0;
-      const dueIn = (await this.#lanes.dueIn()) ?? longestPause;
+      if (capacity.working === 0 && capacity.failing === 0) return longestPause;
+      const partitions = await this.#partitions.lease(capacity);
+      for (const partition of partitions) this.#run(partition);
+      if (partitions.length > 0) return 0;
+      const dueIn = (await this.#partitions.dueIn()) ?? longestPause;
       this.#service.metrics.deliveriesWait(Math.max(0, -dueIn / 1000));
       return Math.max(shortestPause, Math.min(dueIn, longestPause));
     } catch (error) {
@@ -161,33 +161,33 @@ class Runner implements Delivery {
     }
   }
 
-  #run(lane: Lane): void {
-    const batches = this.#batchesOf(lane);
-    batches.lanes += 1;
-    const services: LaneServices = {
+  #run(partition: Partition): void {
+    const batches = this.#batchesOf(partition);
+    batches.partitions += 1;
+    const services: PartitionServices = {
       send: (to, headers, body) => this.#send(to, headers, body),
       isStopping: () => this.#stopping,
       tenant: (name) => this.#service.directory.tenant(name),
       load: (request) => batches.load.add(request),
-      acknowledge: async (progress) => (await batches.acknowledge.add(progress)).isHeld,
+      acknowledge: async (progress) => (await batches.acknowledge.add(progress)).isLeased,
       deactivate: (tenant, id, reason) => this.#deactivate(tenant, id, reason),
       attempted: (record) => this.#count(record),
     };
-    const running: Promise<void> = runLane(lane, services)
+    const running: Promise<void> = deliverPartition(partition, services)
       .catch((error) => {
-        // The lane is taken again when it is no longer renewed.
+        // It is leased again when its lease is no longer renewed.
         this.#service.log.error(
-          { err: error, tenant: lane.tenantName, subscription: lane.subscriptionId },
+          { err: error, tenant: partition.tenantName, subscription: partition.subscriptionId },
           'The deliveries of a subscription failed. They are tried again.',
         );
       })
       .finally(() => {
         this.#running.delete(running);
-        batches.lanes -= 1;
-        if (batches.lanes === 0) this.#tenants.delete(lane.tenantId);
+        batches.partitions -= 1;
+        if (batches.partitions === 0) this.#tenants.delete(partition.tenantId);
         this.#wake();
       });
-    this.#running.set(running, lane);
+    this.#running.set(running, partition);
   }
 
   /** Receivers that do not respond hold up no others for long. */
@@ -208,13 +208,13 @@ class Runner implements Delivery {
     });
   }
 
-  #batchesOf({ tenantId: id, tenantName: name }: Lane): TenantBatches {
+  #batchesOf({ tenantId: id, tenantName: name }: Partition): TenantBatches {
     let batches = this.#tenants.get(id);
     if (batches === undefined) {
       const { store, vault } = this.#service;
-      const read = (requests: readonly LaneRequest[]) =>
+      const read = (requests: readonly PartitionRequest[]) =>
         store.read(id, (session) => loadWork(session, { id, name }, requests, this.#messages, vault));
-      const load = async (requests: readonly LaneRequest[]) => {
+      const load = async (requests: readonly PartitionRequest[]) => {
         const work = await read(requests);
         if (work.every(({ secrets, due }) => secrets.length > 0 || due.length === 0)) return work;
         // Nobody has read the secret so far, and nothing is sent without a signature.
@@ -222,13 +222,15 @@ class Runner implements Delivery {
         return read(requests);
       };
       const write = async (progress: readonly Progress[]) => {
-        const held = await store.write(id, (transaction) => acknowledge(transaction, id, this.#lanes.holder, progress));
-        return held.map((isHeld) => ({ isHeld }));
+        const leased = await store.write(id, (transaction) =>
+          acknowledge(transaction, id, this.#partitions.holder, progress),
+        );
+        return leased.map((isLeased) => ({ isLeased }));
       };
       batches = {
         load: new Batches(mostInBatch, (requests) => this.#statements(() => load(requests))),
         acknowledge: new Batches(mostInBatch, (progress) => this.#statements(() => write(progress))),
-        lanes: 0,
+        partitions: 0,
       };
       this.#tenants.set(id, batches);
     }
@@ -236,7 +238,7 @@ class Runner implements Delivery {
   }
 
   async #deactivate(tenant: Tenant, subscriptionId: string, reason: EndReason): Promise<void> {
-    const origin = { operation: `deliver events: ${reason}`, requestId: this.#lanes.holder };
+    const origin = { operation: `deliver events: ${reason}`, requestId: this.#partitions.holder };
     const deactivate = (unit: UnitOfWork) =>
       unit.plan((plan) => {
         const row = plan.getForUpdate(eventSubscription, subscriptionId);

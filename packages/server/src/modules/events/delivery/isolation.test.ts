@@ -15,7 +15,7 @@ const record = (count: number, entityType = 'ClientGroup', later = '0') =>
     from generate_series(1, ${count}::integer) number`);
 const notify = () => store.notify('events_recorded', String(tenant.id));
 
-describe('the relay', () => {
+describe('the assignment of positions', () => {
   test('delivers events of transactions that commit in another order than they were recorded', async () => {
     const receiver = await startReceiver();
     const { id } = await subscribe(receiver, { entityType: 'ContactInfo' });

@@ -7,11 +7,11 @@ import type { Subscriber } from './match.ts';
 import { Message, type StoredEvent } from './message.ts';
 import { selectEvents } from './stored-events.ts';
 
-/** Which lane wants events, and at most how many. */
-export interface LaneRequest {
+/** Which partition wants events, and at most how many. */
+export interface PartitionRequest {
   readonly subscriptionId: string;
   readonly most: number;
-  /** The last position that is sent already; undefined where it is that of the lane. */
+  /** The last position that is sent already; undefined where it is that of the partition. */
   readonly after: number | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface DueEvent {
   readonly isBehind: boolean;
 }
 
-/** What a lane has to send. */
+/** What a partition has to send. */
 export interface Work {
   /** Undefined where the subscription is inactive. */
   readonly subscription: (Subscriber & { readonly deliveryUrl: string }) | undefined;
@@ -90,15 +90,17 @@ export class Messages {
   }
 }
 
-/** Reads what lanes of a tenant have to send, in the order of the requests. */
+/** Reads what partitions of a tenant have to send, in the order of the requests. */
 export async function loadWork(
   session: Session,
   tenant: { readonly id: number; readonly name: string },
-  requests: readonly LaneRequest[],
+  requests: readonly PartitionRequest[],
   messages: Messages,
   vault: Vault,
 ): Promise<Work[]> {
-  const lanes = JSON.stringify(requests.map(({ subscriptionId: id, most, after = null }) => ({ id, most, after })));
+  const partitions = JSON.stringify(
+    requests.map(({ subscriptionId: id, most, after = null }) => ({ id, most, after })),
+  );
   const subscriptions = await session.all<SubscriptionRow>(sql`
     select subscription.id, subscription.active, delivery_url as "deliveryUrl", entity_type as "entityType",
       filter_expression as "filterExpression", created_by_api_user_id as "createdByApiUserId",
@@ -108,14 +110,14 @@ export async function loadWork(
     where subscription.tenant_id = ${tenant.id} and subscription.id = any(${requests.map((one) => one.subscriptionId)})`);
   const due = await session.all<DueRow>(sql`
     with wanted as materialized (
-      select lane.subscription_id, wanted.most, subscription.entity_type, subscription.operations,
-        subscription.active_since, coalesce(wanted.after, lane.position) as position,
+      select partition.subscription_id, wanted.most, subscription.entity_type, subscription.operations,
+        subscription.active_since, coalesce(wanted.after, partition.position) as position,
         coalesce((select position from event_feed where tenant_id = ${tenant.id}), 0) as feed,
         exists (select from delivery_retry retry
-          where retry.tenant_id = ${tenant.id} and retry.subscription_id = lane.subscription_id
+          where retry.tenant_id = ${tenant.id} and retry.subscription_id = partition.subscription_id
           order by due_at offset ${mostRetries}) as is_full
-      from jsonb_to_recordset(${lanes}::jsonb) as wanted (id uuid, most integer, after bigint)
-      join delivery_partition lane on lane.tenant_id = ${tenant.id} and lane.subscription_id = wanted.id
+      from jsonb_to_recordset(${partitions}::jsonb) as wanted (id uuid, most integer, after bigint)
+      join delivery_partition partition on partition.tenant_id = ${tenant.id} and partition.subscription_id = wanted.id
       join event_subscription subscription
         on subscription.tenant_id = ${tenant.id} and subscription.id = wanted.id and subscription.active
     )

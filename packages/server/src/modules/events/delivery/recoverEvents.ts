@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { schemaOf } from '../../../contract/contract.ts';
 import { propertiesOf } from '../../../contract/fields.ts';
 import type { Transaction } from '../../../platform/store/store.ts';
-import { lanesDue } from '../../../platform/store/trace.ts';
+import { partitionsDue } from '../../../platform/store/trace.ts';
 import type { Handler } from '../../../service/context.ts';
 import { type ActiveSubscription, activeSubscription } from '../subscriptions/active-subscription.ts';
 import { passesFilter } from './match.ts';
@@ -21,11 +21,11 @@ export const recoverEvents: Handler<'recoverEvents'> = async (context, { path: {
     await sendAgain(transaction, tenantId, events);
     return { status: 202 as const, body: { events: events.length } };
   });
-  context.service.store.notify(lanesDue, '');
+  context.service.store.notify(partitionsDue, '');
   return result;
 };
 
-/** The oldest events that match the subscription and have no attempt that succeeded. Those that its lane has not reached yet follow anyway. */
+/** The oldest events that match the subscription and have no attempt that succeeded. Those that its partition has not reached yet follow anyway. */
 async function undelivered(
   transaction: Transaction,
   tenantId: number,

@@ -41,11 +41,11 @@ export const removeOldEvents = defineClockTask({
  */
 const waitsForDelivery = sql`exists (
   select from event_subscription subscription
-  join delivery_partition lane on lane.tenant_id = subscription.tenant_id and lane.subscription_id = subscription.id
+  join delivery_partition partition on partition.tenant_id = subscription.tenant_id and partition.subscription_id = subscription.id
   where subscription.tenant_id = event.tenant_id and subscription.active
     and subscription.entity_type = event.entity_type and event.operation = any (subscription.operations)
     and subscription.active_since <= event.recorded_at
-    and (lane.position < event.position or exists (select from delivery_retry retry
+    and (partition.position < event.position or exists (select from delivery_retry retry
       where retry.tenant_id = event.tenant_id and retry.subscription_id = subscription.id and retry.event_id = event.id)))`;
 
 async function removeInBatches(tick: Tick, remove: (before: string) => ReturnType<typeof sql>): Promise<void> {

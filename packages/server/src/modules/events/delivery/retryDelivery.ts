@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { Rejection } from '../../../contract/rejection.ts';
-import { lanesDue } from '../../../platform/store/trace.ts';
+import { partitionsDue } from '../../../platform/store/trace.ts';
 import type { Handler } from '../../../service/context.ts';
 import { activeSubscription } from '../subscriptions/active-subscription.ts';
 import { type RepeatedEvent, sendAgain } from './send-again.ts';
@@ -24,6 +24,6 @@ export const retryDelivery: Handler<'retryDelivery'> = async (context, { path: {
     await sendAgain(transaction, tenantId, [event]);
     return { status: 202 as const, body: { events: 1 } };
   });
-  context.service.store.notify(lanesDue, '');
+  context.service.store.notify(partitionsDue, '');
   return result;
 };

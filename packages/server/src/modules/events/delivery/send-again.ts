@@ -17,12 +17,12 @@ export async function sendAgain(
 ): Promise<void> {
   if (events.length === 0) return;
   const rows = JSON.stringify(events);
-  // Lanes first, which is the lock order of all transactions.
+  // Partitions first, which is the lock order of all transactions.
   await transaction.all(sql`
-    update delivery_partition lane set due_at = tenant_now(), paused_until = null
+    update delivery_partition partition set due_at = tenant_now(), paused_until = null
     from (select subscription_id from delivery_partition where tenant_id = ${tenantId}
       and subscription_id = any(${[...new Set(events.map((one) => one.subscription))]}) order by subscription_id for update) chosen
-    where lane.tenant_id = ${tenantId} and lane.subscription_id = chosen.subscription_id`);
+    where partition.tenant_id = ${tenantId} and partition.subscription_id = chosen.subscription_id`);
   await transaction.all(sql`
     insert into delivery_retry (tenant_id, subscription_id, event_id, entity_id, position, attempts, due_at)
     select ${tenantId}, subscription, event, entity, position, 0, 'infinity'

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { Rejection } from '../../../contract/rejection.ts';
 import { invalid } from '../../../http/problem.ts';
 import type { Session } from '../../../platform/store/store.ts';
-import { lanesDue } from '../../../platform/store/trace.ts';
+import { partitionsDue } from '../../../platform/store/trace.ts';
 import { readCursor, writeCursor } from '../../../query/cursor.ts';
 import type { Context, Handler } from '../../../service/context.ts';
 import { customRecord, findListedType, standardTypeNames } from '../catalog/catalog.ts';
@@ -17,7 +17,7 @@ type Query = Parameters<typeof listEvents>[1]['query'];
 
 const standardPageSize = 100;
 /** How many events without a position get one before a page is read: more than a page has. */
-const mostRelayed = 1_000;
+const mostAssigned = 1_000;
 /** How many positions a page goes through at most to find events that the caller wants. */
 const mostScanned = 20_000;
 
@@ -41,7 +41,7 @@ export const listEvents: Handler<'listEvents'> = async (context, { query }) => {
   const start = await context.read((session) => startOf(session, context, query.after));
   // Where the page is full without them, they can wait.
   const isNearEnd = start.kept.newest - start.position <= pageSize;
-  const hasWaiting = start.kept.hasWaiting && (!isNearEnd || (await relay(context)) === mostRelayed);
+  const hasWaiting = start.kept.hasWaiting && (!isNearEnd || (await assignPositions(context)) === mostAssigned);
   const page = await context.read((session) => pageAfter(session, context, query, start.position, pageSize));
   return {
     status: 200,
@@ -63,13 +63,13 @@ function cursorOf({ tenant, operation }: Context) {
  *
  * @returns their number.
  */
-async function relay({ service: { store }, tenant }: Context): Promise<number> {
+async function assignPositions({ service: { store }, tenant }: Context): Promise<number> {
   const result = await store.write(tenant.id, (transaction) =>
     transaction.first(
-      sql<{ assigned: number; partitions: number }>`select * from assign_event_positions(${mostRelayed})`,
+      sql<{ assigned: number; partitions: number }>`select * from assign_event_positions(${mostAssigned})`,
     ),
   );
-  if (result !== undefined && result.partitions > 0) store.notify(lanesDue, '');
+  if (result !== undefined && result.partitions > 0) store.notify(partitionsDue, '');
   return result?.assigned ?? 0;
 }
 

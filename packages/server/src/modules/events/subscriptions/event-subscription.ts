@@ -4,7 +4,10 @@ import { type Computed, defineEntity } from '../../../entity/entity.ts';
 /** Which events are sent to a receiver. */
 export const eventSubscription = defineEntity('EventSubscription', {
   table: 'event_subscription',
-  computed: { lastDeliveryAt: ofLane('last_delivery_at'), consecutiveFailures: ofLane('consecutive_failures') },
+  computed: {
+    lastDeliveryAt: ofPartition('last_delivery_at'),
+    consecutiveFailures: ofPartition('consecutive_failures'),
+  },
   rules: {
     beforeRemoval({ values }, plan) {
       values.deactivatedAt = plan.now;
@@ -12,8 +15,8 @@ export const eventSubscription = defineEntity('EventSubscription', {
   },
 });
 
-/** Deliveries change these without a new version of the subscription, so they are kept with its lane. */
-function ofLane(column: string): Computed {
-  return (row) => sql`(select ${sql.ref(`lane.${column}`)} from delivery_partition lane
-    where lane.tenant_id = ${sql.ref(`${row}.tenant_id`)} and lane.subscription_id = ${sql.ref(`${row}.id`)})`;
+/** Deliveries change these without a new version of the subscription, so they are kept with its partition. */
+function ofPartition(column: string): Computed {
+  return (row) => sql`(select ${sql.ref(`partition.${column}`)} from delivery_partition partition
+    where partition.tenant_id = ${sql.ref(`${row}.tenant_id`)} and partition.subscription_id = ${sql.ref(`${row}.id`)})`;
 }

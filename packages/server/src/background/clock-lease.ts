@@ -8,23 +8,23 @@ const leaseSeconds = 20;
 /** How often the lease is renewed, in milliseconds. */
 const renewEvery = 4_000;
 
-/** The right of this process to be the only one whose clock ticks. */
-export interface ClockTurn {
+/** The lease of the clock: this process is the only one whose clock ticks. */
+export interface ClockLease {
   readonly id: string;
-  /** Aborted when the turn is lost, or the process stops. */
+  /** Aborted when the lease is lost, or the process stops. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Takes the turn of a minute, unless another process has it, and runs one tick.
+ * Leases the clock for a minute, unless another process has the lease or had that minute, and runs one tick.
  *
  * @param minute minutes since 1970 on the clock of the database.
  */
-export async function takeTurn(
+export async function leaseClock(
   store: Store,
   minute: number,
   stopping: AbortSignal,
-  tick: (turn: ClockTurn) => Promise<void>,
+  tick: (lease: ClockLease) => Promise<void>,
 ): Promise<void> {
   const id = newId();
   const { rows } = await store.ownerStatements(
@@ -35,11 +35,11 @@ export async function takeTurn(
   if (rows.length === 0) return;
   const lost = new AbortController();
   const renew = async () => {
-    const { rows: held } = await store.ownerStatements(
+    const { rows: renewed } = await store.ownerStatements(
       `update clock_lease set leased_until = now() + interval '${leaseSeconds} seconds' where run_id = $1 returning minute`,
       [id],
     );
-    if (held.length === 0) lost.abort(new JobLost());
+    if (renewed.length === 0) lost.abort(new JobLost());
   };
   // While the database is unavailable, the lease expires by itself.
   const renewals = setInterval(() => void renew().catch(() => undefined), renewEvery);
@@ -51,8 +51,8 @@ export async function takeTurn(
   }
 }
 
-/** Verifies that the process holds the turn until the transaction ends. @throws JobLost */
-export async function holdTurn(transaction: Transaction, { id }: ClockTurn): Promise<void> {
-  const row = await transaction.first(sql<{ held: boolean }>`select lock_clock_lease(${id}) as held`);
-  if (row?.held !== true) throw new JobLost();
+/** Keeps the lease until the transaction ends. @throws JobLost */
+export async function keepLease(transaction: Transaction, { id }: ClockLease): Promise<void> {
+  const row = await transaction.first(sql<{ kept: boolean }>`select lock_clock_lease(${id}) as kept`);
+  if (row?.kept !== true) throw new JobLost();
 }

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cruise } from 'dependency-cruiser';
 import { afterAll, expect, test } from 'vitest';
-import { rulesOfRooms } from './rooms.ts';
+import { rulesOfLayers } from './layers.ts';
 
-const table = `In \`src\`, rooms:
+const table = `In \`src\`, layers:
 
-| room | contents |
+| layer | contents |
 |---|---|
 | \`main.ts\` | the process |
 | \`pay/\` | pages |
@@ -15,7 +15,7 @@ const table = `In \`src\`, rooms:
 
 | \`other/\` | of another table |
 `;
-const folder = await mkdtemp(join(tmpdir(), 'rooms-'));
+const folder = await mkdtemp(join(tmpdir(), 'layers-'));
 afterAll(() => rm(folder, { recursive: true }));
 
 /** Returns the rules that modules with these imports violate. */
@@ -25,7 +25,7 @@ async function violated(modules: Readonly<Record<string, string>>): Promise<stri
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text);
   }
-  const { forbidden } = rulesOfRooms('src/', table);
+  const { forbidden } = rulesOfLayers('src/', table);
   const options = {
     validate: true,
     ruleSet: { forbidden: [...forbidden] },
@@ -40,7 +40,7 @@ async function violated(modules: Readonly<Record<string, string>>): Promise<stri
 
 const empty = 'export type One = 1;\n';
 
-test('a room may import from those below it', async () => {
+test('a layer may import from those below it', async () => {
   expect(
     await violated({
       'src/main.ts': `import './pay/page.ts';\nimport './store/store.ts';\n`,
@@ -51,7 +51,7 @@ test('a room may import from those below it', async () => {
   ).toEqual([]);
 });
 
-test('a room may not import from those above it, not even types', async () => {
+test('a layer may not import from those above it, not even types', async () => {
   expect(
     await violated({
       'src/pay/page.ts': empty,
@@ -60,7 +60,7 @@ test('a room may not import from those above it, not even types', async () => {
   ).toEqual(['pay/processor.ts is below pay/: src/store/store.ts → src/pay/page.ts']);
 });
 
-test('a file with a room of its own is not in the room of its directory', async () => {
+test('a file with a layer of its own is not in that of its directory', async () => {
   expect(
     await violated({
       'src/pay/page.ts': empty,
@@ -69,7 +69,7 @@ test('a file with a room of its own is not in the room of its directory', async 
   ).toEqual(['pay/processor.ts is below pay/: src/pay/processor.ts → src/pay/page.ts']);
 });
 
-test('tests may import from any room', async () => {
+test('tests may import from any layer', async () => {
   expect(
     await violated({
       'src/pay/page.ts': empty,
@@ -78,13 +78,13 @@ test('tests may import from any room', async () => {
   ).toEqual([]);
 });
 
-test('a module in no room is missing in the table', () => {
-  const { isMissing } = rulesOfRooms('src/', table);
+test('a module in no layer is missing in the table', () => {
+  const { isMissing } = rulesOfLayers('src/', table);
   expect(
     ['src/main.ts', 'src/other/one.ts', 'src/pay/x/y.ts', 'src/main.test.ts', 'scripts/x.ts'].filter(isMissing),
   ).toEqual(['src/other/one.ts']);
 });
 
 test('a text without a table is rejected', () => {
-  expect(() => rulesOfRooms('src/', '`src` has no rooms.')).toThrow('No table of rooms follows `src/`.');
+  expect(() => rulesOfLayers('src/', '`src` has no layers.')).toThrow('No table of layers follows `src/`.');
 });

@@ -6,21 +6,21 @@ import type { Store } from '../../../platform/store/store.ts';
 /** How many events get their positions in one transaction. It locks nothing that a write of the tenant needs. */
 const mostAtOnce = 500;
 
-/** Gives recorded events their positions in the feed of their tenant, which makes the lanes due that they concern. */
-export class Relay {
+/** Gives recorded events their positions in the feed of their tenant, which makes the partitions due that they concern. */
+export class PositionAssigner {
   readonly #store: Store;
   readonly #log: Logger;
-  readonly #onLanes: () => void;
-  /** Tenants whose events are being relayed; `true` where more have been recorded since. */
+  readonly #onDue: () => void;
+  /** Tenants whose events are getting their positions; `true` where more have been recorded since. */
   readonly #tenants = new Map<number, boolean>();
   readonly #running = new Set<Promise<void>>();
   #stopped = false;
 
-  /** @param onLanes is called when lanes have become due. */
-  constructor(store: Store, log: Logger, onLanes: () => void) {
+  /** @param onDue is called when partitions have become due. */
+  constructor(store: Store, log: Logger, onDue: () => void) {
     this.#store = store;
     this.#log = log;
-    this.#onLanes = onLanes;
+    this.#onDue = onDue;
   }
 
   /** To be called when events of a tenant may have been recorded. */
@@ -30,7 +30,7 @@ export class Relay {
       this.#tenants.set(tenantId, true);
       return;
     }
-    const running: Promise<void> = this.#relay(tenantId).finally(() => this.#running.delete(running));
+    const running: Promise<void> = this.#assign(tenantId).finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
@@ -45,7 +45,7 @@ export class Relay {
     await Promise.all(this.#running);
   }
 
-  async #relay(tenantId: number): Promise<void> {
+  async #assign(tenantId: number): Promise<void> {
     try {
       let again = true;
       while (again && !this.#stopped) {
@@ -55,13 +55,13 @@ export class Relay {
             sql<{ assigned: number; partitions: number }>`select * from assign_event_positions(${mostAtOnce})`,
           ),
         );
-        if (result !== undefined && result.partitions > 0) this.#onLanes();
+        if (result !== undefined && result.partitions > 0) this.#onDue();
         again = result?.assigned === mostAtOnce || this.#tenants.get(tenantId) === true;
       }
     } catch (error) {
       // The events stay where they are, and are found by the next look.
       const level = error instanceof DatabaseUnavailable ? 'warn' : 'error';
-      this.#log[level]({ err: error }, 'Events were not relayed. It is tried again within seconds.');
+      this.#log[level]({ err: error }, 'Events got no positions. It is tried again within seconds.');
     } finally {
       this.#tenants.delete(tenantId);
     }

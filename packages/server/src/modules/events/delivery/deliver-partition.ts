@@ -1,10 +1,10 @@
 import pLimit from 'p-limit';
 import type { Tenant } from '../../../platform/auth/caller.ts';
 import type { AttemptRecord, Progress, Retry } from './acknowledge.ts';
-import type { Lane } from './lanes.ts';
-import type { DueEvent, LaneRequest, Work } from './load.ts';
+import type { DueEvent, PartitionRequest, Work } from './load.ts';
 import { mayReceive, passesFilter } from './match.ts';
 import type { Message } from './message.ts';
+import type { Partition } from './partitions.ts';
 import { breaksAfter, deactivatesAfter, mostAttempts, pauseAfter, retryDelay } from './schedule.ts';
 import { type Destination, type Sender, SenderClosed } from './sender.ts';
 
@@ -18,37 +18,37 @@ const shortBatch = 250;
 const longBatch = 1_000;
 /** So many bytes in a batch make the next one smaller. */
 const largeBatch = 500_000;
-/** After this time another lane has its turn, in milliseconds. */
-const turn = 2_000;
+/** After this time the process leases another partition, in milliseconds. */
+const longestLease = 2_000;
 
 /** Why a subscription is deactivated. */
 export type EndReason = 'gone' | 'failing';
 
-/** What the run of a lane needs of its surroundings. */
-export interface LaneServices {
+/** What the delivery of a partition needs from the process. */
+export interface PartitionServices {
   readonly send: Sender['send'];
   readonly isStopping: () => boolean;
   tenant(name: string): Promise<Tenant | undefined>;
-  load(request: LaneRequest): Promise<Work>;
-  /** @returns false where another process has the lane by now. */
+  load(request: PartitionRequest): Promise<Work>;
+  /** @returns false where another process has the lease by now. */
   acknowledge(progress: Progress): Promise<boolean>;
   deactivate(tenant: Tenant, subscriptionId: string, reason: EndReason): Promise<void>;
   attempted(record: AttemptRecord): void;
 }
 
 /**
- * Sends what is due in a lane until there is nothing left, the receiver fails, or the turn is over. While a batch is sent, the one
+ * Sends what is due in a partition until there is nothing left, the receiver fails, or others have waited long enough. While a batch is sent, the one
  * before is acknowledged and the next one is read.
  */
-export async function runLane(lane: Lane, services: LaneServices): Promise<void> {
-  const { subscriptionId } = lane;
+export async function deliverPartition(partition: Partition, services: PartitionServices): Promise<void> {
+  const { subscriptionId } = partition;
   const began = performance.now();
-  let health: Health = { failures: lane.failures, failingSince: lane.failingSince };
+  let health: Health = { failures: partition.failures, failingSince: partition.failingSince };
   let most = leastAtOnce;
   let ahead: Promise<Work> | undefined;
   let acknowledged = Promise.resolve(true);
   for (;;) {
-    const tenant = await services.tenant(lane.tenantName);
+    const tenant = await services.tenant(partition.tenantName);
     const isProbe = health.failures >= breaksAfter;
     const work = await (ahead ?? services.load({ subscriptionId, most: isProbe ? 1 : most, after: undefined }));
     ahead = canReadAhead(work) ? services.load({ subscriptionId, most, after: work.position }) : undefined;
@@ -56,7 +56,7 @@ export async function runLane(lane: Lane, services: LaneServices): Promise<void>
     const batch = new Batch(tenant, work, health, isProbe, services);
     const milliseconds = await timed(() => batch.send());
     health = batch.health;
-    const isOver = !batch.isOpen || performance.now() - began > turn;
+    const isOver = !batch.isOpen || performance.now() - began > longestLease;
     const hasMore = work.hasMore || batch.hasUnsent || (isProbe && work.due.length > 0);
     const release = !hasMore || tenant === undefined ? 'done' : isOver ? 'more' : 'keep';
     if (!(await acknowledged)) return;
@@ -98,14 +98,14 @@ class Batch {
   hasUnsent = false;
   readonly #work: Work;
   readonly #tenant: Tenant | undefined;
-  readonly #services: LaneServices;
+  readonly #services: PartitionServices;
   readonly #due: readonly DueEvent[];
   readonly #attempts: AttemptRecord[] = [];
   readonly #retries: Retry[] = [];
   readonly #done: { eventId: string; entityId: string }[] = [];
   #pause = 0;
 
-  constructor(tenant: Tenant | undefined, work: Work, health: Health, isProbe: boolean, services: LaneServices) {
+  constructor(tenant: Tenant | undefined, work: Work, health: Health, isProbe: boolean, services: PartitionServices) {
     this.#tenant = tenant;
     this.#work = work;
     this.health = health;
