@@ -24,7 +24,7 @@ const proofs: readonly Proof[] = [
     name: 'files that only this run has',
     sample:
       'all rules of Spectral but those of examples, one generator of clients, two tags of the mock, one load of a profile, a clock that is advanced',
-    command: [...vitest, '.nightly.test.ts'],
+    command: [...vitest, '.nightly.test'],
     environment: { NIGHTLY: 'yes' },
   },
   {
