@@ -92,6 +92,11 @@ const proofs: readonly Proof[] = [
     command: ['node', 'scripts/test/other-times.ts'],
   },
   {
+    name: 'the packages of a release, installed and run on Node 20, 22 and 26',
+    sample: 'the MCP server, packed and run with only its dependencies',
+    command: ['node', 'scripts/pack.ts'],
+  },
+  {
     name: 'the contract check on every drift of its suites',
     sample: 'three drifts',
     command: ['node', `${check}/scripts/drifts.ts`],

@@ -6,14 +6,21 @@ export interface Ended {
   readonly output: string;
 }
 
+interface Options {
+  readonly isShown?: boolean;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Where it runs; by default, where this process does. */
+  readonly directory?: string;
+}
+
 /** Runs a command to its end, and shows its output or returns it. */
 export function run(
   [program = '', ...words]: readonly string[],
-  { isShown = false, environment = {} }: { isShown?: boolean; environment?: Readonly<Record<string, string>> } = {},
+  { isShown = false, environment = {}, directory }: Options = {},
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, ...environment };
-    const child = spawn(program, words, { stdio: isShown ? 'inherit' : 'pipe', env });
+    const child = spawn(program, words, { stdio: isShown ? 'inherit' : 'pipe', env, cwd: directory });
     const output: string[] = [];
     child.stdout?.on('data', (chunk) => output.push(String(chunk)));
     child.stderr?.on('data', (chunk) => output.push(String(chunk)));

@@ -1,3 +1,5 @@
+import './require-node.ts';
+
 export { check } from './check.ts';
 export { OpenApiDocument, type Place } from './document/document.ts';
 export { type Operation, operationsOf } from './document/operation.ts';

@@ -90,6 +90,16 @@ async function optionsAfter(args: string[]): Promise<unknown> {
   return received;
 }
 
+it('names the required version on a Node that is too old', async () => {
+  const old = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })`;
+  const child = start(['--version'], { NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(old)}"` });
+  expect(await finish(child)).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'contract-check requires Node 22.19 or later. This is Node 20.20.2.\n',
+  });
+});
+
 describe('the command', () => {
   it('exits with 0 without findings, with the verdict in its last line', async () => {
     const { code, stdout } = await command(['--spec', 'a.yaml']);

@@ -1,3 +1,5 @@
+import './require-node.ts';
+
 import { beforeAll, describe, expect, test } from 'vitest';
 import { check, documentOf } from './check.ts';
 import { remembering, secretsOfHeaders } from './credentials.ts';

@@ -1,6 +1,6 @@
 /** What tools are derived from: the operations of the bundled contract, with their parameters and bodies. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { operations as index } from '@financial-automation/spec';
 import { withCommonItems } from '@financial-automation/spec/open-items';
 
@@ -71,8 +71,10 @@ interface RawOperation {
 
 /** Reads the bundle. Items of bulk operations are described by what all types have in common. */
 export async function readContract(): Promise<Contract> {
-  const text = await readFile(fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.json')), 'utf8');
-  const bundle: Bundle = withCommonItems(JSON.parse(text));
+  // The published package has it beside its only module.
+  const beside = new URL('openapi.json', import.meta.url);
+  const file = existsSync(beside) ? beside : new URL(import.meta.resolve('@financial-automation/spec/openapi.json'));
+  const bundle: Bundle = withCommonItems(JSON.parse(await readFile(file, 'utf8')));
   const ids = Object.keys(index).filter((id): id is OperationId => id in index);
   return { ...bundle.info, schemas: bundle.components.schemas, operations: ids.map((id) => operationOf(bundle, id)) };
 }
