@@ -3,9 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { Directory } from '../server/src/platform/auth/directory.ts';
-import { openStore, type Session, type Store } from '../server/src/platform/store/store.ts';
+import { openStore, type Session } from '../server/src/platform/store/store.ts';
 import { readConfig } from '../server/src/service/config.ts';
 import { createService } from '../server/src/service/service.ts';
+import { withReads } from '../server/test/with-reads.ts';
 import { fronts } from './fronts.ts';
 
 const name = process.argv[2] ?? '';
@@ -20,21 +21,11 @@ const store = await openStore({ databaseUrl: config.databaseUrl ?? '', poolSize:
 /** In a scenario without the database, a read answers what the read before it did: what is left is the way there and back. */
 let remembering = false;
 let remembered: Promise<unknown> | undefined;
-const behind: Store = {
-  engine: store.engine,
-  read<Result>(tenantId: number, work: (session: Session) => Promise<Result>): Promise<Result> {
-    if (!remembering) return store.read(tenantId, work);
-    remembered ??= store.read(tenantId, work);
-    return remembered as Promise<Result>;
-  },
-  write: (tenantId, work) => store.write(tenantId, work),
-  system: (work) => store.system(work),
-  ownerStatements: (text, values) => store.ownerStatements(text, values),
-  listen: (channel, hear) => store.listen(channel, hear),
-  notify: (channel, payload) => store.notify(channel, payload),
-  ready: () => store.ready(),
-  close: () => store.close(),
-};
+const behind = withReads(store, <Result>(tenantId: number, work: (session: Session) => Promise<Result>) => {
+  if (!remembering) return store.read(tenantId, work);
+  remembered ??= store.read(tenantId, work);
+  return remembered as Promise<Result>;
+});
 const service = await createService(config, behind, log);
 // The caller is looked up every few seconds, which must not be taken for the read that is measured.
 const directory = new Directory(store);

@@ -7,6 +7,7 @@ export function withReads(store: Store, read: Store['read']): Store {
     read,
     write: (tenantId, work) => store.write(tenantId, work),
     system: (work) => store.system(work),
+    writeNew: (insert, work) => store.writeNew(insert, work),
     ownerStatements: (text, values) => store.ownerStatements(text, values),
     listen: (channel, onNotification) => store.listen(channel, onNotification),
     notify: (channel, payload) => store.notify(channel, payload),

@@ -4,7 +4,7 @@ import { type TestCaller, testService } from '../../test/service.ts';
 import { allOperations, contract, type Operation } from '../contract/contract.ts';
 import { clientGroup } from '../modules/clients/client-group.ts';
 import { clientType } from '../modules/clients/reference-data.ts';
-import { asOperator } from '../operator/tenants.ts';
+import { asOperator, createTenant } from '../operator/tenants.ts';
 
 const { service, store, signIn, addTenant } = await testService();
 
@@ -177,5 +177,23 @@ describe('a row of another tenant', () => {
       'Idempotency-Key': 'same',
     });
     expect(replayed).toMatchObject({ status: 201, body: { clientId: theirs.clientId } });
+  });
+});
+
+describe('tenant create', () => {
+  const firm = { currency: 'EUR', timeZone: 'Europe/Berlin', country: 'DE' };
+
+  test('creates the tenant and its legal entity together, as the operator', async () => {
+    const tenant = await createTenant(
+      { service },
+      { name: 'complete', displayName: 'Complete GmbH', ...firm, sandbox: true },
+    );
+    const caller = await signIn({ roles: ['API_ADMIN'], tenant });
+    const { body } = await caller.call('POST', '/gql/v1/orgs', {});
+    expect(body).toMatchObject({ data: [{ legalName: 'Complete GmbH', currency: 'EUR', country: 'DE' }] });
+    const audited = await store.read(tenant.id, (session) =>
+      session.all(sql`select operation, api_user_id as "user" from audit_log where entity_type = 'Org'`),
+    );
+    expect(audited).toEqual([{ operation: 'tenant create', user: null }]);
   });
 });

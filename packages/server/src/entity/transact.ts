@@ -50,15 +50,46 @@ export async function transact<Result>(
   work: (unit: UnitOfWork) => Promise<Result>,
   beforeCommit?: (transaction: Transaction) => Promise<void>,
 ): Promise<Result> {
-  let hasEvents = false;
-  const result = await store.write(origin.tenant.id, async (transaction) => {
-    const unit = new UnitOfWork(transaction, origin);
-    const result = await work(unit);
-    await unit.flushAuditAndEvents();
+  const { result, hasEvents } = await store.write(origin.tenant.id, async (transaction) => {
+    const done = await runUnit(transaction, origin, work);
     await beforeCommit?.(transaction);
-    hasEvents = unit.hasEvents;
-    return result;
+    return done;
   });
   if (hasEvents) store.notify(eventsRecorded, String(origin.tenant.id));
   return result;
+}
+
+/**
+ * Runs one transaction that inserts a tenant, and makes its first changes.
+ *
+ * @param insert runs as the owner of the tables, and returns what the changes are recorded with.
+ */
+export async function transactNew(
+  store: Store,
+  insert: (transaction: Transaction) => Promise<Origin>,
+  work: (unit: UnitOfWork) => Promise<unknown>,
+): Promise<Origin> {
+  const origin = await store.writeNew(
+    async (transaction) => {
+      const origin = await insert(transaction);
+      return { tenantId: origin.tenant.id, inserted: origin };
+    },
+    async (transaction, origin) => {
+      await runUnit(transaction, origin, work);
+      return origin;
+    },
+  );
+  store.notify(eventsRecorded, String(origin.tenant.id));
+  return origin;
+}
+
+async function runUnit<Result>(
+  transaction: Transaction,
+  origin: Origin,
+  work: (unit: UnitOfWork) => Promise<Result>,
+): Promise<{ readonly result: Result; readonly hasEvents: boolean }> {
+  const unit = new UnitOfWork(transaction, origin);
+  const result = await work(unit);
+  await unit.flushAuditAndEvents();
+  return { result, hasEvents: unit.hasEvents };
 }

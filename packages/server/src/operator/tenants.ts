@@ -1,12 +1,14 @@
 import { sql } from 'kysely';
 import { schemaOf } from '../contract/contract.ts';
-import { transact } from '../entity/transact.ts';
+import type { Origin } from '../entity/plan.ts';
+import { transact, transactNew } from '../entity/transact.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import { org } from '../modules/clients/reference-data.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import { parseSetting, readTenantSettings } from '../platform/auth/tenant-settings.ts';
 import { UniqueViolation } from '../platform/store/errors.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
+import type { Transaction } from '../platform/store/session.ts';
 import type { Service } from '../service/service.ts';
 
 export interface NewTenant {
@@ -37,21 +39,28 @@ export async function createTenant({ service }: Operator, input: NewTenant): Pro
   if (!new RegExp(schemaOf('Country').pattern ?? '').test(input.country)) {
     throw new Error(`"${input.country}" is not a valid country, which is an ISO 3166-1 alpha-2 code, such as US.`);
   }
-  const tenant = await insertTenant(service, input);
-  await asOperator(service, tenant, 'tenant create', (unit) =>
-    unit.plan((plan) =>
-      plan.create(org, {
-        name: input.displayName,
-        legalName: input.displayName,
-        code: 'MAIN',
-        currency: input.currency,
-        country: input.country,
-        timeZone: input.timeZone,
-        fiscalYearStartMonth: 1,
-      }),
-    ),
-  );
-  return tenant;
+  try {
+    const { tenant } = await transactNew(
+      service.store,
+      async (transaction) => byOperator(service, await insertTenant(transaction, input), 'tenant create'),
+      (unit) =>
+        unit.plan((plan) =>
+          plan.create(org, {
+            name: input.displayName,
+            legalName: input.displayName,
+            code: 'MAIN',
+            currency: input.currency,
+            country: input.country,
+            timeZone: input.timeZone,
+            fiscalYearStartMonth: 1,
+          }),
+        ),
+    );
+    return tenant;
+  } catch (error) {
+    if (error instanceof UniqueViolation) throw new Error(`The tenant ${input.name} already exists.`);
+    throw error;
+  }
 }
 
 /** What tasks need that run when a clock is advanced. */
@@ -62,22 +71,14 @@ export interface Operator {
   readonly service: Pick<Service, 'store' | 'storage' | 'vault' | 'tokens' | 'keys' | 'directory' | OfClock>;
 }
 
-async function insertTenant({ store }: Operator['service'], input: NewTenant): Promise<Tenant> {
-  try {
-    const tenant = await store.system(async (transaction) => {
-      const inserted = await transaction.first(sql<Omit<Tenant, 'settings'> & { settings: unknown }>`
-        insert into tenant (name, display_name, currency, time_zone, is_sandbox)
-        values (${input.name}, ${input.displayName}, ${input.currency}, ${input.timeZone}, ${input.sandbox === true})
-        returning id, name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox"`);
-      await recordOperatorAct(transaction, { operation: 'tenant create', subject: input.name, details: input });
-      return inserted;
-    });
-    if (tenant === undefined) throw new Error('The tenant was not created.');
-    return { ...tenant, settings: readTenantSettings(tenant.settings) };
-  } catch (error) {
-    if (error instanceof UniqueViolation) throw new Error(`The tenant ${input.name} already exists.`);
-    throw error;
-  }
+async function insertTenant(transaction: Transaction, input: NewTenant): Promise<Tenant> {
+  const inserted = await transaction.first(sql<Omit<Tenant, 'settings'> & { settings: unknown }>`
+    insert into tenant (name, display_name, currency, time_zone, is_sandbox)
+    values (${input.name}, ${input.displayName}, ${input.currency}, ${input.timeZone}, ${input.sandbox === true})
+    returning id, name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox"`);
+  if (inserted === undefined) throw new Error('The tenant was not created.');
+  await recordOperatorAct(transaction, { operation: 'tenant create', subject: input.name, details: input });
+  return { ...inserted, settings: readTenantSettings(inserted.settings) };
 }
 
 export interface TenantSummary {
@@ -118,10 +119,14 @@ export function noTenant(name: string): string {
 
 /** Runs one transaction of the operator for a tenant, audited as the operator. */
 export function asOperator<T>(
-  { store, vault }: Operator['service'],
+  service: Operator['service'],
   tenant: Tenant,
   operation: string,
   work: (unit: UnitOfWork) => Promise<T>,
 ): Promise<T> {
-  return transact(store, { tenant, caller: undefined, operation, requestId: 'operator', vault }, work);
+  return transact(service.store, byOperator(service, tenant, operation), work);
+}
+
+function byOperator({ vault }: Operator['service'], tenant: Tenant, operation: string): Origin {
+  return { tenant, caller: undefined, operation, requestId: 'operator', vault };
 }

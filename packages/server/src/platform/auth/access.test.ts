@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { type TestCaller, testService } from '../../../test/service.ts';
+import { withReads } from '../../../test/with-reads.ts';
 import { createApiKey, revokeApiKey } from '../../operator/api-keys.ts';
 import { logOptions } from '../../service/log.ts';
 import { DatabaseError, DatabaseUnavailable } from '../store/errors.ts';
-import type { Store } from '../store/store.ts';
 import { Directory } from './directory.ts';
 
 let written = '';
@@ -28,26 +28,11 @@ const { call, service, store, tenant, token, signIn, addTenant } = await testSer
   log,
   replace: ({ store: real }) => ({
     directory: new Directory(real, { now: () => now }),
-    store: {
-      ...delegating(real),
-      read: (tenantId, work) => (failure === undefined ? real.read(tenantId, work) : Promise.reject(failure)),
-    },
+    store: withReads(real, (tenantId, work) =>
+      failure === undefined ? real.read(tenantId, work) : Promise.reject(failure),
+    ),
   }),
 });
-
-function delegating(real: Store): Store {
-  return {
-    engine: real.engine,
-    read: (tenantId, work) => real.read(tenantId, work),
-    write: (tenantId, work) => real.write(tenantId, work),
-    system: (work) => real.system(work),
-    ownerStatements: (text, values) => real.ownerStatements(text, values),
-    listen: (channel, onNotification) => real.listen(channel, onNotification),
-    notify: (channel, payload) => real.notify(channel, payload),
-    ready: () => real.ready(),
-    close: () => real.close(),
-  };
-}
 
 const orgs = (caller: Pick<TestCaller, 'call'>) => caller.call('POST', '/gql/v1/orgs', {});
 const ended = {

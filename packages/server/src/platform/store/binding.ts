@@ -117,6 +117,13 @@ export function bindTransactions(limits: Limits): Binding {
   };
 }
 
+/** Lets a transaction that the owner started continue as a tenant, until it ends. */
+export async function continueAs(connection: Connection, tenantId: number): Promise<void> {
+  const statements = [`set local role ${serviceRole}`, ...tenantSettings(Math.trunc(tenantId))];
+  // Afterwards the connection is bound to no tenant, so the next work binds it again.
+  keepOffset(connection, 'owner', await connection.run({ text: statements.join('; ') }));
+}
+
 /** Milliseconds; undefined where the tenant has no clock of its own. */
 function offsetIn(rows: readonly Readonly<Record<string, unknown>>[]): number | undefined {
   const text = rows.find((row) => row.clockOffset !== undefined)?.clockOffset;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { testStore } from '../../../test/database.ts';
 import { insertOrg } from '../../../test/rows.ts';
 import { TransactionConflict } from './errors.ts';
-import type { Session } from './store.ts';
+import type { Session, Transaction } from './store.ts';
 
 const { store, tenantId } = await testStore();
 
@@ -22,6 +22,34 @@ test('a transaction that throws writes nothing', async () => {
   });
   await expect(write).rejects.toThrow('changed my mind');
   expect(await orgNames()).toEqual(before);
+});
+
+test('a tenant is inserted together with its first rows, or not at all', async () => {
+  const insert = (name: string, work: (transaction: Transaction, id: number) => Promise<number>) =>
+    store.writeNew(async (transaction) => {
+      const row = await transaction.first(sql<{ id: number }>`
+        insert into tenant (name, display_name, time_zone) values (${name}, ${name}, 'Asia/Tokyo') returning id`);
+      const id = row?.id ?? 0;
+      return { tenantId: id, inserted: id };
+    }, work);
+  const failed = insert('not_founded', async (transaction, id) => {
+    await transaction.all(insertOrg(id, 'not founded'));
+    throw new Error('changed my mind');
+  });
+  await expect(failed).rejects.toThrow('changed my mind');
+  const named = await store.system((owner) => owner.all(sql`select 1 from tenant where name = 'not_founded'`));
+  expect(named).toEqual([]);
+
+  const founded = await insert('founded', async (transaction, id) => {
+    await transaction.all(insertOrg(id, 'founded'));
+    // From here on, the rows of other tenants are out of reach.
+    const foreign = transaction.savepoint(() => transaction.all(insertOrg(tenantId, 'foreign')));
+    await expect(foreign).rejects.toThrow('row-level security');
+    return id;
+  });
+  const orgs = await store.read(founded, (session) => session.all(sql`select name from org`));
+  expect(orgs).toEqual([{ name: 'founded' }]);
+  expect(await orgNames()).not.toContain('foreign');
 });
 
 test('a savepoint that fails only undoes its own part', async () => {

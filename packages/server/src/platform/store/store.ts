@@ -1,7 +1,7 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { PoolClient, QueryResult } from 'pg';
-import type { Subject } from './binding.ts';
+import { continueAs, type Subject } from './binding.ts';
 import { type Connection, withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
 import { TransactionConflict } from './errors.ts';
@@ -58,6 +58,14 @@ export interface Store {
    * cannot access rows of tenants (unless the database user is a superuser): use `write` for each tenant.
    */
   system<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  /**
+   * Runs one transaction that starts as the owner of the tables, who inserts a tenant, and continues for that tenant: `work`
+   * gets what was inserted.
+   */
+  writeNew<Inserted, Result>(
+    insert: (transaction: Transaction) => Promise<{ readonly tenantId: number; readonly inserted: Inserted }>,
+    work: (transaction: Transaction, inserted: Inserted) => Promise<Result>,
+  ): Promise<Result>;
   /**
    * Runs statements of the queue library, as the owner and in one transaction. Several statements, separated by
    * semicolons, must have no values.
@@ -167,6 +175,19 @@ class EngineStore implements Store {
 
   system<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     return this.#withConnection((connection) => this.#transact(connection, 'owner', work));
+  }
+
+  writeNew<Inserted, Result>(
+    insert: (transaction: Transaction) => Promise<{ readonly tenantId: number; readonly inserted: Inserted }>,
+    work: (transaction: Transaction, inserted: Inserted) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#withConnection((connection) =>
+      this.#transact(connection, 'owner', async (transaction) => {
+        const { tenantId, inserted } = await insert(transaction);
+        await continueAs(connection, tenantId);
+        return work(transaction, inserted);
+      }),
+    );
   }
 
   ownerStatements(text: string, values: readonly unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> {
