@@ -2507,7 +2507,7 @@ export interface paths {
         };
         /**
          * Get an invoice
-         * @description Returns one invoice with its lines, the current amount due, and the payments allocated to it.
+         * @description Returns one invoice or credit note with its lines, the current amount due, and the payments allocated to it.
          *
          *     To get several invoices in one request, use `searchInvoices` with `{ "where": { "id": { "_in": ["…"] } } }`.
          *
@@ -6669,7 +6669,7 @@ export interface webhooks {
         put?: never;
         /**
          * An invoice was created
-         * @description Sent when an invoice is created, by the approval of a draft or by an import.
+         * @description Sent when an invoice or a credit note is created, by the approval of a draft or by an import.
          */
         post: operations["invoiceCreated"];
         delete?: never;
@@ -14186,7 +14186,8 @@ export interface components {
          * @description Payment method.
          *
          *     - `ACH`: debit of a bank account in the United States (Automated Clearing House), settled after some days.
-         *     - `CREDIT`: a credit that the firm grants, without a transfer of money.
+         *     - `CREDIT`: a credit that the firm grants, without a transfer of money. It is never refunded: to pay it out, apply it to an invoice,
+         *       unapply the money that paid that invoice, and refund that.
          * @enum {string}
          */
         PaymentMethod: "ACH" | "CARD" | "CHECK" | "WIRE" | "CASH" | "CREDIT" | "OTHER";
@@ -14199,7 +14200,7 @@ export interface components {
          *     - `FAILED`: `failureCode` has the reason. A payment that settles later becomes `COMPLETED`.
          *     - `RETURNED`: returned by the bank or the card company. After a refund, `unappliedAmount` is then negative.
          *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
-         *     - `VOIDED`: entered by mistake.
+         *     - `VOIDED`: entered by mistake, or the credit of a credit note that was voided.
          *
          *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
          *
@@ -14216,6 +14217,7 @@ export interface components {
          *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
+         *     | `COMPLETED` | `VOIDED` | service: credit note voided |  |
          * @enum {string}
          */
         PaymentStatus: "PENDING" | "COMPLETED" | "FAILED" | "RETURNED" | "PARTIALLY_REFUNDED" | "REFUNDED" | "VOIDED";
@@ -14228,9 +14230,10 @@ export interface components {
          *     - `MANUAL`: entered by the staff of the firm.
          *     - `AUTOPAY`: collected on a schedule to which the client agreed.
          *     - `IMPORT`: imported from another system.
+         *     - `CREDIT_NOTE`: the amount of a credit note, with the method `CREDIT`. Only the service writes it. It is voided with its credit note.
          * @enum {string}
          */
-        PaymentSource: "QUICK_PAYMENT_LINK" | "PORTAL" | "MANUAL" | "AUTOPAY" | "IMPORT";
+        PaymentSource: "QUICK_PAYMENT_LINK" | "PORTAL" | "MANUAL" | "AUTOPAY" | "IMPORT" | "CREDIT_NOTE";
         /**
          * Payment allocation input
          * @description Part of a payment to allocate to one invoice.
@@ -14313,7 +14316,7 @@ export interface components {
              *     - `FAILED`: `failureCode` has the reason. A payment that settles later becomes `COMPLETED`.
              *     - `RETURNED`: returned by the bank or the card company. After a refund, `unappliedAmount` is then negative.
              *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
-             *     - `VOIDED`: entered by mistake.
+             *     - `VOIDED`: entered by mistake, or the credit of a credit note that was voided.
              *
              *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
              *
@@ -14330,6 +14333,7 @@ export interface components {
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
+             *     | `COMPLETED` | `VOIDED` | service: credit note voided |  |
              *
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
              */
@@ -14528,7 +14532,7 @@ export interface components {
              *     - `FAILED`: `failureCode` has the reason. A payment that settles later becomes `COMPLETED`.
              *     - `RETURNED`: returned by the bank or the card company. After a refund, `unappliedAmount` is then negative.
              *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
-             *     - `VOIDED`: entered by mistake.
+             *     - `VOIDED`: entered by mistake, or the credit of a credit note that was voided.
              *
              *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
              *
@@ -14545,6 +14549,7 @@ export interface components {
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
+             *     | `COMPLETED` | `VOIDED` | service: credit note voided |  |
              *
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
              */
@@ -14591,6 +14596,13 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             quickPaymentLinkId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Credit note whose amount this is, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            creditNoteId: string | null;
             /**
              * Money
              * Format: decimal
@@ -14733,6 +14745,7 @@ export interface components {
             status?: components["schemas"]["PaymentStatusFilter"];
             source?: components["schemas"]["PaymentSourceFilter"];
             quickPaymentLinkId?: components["schemas"]["UuidFilter"];
+            creditNoteId?: components["schemas"]["UuidFilter"];
             processorRef?: components["schemas"]["TextFilter"];
             unappliedAmount?: components["schemas"]["DecimalFilter"];
             settledAt?: components["schemas"]["InstantFilter"];
@@ -15027,17 +15040,18 @@ export interface components {
          *
          *     - `DRAFT`: lines and amounts can be written.
          *     - `IN_REVIEW`: waiting for approval. Lines and amounts are fixed.
-         *     - `APPROVED`: an intermediate state within one transaction: approving a draft creates its invoice and posts the draft.
+         *     - `APPROVED`: an intermediate state within one transaction: approving a draft creates its invoice, or its credit note if the total is
+         *       negative, and posts the draft.
          *     - `REJECTED`: `rejectionReason` has the reason.
-         *     - `POSTED`: the invoice exists; `invoiceId` identifies it.
+         *     - `POSTED`: the invoice or credit note exists; `invoiceId` identifies it.
          *     - `DELETED`: the work in progress of the lines is released. The history remains.
          *
          *     A new row is `DRAFT`. Possible transitions:
          *
          *     | From | To | By | Role | Condition |
          *     |---|---|---|---|---|
-         *     | `DRAFT` | `IN_REVIEW` | `upsertRecords`, `updateRecords` |  | The draft has at least one line. The total is not negative. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
-         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver neither created nor prepared the draft, unless the tenant allows self-approval. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
+         *     | `DRAFT` | `IN_REVIEW` | `upsertRecords`, `updateRecords` |  | The draft has at least one line. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
+         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver neither created nor prepared the draft, unless the tenant allows self-approval. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
          *     | `APPROVED` | `POSTED` | service: draft approved |  |  |
          *     | `IN_REVIEW` | `REJECTED` | `upsertRecords`, `updateRecords` |  | The `rejectionReason` is set. |
          *     | `REJECTED` | `DRAFT` | `upsertRecords`, `updateRecords` |  |  |
@@ -15096,7 +15110,7 @@ export interface components {
             /**
              * Signed unit price
              * Format: decimal
-             * @description Hours, pieces or 1. Negative if the line bills reversed work.
+             * @description Hours, pieces or 1. Negative if the line bills reversed work, as in a credit note.
              * @example 275.00
              */
             quantity: DecimalString;
@@ -15565,7 +15579,7 @@ export interface components {
             /**
              * Signed unit price
              * Format: decimal
-             * @description Hours, pieces or 1. Negative if the line bills reversed work.
+             * @description Hours, pieces or 1. Negative if the line bills reversed work, as in a credit note.
              * @example 275.00
              */
             quantity: DecimalString;
@@ -15626,6 +15640,12 @@ export interface components {
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
              */
             billingContactId?: (string | null) | components["schemas"]["RowReference"];
+            /**
+             * @description Invoice of the same client that the resulting credit note refers to, or null. Only a draft with a negative total can leave `DRAFT`
+             *     with it.
+             * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f102
+             */
+            creditedInvoiceId?: (string | null) | components["schemas"]["RowReference"];
             status?: components["schemas"]["DraftInvoiceStatus"];
             /**
              * Business date
@@ -15682,7 +15702,7 @@ export interface components {
         };
         /**
          * Draft invoice
-         * @description Invoice in preparation. Approving it creates the invoice.
+         * @description Invoice or credit note in preparation. Approving it creates the document.
          */
         DraftInvoice: {
             /**
@@ -15734,6 +15754,14 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Invoice of the same client that the resulting credit note refers to, or null. Only a draft with a negative total can leave `DRAFT`
+             *     with it.
+             * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f102
+             */
+            creditedInvoiceId: string | null;
             status: components["schemas"]["DraftInvoiceStatus"];
             /**
              * Business date
@@ -15835,7 +15863,7 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Subtotal less discounts, with tax and interest. A draft with a negative total cannot leave `DRAFT`.
+             * @description Subtotal less discounts, with tax and interest. A draft with a negative total becomes a credit note.
              * @example 1250.00
              */
             total: DecimalString;
@@ -15870,21 +15898,22 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Invoice created from the draft, or null.
+             * @description Invoice or credit note created from the draft, or null.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
         };
         /**
          * Invoice status
-         * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open.
+         * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
          *
          *     - `PENDING`: imported, not in the ledger yet.
          *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
          *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
          *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
          *       payments and credits.
-         *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again.
+         *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
+         *       credit note is voided with it.
          *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
          *       returned, its part is due again, and `amountWrittenOff` remains.
          *
@@ -15899,8 +15928,8 @@ export interface components {
          *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
          *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
          *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-         *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The `voidReason` is set. |
-         *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `writeOffReason` is set. |
+         *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. The `voidReason` is set. |
+         *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The `writeOffReason` is set. |
          *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
          *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
          * @enum {string}
@@ -15935,14 +15964,15 @@ export interface components {
              */
             engagementId?: (string | null) | components["schemas"]["RowReference"];
             /**
-             * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open.
+             * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
              *
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
              *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
              *       payments and credits.
-             *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again.
+             *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
+             *       credit note is voided with it.
              *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
              *       returned, its part is due again, and `amountWrittenOff` remains.
              *
@@ -15957,8 +15987,8 @@ export interface components {
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The `voidReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `writeOffReason` is set. |
+             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. The `voidReason` is set. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The `writeOffReason` is set. |
              *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
              *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
@@ -16035,6 +16065,16 @@ export interface components {
             lines?: components["schemas"]["InvoiceLineInput"][];
         };
         /**
+         * Invoice document type
+         * @description Type of a document.
+         *
+         *     - `INVOICE`: bills the client.
+         *     - `CREDIT_NOTE`: credits the client. Its total is negative, and its number starts with `CN`. Nothing is due on it: its amount is a
+         *       payment with the source `CREDIT_NOTE`, which you apply to invoices.
+         * @enum {string}
+         */
+        InvoiceDocumentType: "INVOICE" | "CREDIT_NOTE";
+        /**
          * Invoice allocation
          * @description Part of an invoice that one payment covers.
          */
@@ -16070,7 +16110,7 @@ export interface components {
         };
         /**
          * Invoice
-         * @description Invoice of a client, and the amount still due. Its number, lines and totals never change.
+         * @description Invoice or credit note of a client, and the amount still due. Its number, lines and totals never change.
          */
         Invoice: {
             /**
@@ -16125,14 +16165,15 @@ export interface components {
              */
             engagementId: string | null;
             /**
-             * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open.
+             * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
              *
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
              *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
              *       payments and credits.
-             *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again.
+             *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
+             *       credit note is voided with it.
              *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
              *       returned, its part is due again, and `amountWrittenOff` remains.
              *
@@ -16147,8 +16188,8 @@ export interface components {
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The `voidReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `writeOffReason` is set. |
+             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. The `voidReason` is set. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The `writeOffReason` is set. |
              *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
              *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
@@ -16207,7 +16248,8 @@ export interface components {
             memo: string | null;
             /** @description Lines, in the order of the document. An invoice without lines has the total 0.00 and is paid when it is posted. */
             lines: components["schemas"]["InvoiceLine"][];
-            /** @description Number on the invoice. Numbers of an org have no gaps and are never reused. */
+            documentType: components["schemas"]["InvoiceDocumentType"];
+            /** @description Number on the document. Numbers of an org have no gaps and are never reused; credit notes have their own (`CN-2026-00007`). */
             invoiceNumber: string;
             /**
              * External ref
@@ -16223,6 +16265,13 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             draftInvoiceId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Invoice that the credit note refers to, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            creditedInvoiceId: string | null;
             /**
              * Nullable instant
              * Format: date-time
@@ -16288,9 +16337,9 @@ export interface components {
              */
             interestTotal: DecimalString;
             /**
-             * Money
+             * Signed money
              * Format: decimal
-             * @description Subtotal less discounts, with tax and interest.
+             * @description Subtotal less discounts, with tax and interest. Negative for a credit note.
              * @example 1250.00
              */
             total: DecimalString;
@@ -16325,7 +16374,7 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Total less the amounts paid, credited and written off; 0.00 if voided.
+             * @description Total less the amounts paid, credited and written off; 0.00 for a credit note, and if voided.
              * @example 1250.00
              */
             amountDue: DecimalString;
@@ -16382,6 +16431,17 @@ export interface components {
             data: components["schemas"]["Invoice"][];
         };
         /**
+         * Invoice document type condition
+         * @description Condition on the type of a document. Operators are combined with AND.
+         */
+        InvoiceDocumentTypeFilter: {
+            _eq?: components["schemas"]["InvoiceDocumentType"];
+            _neq?: components["schemas"]["InvoiceDocumentType"];
+            _in?: components["schemas"]["InvoiceDocumentType"][];
+            _nin?: components["schemas"]["InvoiceDocumentType"][];
+            _is_null?: boolean;
+        };
+        /**
          * Invoice status condition
          * @description Condition on the status of an invoice. Operators are combined with AND.
          */
@@ -16410,11 +16470,13 @@ export interface components {
             active?: components["schemas"]["BooleanFilter"];
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
+            documentType?: components["schemas"]["InvoiceDocumentTypeFilter"];
             invoiceNumber?: components["schemas"]["TextFilter"];
             pmsRef?: components["schemas"]["TextFilter"];
             clientId?: components["schemas"]["UuidFilter"];
             jobIds?: components["schemas"]["UuidListFilter"];
             engagementId?: components["schemas"]["UuidFilter"];
+            creditedInvoiceId?: components["schemas"]["UuidFilter"];
             status?: components["schemas"]["InvoiceStatusFilter"];
             invoiceDate?: components["schemas"]["DateFilter"];
             dueDate?: components["schemas"]["DateFilter"];
@@ -16553,7 +16615,7 @@ export interface components {
          *     | | `ALLOCATION`, `DEALLOCATION` | −, + | the later of `paymentDate` and `invoiceDate`; the day of the change | a payment is applied; it is unapplied, returned, refunded or voided |
          *     | | `WRITE_OFF`, `RECOVERY` | −, + | the day of the change | an invoice is written off; that is undone |
          *     | | `VOID` | − | the day of the change | an invoice is voided |
-         *     | `CREDIT` | `PAYMENT`, `CREDIT_NOTE` | + | `paymentDate` | a payment is completed; a credit note is posted |
+         *     | `CREDIT` | `PAYMENT`, `CREDIT_NOTE` | + | `paymentDate` | a payment is completed; a credit note is posted, on its `invoiceDate` |
          *     | | `ALLOCATION`, `DEALLOCATION` | −, + | that of the entry of the account `RECEIVABLE` | the other half of the same allocation |
          *     | | `REFUND`, `RETURN`, `PAYMENT_VOID`, `NOTE_VOID` | − | the day of the change | the firm refunds money; a bank returns the payment; a payment or a credit note is voided |
          *     | `WIP` | `WORK`, `WORK_REVERSED` | +, − | `workDate`; the day of the change | work is approved or recorded; the approval is withdrawn |
@@ -16651,7 +16713,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Invoice that is owed, paid or bills the work, or null.
+             * @description Invoice that is owed, paid or bills the work, or credit note, or null.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
@@ -23992,7 +24054,7 @@ export interface components {
              *     - `FAILED`: `failureCode` has the reason. A payment that settles later becomes `COMPLETED`.
              *     - `RETURNED`: returned by the bank or the card company. After a refund, `unappliedAmount` is then negative.
              *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
-             *     - `VOIDED`: entered by mistake.
+             *     - `VOIDED`: entered by mistake, or the credit of a credit note that was voided.
              *
              *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
              *
@@ -24009,6 +24071,7 @@ export interface components {
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `method` is not `CREDIT`. The `refundedAmount` equals `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
+             *     | `COMPLETED` | `VOIDED` | service: credit note voided |  |
              *
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
              */
@@ -24055,6 +24118,13 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             quickPaymentLinkId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Credit note whose amount this is, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            creditNoteId: string | null;
             /**
              * Money
              * Format: decimal
@@ -24203,6 +24273,14 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Invoice of the same client that the resulting credit note refers to, or null. Only a draft with a negative total can leave `DRAFT`
+             *     with it.
+             * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f102
+             */
+            creditedInvoiceId: string | null;
             status: components["schemas"]["DraftInvoiceStatus"];
             /**
              * Business date
@@ -24304,7 +24382,7 @@ export interface components {
             /**
              * Signed money
              * Format: decimal
-             * @description Subtotal less discounts, with tax and interest. A draft with a negative total cannot leave `DRAFT`.
+             * @description Subtotal less discounts, with tax and interest. A draft with a negative total becomes a credit note.
              * @example 1250.00
              */
             total: DecimalString;
@@ -24339,7 +24417,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Invoice created from the draft, or null.
+             * @description Invoice or credit note created from the draft, or null.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
@@ -24368,14 +24446,15 @@ export interface components {
              */
             engagementId: string | null;
             /**
-             * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open.
+             * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open. A credit note is `POSTED` or `VOIDED`.
              *
              *     - `PENDING`: imported, not in the ledger yet.
              *     - `POSTED`: in the ledger, nothing paid. An invoice with a total of zero is paid as soon as it is posted.
              *     - `PARTIALLY_PAID`: payments or credits cover a part of the total.
              *     - `PAID`: nothing is due. When a payment is returned, refunded, voided or unapplied, the status is determined by the remaining
              *       payments and credits.
-             *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again.
+             *     - `VOIDED`: `voidReason` has the reason. The number is not reused, and the work in progress is outstanding again. The credit of a
+             *       credit note is voided with it.
              *     - `WRITTEN_OFF`: the amount due was written off as bad debt; `writeOffReason` has the reason. When a payment is
              *       returned, its part is due again, and `amountWrittenOff` remains.
              *
@@ -24390,8 +24469,8 @@ export interface components {
              *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | service: payment applied |  |
              *     | `PAID`, `WRITTEN_OFF` | `PARTIALLY_PAID` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
              *     | `PAID`, `PARTIALLY_PAID`, `WRITTEN_OFF` | `POSTED` | service: payment returned, payment refunded, payment voided, payment unapplied |  |
-             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The `voidReason` is set. |
-             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `writeOffReason` is set. |
+             *     | `POSTED` | `VOIDED` | `upsertRecords`, `updateRecords` | No payment is allocated to the invoice. The credit of a credit note is not applied to an invoice. The `voidReason` is set. |
+             *     | `POSTED`, `PARTIALLY_PAID` | `WRITTEN_OFF` | `upsertRecords`, `updateRecords` | The `documentType` is not `CREDIT_NOTE`. The `writeOffReason` is set. |
              *     | `WRITTEN_OFF` | `POSTED` | `upsertRecords`, `updateRecords` | No payment or credit covers a part of the invoice. The `changeReason` is set. |
              *     | `WRITTEN_OFF` | `PARTIALLY_PAID` | `upsertRecords`, `updateRecords` | Payments or credits cover a part of the invoice. The `changeReason` is set. |
              *
@@ -24450,7 +24529,8 @@ export interface components {
             memo: string | null;
             /** @description Lines, in the order of the document. An invoice without lines has the total 0.00 and is paid when it is posted. */
             lines: components["schemas"]["InvoiceLine"][];
-            /** @description Number on the invoice. Numbers of an org have no gaps and are never reused. */
+            documentType: components["schemas"]["InvoiceDocumentType"];
+            /** @description Number on the document. Numbers of an org have no gaps and are never reused; credit notes have their own (`CN-2026-00007`). */
             invoiceNumber: string;
             /**
              * External ref
@@ -24466,6 +24546,13 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             draftInvoiceId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Invoice that the credit note refers to, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            creditedInvoiceId: string | null;
             /**
              * Nullable instant
              * Format: date-time
@@ -24531,9 +24618,9 @@ export interface components {
              */
             interestTotal: DecimalString;
             /**
-             * Money
+             * Signed money
              * Format: decimal
-             * @description Subtotal less discounts, with tax and interest.
+             * @description Subtotal less discounts, with tax and interest. Negative for a credit note.
              * @example 1250.00
              */
             total: DecimalString;
@@ -24568,7 +24655,7 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Total less the amounts paid, credited and written off; 0.00 if voided.
+             * @description Total less the amounts paid, credited and written off; 0.00 for a credit note, and if voided.
              * @example 1250.00
              */
             amountDue: DecimalString;
@@ -29278,7 +29365,7 @@ export interface components {
              * @description Column to group by.
              * @enum {string}
              */
-            column: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "processorRef";
+            column: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef";
         };
         /**
          * Payment group by
@@ -29346,7 +29433,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "processorRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -29423,7 +29510,7 @@ export interface components {
              * @description Column to group by.
              * @enum {string}
              */
-            column: "id" | "systemRef" | "active" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "status" | "isOverdue" | "currency";
+            column: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency";
         };
         /**
          * Invoice group by
@@ -29491,7 +29578,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt";
             direction: components["schemas"]["OrderDirection"];
         };
         /**

@@ -5,6 +5,7 @@ import { only, recordsOf, type WriteItem, type WriteResult } from '../../src/mod
 import { asOperator } from '../../src/operator/tenants.ts';
 import type { TestCaller, TestService } from '../service.ts';
 import { type Cents, cents } from './cents.ts';
+import { creditOf } from './model.ts';
 import { type BooksRequest, reason, type SentAllocation, type SentLine } from './requests.ts';
 
 type Schemas = components['schemas'];
@@ -132,7 +133,7 @@ export class Books {
       const code = `${request.kind} ${item.error?.code}`;
       this.rejections.set(code, (this.rejections.get(code) ?? 0) + 1);
     }
-    return { isAccepted, created: isAccepted ? this.#keep(request, item) : undefined, item };
+    return { isAccepted, created: isAccepted ? await this.#keep(request, item) : undefined, item };
   }
 
   wip = (ref: string) => this.#read<Schemas['WipEntry']>(`/gql/v1/wip/${this.#id(ref)}`);
@@ -154,7 +155,8 @@ export class Books {
   }
 
   async #write(request: Exclude<BooksRequest, { readonly kind: 'returnPayment' }>): Promise<WriteItem> {
-    const { ref: systemRef } = request;
+    // A row that the service created has its ID as its systemRef.
+    const systemRef = this.#systemRef(request.ref);
     const [preparer, approver] = [recordsOf(this.#preparer), recordsOf(this.#approver)];
     const place = { billThroughDate: '2026-12-31', proposedInvoiceDate: '2026-01-31', dueDate: '2026-03-02' };
     switch (request.kind) {
@@ -275,7 +277,7 @@ export class Books {
   }
 
   /** Stores the IDs of the rows that a request created. @returns the ref of the one that it did not name */
-  #keep({ kind, ref }: BooksRequest, { id, attributes }: WriteItem): string | undefined {
+  async #keep({ kind, ref }: BooksRequest, { id, attributes }: WriteItem): Promise<string | undefined> {
     this.statusOf.set(ref, String(attributes?.status));
     if (kind === 'deleteDraft') this.statusOf.set(ref, 'DELETED');
     if (kind === 'removeEntry') this.refs.entries.splice(this.refs.entries.indexOf(ref), 1);
@@ -291,7 +293,22 @@ export class Books {
       if (created !== undefined) this.clientOfWip.set(created, this.clientOfJob.get(String(attributes?.jobId)) ?? '');
       return created;
     }
-    return kind === 'moveDraft' ? this.#keepCreated('invoices', attributes?.invoiceId) : undefined;
+    const invoiceId = kind === 'moveDraft' ? this.#keepCreated('invoices', attributes?.invoiceId) : undefined;
+    if (invoiceId !== undefined && String(attributes?.total).startsWith('-')) await this.#keepCredit(invoiceId);
+    return invoiceId;
+  }
+
+  /** Stores the ID of the payment that is the credit of a credit note. */
+  async #keepCredit(note: string): Promise<void> {
+    const { body } = await this.#preparer.call<Schemas['PaymentPage']>('POST', '/gql/v1/payments/search', {
+      where: { creditNoteId: { _eq: note } },
+    });
+    const [credit] = body.data;
+    if (credit === undefined) throw new Error(`The credit note ${note} has no credit.`);
+    const ref = creditOf(note);
+    this.refs.payments.push(ref);
+    this.statusOf.set(ref, credit.status);
+    this.#idOf.set(ref, credit.id);
   }
 
   #keepCreated(list: 'wips' | 'invoices', id: unknown): string | undefined {
@@ -313,6 +330,11 @@ export class Books {
     const { status, body } = await this.#preparer.call<Body>('GET', path);
     if (status !== 200) throw new Error(`${path} ${status}: ${JSON.stringify(body)}`);
     return body;
+  }
+
+  /** The credit of a credit note has no key of a caller. */
+  #systemRef(ref: string): string {
+    return ref.startsWith(creditOf('')) ? this.#id(ref) : ref;
   }
 
   /** A row that the service created is named by its ID. */

@@ -73,6 +73,8 @@ interface Payment {
   readonly clientId: string;
   readonly method: string;
   readonly amount: Cents;
+  /** Whether it is the credit of a credit note. */
+  readonly isOfNote: boolean;
   allocations: { readonly invoice: string; amount: Cents; at: number }[];
   refunded: Cents;
   status: string;
@@ -90,6 +92,11 @@ export interface Firm {
 const counting: readonly string[] = ['COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED'];
 const feeTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
 const fullDay = 2400n;
+
+/** The ref of the payment that is the credit of a credit note. */
+export function creditOf(note: string): string {
+  return `credit of ${note}`;
+}
 
 /** The expected books: rows by their ref, amounts in cents, and the rules in their simplest form. */
 export class BooksModel {
@@ -169,7 +176,8 @@ export class BooksModel {
   }
 
   due({ total: all, paid, credited, writtenOff, status }: Invoice): Cents {
-    return status === 'VOIDED' ? 0n : all - paid - credited - writtenOff;
+    // Nothing is due on a credit note.
+    return status === 'VOIDED' || all < 0n ? 0n : all - paid - credited - writtenOff;
   }
 
   unapplied({ status, amount, refunded, allocations }: Payment): Cents {
@@ -208,13 +216,13 @@ export class BooksModel {
   /** The facts of banks and the corrections that the states of all rows name. */
   correctionsPossible(): BooksRequest[] {
     const possible: BooksRequest[] = [];
-    for (const [ref, { status, method, amount, allocations }] of this.payments) {
+    for (const [ref, { status, method, amount, isOfNote, allocations }] of this.payments) {
       const isOpen = status === 'COMPLETED' || status === 'PARTIALLY_REFUNDED';
       if (status === 'PENDING' || status === 'FAILED') possible.push({ kind: 'movePayment', ref, to: 'COMPLETED' });
       if (status === 'PENDING') possible.push({ kind: 'movePayment', ref, to: 'FAILED' });
       if (counting.includes(status) && method !== 'CREDIT')
         possible.push({ kind: 'returnPayment', ref }, { kind: 'movePayment', ref, to: 'RETURNED' });
-      if (isOpen) possible.push({ kind: 'movePayment', ref, to: 'VOIDED' });
+      if (isOpen && !isOfNote) possible.push({ kind: 'movePayment', ref, to: 'VOIDED' });
       if (isOpen && method !== 'CREDIT') possible.push({ kind: 'refund', ref, refundedAmount: money(amount) });
       if (isOpen && allocations.length > 0) possible.push({ kind: 'allocate', ref, allocations: [] });
     }
@@ -224,7 +232,7 @@ export class BooksModel {
       if (status === 'WRITTEN_OFF')
         possible.push({ kind: 'moveInvoice', ref, to: covered > 0n ? 'PARTIALLY_PAID' : 'POSTED' });
       const isHeld = reliefs.some(({ wipId }) => found(this.wips, wipId).status === 'IN_DRAFT');
-      if (status === 'POSTED' && covered + pending === 0n && !isHeld)
+      if (status === 'POSTED' && covered + pending === 0n && !isHeld && this.#isCreditUnapplied(ref))
         possible.push({ kind: 'moveInvoice', ref, to: 'VOIDED' });
     }
     for (const [ref, row] of this.wips)
@@ -420,7 +428,7 @@ export class BooksModel {
     if (draft.status === to) return true;
     const moves = ['DRAFT IN_REVIEW', 'IN_REVIEW APPROVED', 'IN_REVIEW REJECTED', 'REJECTED DRAFT'];
     if (!moves.includes(`${draft.status} ${to}`)) return false;
-    if (to === 'IN_REVIEW' && (draft.lines.length === 0 || totalOf(draft.lines) < 0n)) return false;
+    if (to === 'IN_REVIEW' && draft.lines.length === 0) return false;
     if ((to === 'IN_REVIEW' || to === 'APPROVED') && this.#exceedsFee(draft.lines)) return false;
     if (to !== 'APPROVED') return change(draft, { status: to });
     const billed = this.#bill(draft.lines);
@@ -430,7 +438,9 @@ export class BooksModel {
       change(row, { billed: row.billed + billed, up: row.up + up, off: row.off + off });
       row.status = this.outstanding(row) === 0n ? 'BILLED' : 'PARTIALLY_BILLED';
     }
-    this.#post(madeRef(), draft.clientId, totalOf(draft.lines), reliefs, billed, 'POSTED');
+    const [made, all] = [madeRef(), totalOf(draft.lines)];
+    this.#post(made, draft.clientId, all, reliefs, billed, 'POSTED');
+    if (all < 0n) this.#grantCredit(made, draft.clientId, -all);
     return change(draft, { status: 'POSTED' });
   }
 
@@ -527,6 +537,16 @@ export class BooksModel {
     return this.#put(this.invoices, ref, { ...row, status: status === 'POSTED' && all === 0n ? 'PAID' : status });
   }
 
+  /** The credit of a credit note is a payment. */
+  #grantCredit(note: string, clientId: string, amount: Cents): void {
+    const fixed = { method: 'CREDIT', isOfNote: true, allocations: [], refunded: 0n, status: 'COMPLETED' };
+    this.#put(this.payments, creditOf(note), { ...fixed, clientId, amount });
+  }
+
+  #isCreditUnapplied(ref: string): boolean {
+    return (this.payments.get(creditOf(ref))?.allocations.length ?? 0) === 0;
+  }
+
   #moveInvoice({ ref, to }: BooksRequest & { kind: 'moveInvoice' }): boolean {
     const invoice = found(this.invoices, ref);
     const { status, paid, credited, pending } = invoice;
@@ -539,12 +559,15 @@ export class BooksModel {
       return change(invoice, { status: invoice.total === 0n ? 'PAID' : 'POSTED' });
     }
     if (to === 'WRITTEN_OFF') {
-      if ((status !== 'POSTED' && status !== 'PARTIALLY_PAID') || pending > 0n) return false;
+      if ((status !== 'POSTED' && status !== 'PARTIALLY_PAID') || pending > 0n || invoice.total < 0n) return false;
       return change(invoice, { writtenOff: invoice.writtenOff + this.due(invoice), status: to });
     }
     const rows = invoice.reliefs.map((relief) => ({ relief, row: found(this.wips, relief.wipId) }));
     if (status !== 'POSTED' || paid + credited + pending > 0n || rows.some(({ row }) => row.status === 'IN_DRAFT'))
       return false;
+    if (!this.#isCreditUnapplied(ref)) return false;
+    const credit = this.payments.get(creditOf(ref));
+    if (credit !== undefined) credit.status = 'VOIDED';
     for (const { relief, row } of rows) {
       change(row, { billed: row.billed - relief.billed, up: row.up - relief.up, off: row.off - relief.off });
       if (row.status === 'WRITTEN_OFF') row.off += this.outstanding(row);
@@ -555,7 +578,8 @@ export class BooksModel {
 
   #pay({ ref, clientId, method, amount, allocations }: BooksRequest & { kind: 'pay' }): boolean {
     const status = method === 'ACH' ? 'PENDING' : 'COMPLETED';
-    const payment: Payment = { clientId, method, amount: cents(amount), allocations: [], refunded: 0n, status };
+    const fixed = { isOfNote: false, allocations: [], refunded: 0n };
+    const payment: Payment = { ...fixed, clientId, method, amount: cents(amount), status };
     return this.#apply(payment, allocations) && this.#put(this.payments, ref, payment);
   }
 
@@ -629,7 +653,7 @@ export class BooksModel {
   #movePayment({ ref, to }: BooksRequest & { kind: 'movePayment' }): boolean {
     const payment = found(this.payments, ref);
     if (payment.status === to) return true;
-    if (to === 'VOIDED') return this.#end(ref, ['COMPLETED', 'PARTIALLY_REFUNDED'], to);
+    if (to === 'VOIDED') return !payment.isOfNote && this.#end(ref, ['COMPLETED', 'PARTIALLY_REFUNDED'], to);
     if (to === 'RETURNED') return payment.method !== 'CREDIT' && this.#end(ref, counting, to);
     if (to === 'FAILED') return this.#end(ref, ['PENDING'], to);
     if (payment.status !== 'PENDING' && payment.status !== 'FAILED') return false;

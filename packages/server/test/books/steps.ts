@@ -49,6 +49,7 @@ const scenarioWeights = {
   returnAfterWriteOff: 1,
   returnAfterRefund: 1,
   returnToArchivedClient: 1,
+  creditNote: 2,
 } as const;
 
 /** The kind of a step that is one request. */
@@ -174,6 +175,18 @@ const scenarios: Readonly<
     { kind: 'refund', percent: 40 },
     { kind: 'unapply', percent: 40 },
     { kind: 'returnPayment' },
+  ],
+  // The credit is applied, so that the note can be voided only after it is unapplied.
+  creditNote: ({ pick }) => [
+    { kind: 'import', lines: [plainLine], pick: 1 },
+    { kind: 'wip', pick: 3 * pick + 1, percent: 40 },
+    { kind: 'draft', lines: [{ ...plainLine, lineType: 'PROGRESS', relief: 'PART', rows: [0] }] },
+    { kind: 'reviewDraft' },
+    { kind: 'approveDraft' },
+    { kind: 'allocate', other: 1, percent: 100, lines: [] },
+    { kind: 'voidInvoice' },
+    { kind: 'unapply', percent: 100 },
+    { kind: 'voidInvoice' },
   ],
   returnToArchivedClient: ({ pick }) => [
     { kind: 'importQuietly', pick },

@@ -15,6 +15,7 @@ import { totalsOf } from '../ledger/amounts.ts';
 import { checkBillable } from '../ledger/balances.ts';
 import { checkBilledRows, jobsOf, standardOf, wipIdsOf } from './billed-work.ts';
 import { checkFees } from './check-fees.ts';
+import { checkCredit, checkCreditedInvoice } from './credited-invoice.ts';
 import { recordRevision } from './draft-invoice-history.ts';
 import { postDraft } from './post-draft.ts';
 
@@ -63,10 +64,7 @@ export const draftInvoice = defineEntity('DraftInvoice', {
         if (values.lines.length === 0)
           throw new Rejection('INVALID_STATE', 'A draft without lines cannot go into review.', '/status');
       },
-      totalIsNotNegative({ values }) {
-        if (values.total.lt(zero))
-          throw new Rejection('INVALID_STATE', 'A draft with a negative total cannot go into review.', '/status');
-      },
+      canCredit: ({ values }, plan) => checkCredit(plan, values),
       feeNotExceeded: ({ values }, plan) => checkFees(plan, values),
       invoiceDateReached: ({ values }, plan) =>
         checkNotAfterToday(plan, 'proposedInvoiceDate', values.proposedInvoiceDate),
@@ -164,6 +162,7 @@ function setLines({ values, previous }: DraftChange, plan: Plan): void {
 function completeDocument({ values, previous, input }: DraftChange, plan: Plan): void {
   const { lines } = values;
   checkSigns(lines);
+  checkCreditedInvoice(plan, values);
   const rows = plan.getManyForUpdate(wipEntry, new Set([...wipIdsOf(lines), ...wipIdsOf(previous?.lines ?? [])]));
   for (const [index, line] of lines.entries()) checkBilledRows(values, index, line, rows);
   if (previous === undefined ? input.jobIds === undefined : input.lines !== undefined && input.jobIds === undefined)

@@ -11,13 +11,13 @@ import { enterBilling, readEntries } from '../ledger/work-entries.ts';
 import { billedRows, jobAmountsOf, jobsOf, wipIdsOf } from './billed-work.ts';
 import { reliefOf } from './relief.ts';
 
-/** Creates the invoice of an approved draft, and relieves the billed work in progress. Returns the invoice's ID. */
+/** Creates the invoice or credit note of an approved draft, and relieves the billed work in progress. Returns its ID. */
 export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
   const rows = plan.getManyForUpdate(wipEntry, wipIdsOf(draft.lines));
   lockBalances(plan, [draft.clientId], [...jobsOf(draft.lines, rows)]);
-  const { clientId, billingContactId, proposedInvoiceDate, dueDate, currency } = draft;
+  const { clientId, billingContactId, creditedInvoiceId, proposedInvoiceDate, dueDate, currency } = draft;
   const lines = draft.lines.map((line) => ({ ...line, id: newId() }));
-  const shared = { clientId, jobIds: [...draft.jobIds], billingContactId, dueDate, currency, lines };
+  const shared = { clientId, jobIds: [...draft.jobIds], billingContactId, creditedInvoiceId, dueDate, currency, lines };
   const { row } = plan.create(
     invoice,
     {},

@@ -22,13 +22,14 @@ import { enterInvoice } from '../ledger/invoice-entries.ts';
 import { allocationDate } from '../ledger/ledger-entry.ts';
 import { invalidateLinks } from '../link/payment-link.ts';
 import { billJobs } from './bill-jobs.ts';
+import { checkCreditUnapplied, grantCredit, isCreditNote, withdrawCredit } from './credit-note.ts';
 import { checkSigns, completeLines, invalidLine } from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
 import { returnWork } from './void-invoice.ts';
 
 type InvoiceChange = PendingChange<'Invoice'>;
 
-/** An invoice to a client. It is created from an approved draft, or imported. */
+/** An invoice or credit note to a client. It is created from an approved draft; invoices are imported, too. */
 export const invoice = defineEntity('Invoice', {
   table: 'invoice',
   relations: {
@@ -72,11 +73,14 @@ export const invoice = defineEntity('Invoice', {
       // The lines of other invoices bill work; whoever posts their draft knows the jobs of that work.
       if (isPosting(change) && values.draftInvoiceId === null)
         billJobs(plan, values, ({ jobId, amount }) => [{ jobId, amount }]);
-      if (values.status === 'POSTED' && dueOf(values).eq(zero)) {
+      if (isCreditNote(values)) {
+        if (isPosting(change)) grantCredit(plan, values);
+      } else if (values.status === 'POSTED' && dueOf(values).eq(zero)) {
         const system = { status: 'PAID', paidAt: plan.now, paidDate: values.invoiceDate } as const;
         plan.update(invoice, id, {}, { system, event: 'invoicePosted' });
       }
       if (values.status === 'VOIDED') {
+        if (isCreditNote(values)) withdrawCredit(plan, values, input.changeDate);
         returnWork(plan, id, input.changeDate);
         invalidateLinks(plan, id, 'invoiceVoided', (other) => openDue(plan, other));
       }
@@ -92,6 +96,11 @@ export const invoice = defineEntity('Invoice', {
           'A payment of the invoice is allocated or pending. Void or refund it first.',
           '/status',
         );
+      },
+      creditUnapplied: ({ values }, plan) => checkCreditUnapplied(plan, values),
+      notCreditNote({ values }) {
+        if (isCreditNote(values))
+          throw new Rejection('INVALID_STATE', 'Nothing is due on a credit note. Void it instead.', '/status');
       },
       nothingCovered: ({ values }) => checkCover(values, false),
       partCovered: ({ values }) => checkCover(values, true),
@@ -116,9 +125,9 @@ export const invoice = defineEntity('Invoice', {
 
 /** The amount due on an invoice. The column of the same name is only updated when the row is stored. */
 export function dueOf(
-  row: Pick<Row<'Invoice'>, 'status' | 'total' | 'amountPaid' | 'amountCredited' | 'amountWrittenOff'>,
+  row: Pick<Row<'Invoice'>, 'documentType' | 'status' | 'total' | 'amountPaid' | 'amountCredited' | 'amountWrittenOff'>,
 ): Decimal {
-  if (row.status === 'VOIDED') return zero;
+  if (row.status === 'VOIDED' || isCreditNote(row)) return zero;
   return row.total.minus(row.amountPaid).minus(row.amountCredited).minus(row.amountWrittenOff);
 }
 
@@ -135,8 +144,8 @@ function isPosting({ values, previous }: Pick<InvoiceChange, 'values' | 'previou
 }
 
 /** Whether payments can be allocated to an invoice. */
-export function isOpen({ status }: Pick<Row<'Invoice'>, 'status'>): boolean {
-  return status === 'POSTED' || status === 'PARTIALLY_PAID';
+export function isOpen(row: Pick<Row<'Invoice'>, 'documentType' | 'status'>): boolean {
+  return !isCreditNote(row) && (row.status === 'POSTED' || row.status === 'PARTIALLY_PAID');
 }
 
 /** The change of the amount that payments cover of an invoice. */
@@ -208,10 +217,15 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
   values.jobIds ??= [...new Set(values.lines.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
   values.engagementId ??= onlyEngagement(plan, values.jobIds);
   Object.assign(values, totalsOf(values.lines));
-  if (values.total.lt(zero)) throw invalidField('lines', 'The total of an invoice must not be negative.');
+  values.documentType = values.total.lt(zero) ? 'CREDIT_NOTE' : 'INVOICE';
+  if (isCreditNote(values) && values.draftInvoiceId === null)
+    throw invalidField(
+      'lines',
+      'The total of an imported invoice must not be negative. Create a credit note from a draft.',
+    );
   values.billingAddress = completeAddress(values.billingAddress ?? addressOf(plan, owner));
   if (values.status === 'POSTED') values.postedAt = plan.now;
-  values.invoiceNumber = nextInvoiceNumber(plan, invoice, owner.orgId, values.invoiceDate);
+  values.invoiceNumber = nextInvoiceNumber(plan, invoice, owner.orgId, values);
   values.pmsRef ??= plan.find(invoice, 'pmsRef', values.invoiceNumber) === undefined ? values.invoiceNumber : null;
 }
 
@@ -299,8 +313,8 @@ function onlyEngagement(plan: Plan, jobIds: readonly string[]): string | null {
 
 /** SQL of the days that an open invoice is overdue; 0 if it is not. */
 function openSince(row: string) {
-  const [status, dueDate] = [sql.ref(`${row}.status`), sql.ref(`${row}.due_date`)];
-  return sql`(case when ${status} in ('POSTED', 'PARTIALLY_PAID') then greatest(today() - ${dueDate}, 0) else 0 end)`;
+  const [status, type, dueDate] = ['status', 'document_type', 'due_date'].map((column) => sql.ref(`${row}.${column}`));
+  return sql`(case when ${status} in ('POSTED', 'PARTIALLY_PAID') and ${type} = 'INVOICE' then greatest(today() - ${dueDate}, 0) else 0 end)`;
 }
 
 /** SQL of the newest payments that cover an invoice. */

@@ -13,7 +13,8 @@ export const listUnpaidInvoices: Handler<'listUnpaidInvoices'> = (context, { que
       sql`select id from client where tenant_id = ${context.tenant.id} and client_ref = ${clientRef}`,
     );
     if (client === undefined) throw unknownClientRef(clientRef, 'query');
-    const condition = sql<boolean>`e.client_id = ${client.id} and e.status in ('POSTED', 'PARTIALLY_PAID')`;
+    const condition = sql<boolean>`e.client_id = ${client.id} and e.status in ('POSTED', 'PARTIALLY_PAID')
+      and e.document_type = 'INVOICE'`;
     const scope = { ...pageScope(context), name: `${context.operation.id}/${client.id}`, condition };
     const { run } = pageReader(scope, invoice, { ...page, orderBy: [{ dueDate: 'asc' }] });
     return { status: 200, body: withoutCursor(await run(session)) };

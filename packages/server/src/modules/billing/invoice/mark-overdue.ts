@@ -16,6 +16,7 @@ export const markOverdue = defineClockTask({
         session.all<CandidateRow>(sql`
           select id, due_date as since from invoice
           where tenant_id = ${tenant.id} and status in ('POSTED', 'PARTIALLY_PAID') and overdue_at is null
+            and document_type = 'INVOICE'
             and due_date < ${today.toString()}::date and ${laterThan('due_date', after)}
           order by due_date, id limit ${limit}`),
       change(plan, id) {

@@ -112,9 +112,11 @@ const rules: readonly Rule[] = [
       select id::text, concat_ws(' ', status, total, amount_paid, amount_credited, amount_written_off, amount_pending,
         amount_due) as detail
       from invoice where tenant_id = ${tenantId} and not (
-        amount_due = (case when status = 'VOIDED' then 0 else total - amount_paid - amount_credited - amount_written_off end)
+        amount_due = (case when status = 'VOIDED' or document_type = 'CREDIT_NOTE' then 0 else total - amount_paid - amount_credited - amount_written_off end)
         and amount_due >= 0 and amount_pending between 0 and amount_due
-        and (status = 'PAID') = (amount_due = 0 and status not in ('VOIDED', 'WRITTEN_OFF', 'PENDING'))
+        and (document_type = 'CREDIT_NOTE') = (total < 0)
+        and case when document_type = 'CREDIT_NOTE' then status in ('POSTED', 'VOIDED')
+          else (status = 'PAID') = (amount_due = 0 and status not in ('VOIDED', 'WRITTEN_OFF', 'PENDING')) end
         and (status <> 'PARTIALLY_PAID' or amount_paid + amount_credited > 0)
         and (status <> 'POSTED' or amount_paid + amount_credited = 0)
         and (status in ('POSTED', 'PARTIALLY_PAID', 'WRITTEN_OFF') or amount_written_off = 0)
@@ -212,15 +214,26 @@ const rules: readonly Rule[] = [
         or i.total <> d.total or d.invoice_id is distinct from i.id)`,
   },
   {
-    rule: 'the invoice numbers of an org and a year have no gap',
+    rule: 'the credit of a credit note has its amount, and is voided with it',
     broken: (tenantId) => sql`
-      select n.org_id::text as id, concat_ws(' ', n.year, n.numbers, n.first, n.last, c.value) as detail
-      from (select org_id, substring(invoice_number from '(\d{4})-\d+$') as year, count(distinct invoice_number) as numbers,
+      select i.id::text, concat_ws(' ', i.status, i.total, p.status, p.amount) as detail
+      from invoice i left join payment p on p.tenant_id = i.tenant_id and p.credit_note_id = i.id
+      where i.tenant_id = ${tenantId} and (i.document_type = 'CREDIT_NOTE' or p.id is not null) and (
+        i.document_type = 'INVOICE' or p.amount is distinct from -i.total
+        or (p.client_id, p.currency, p.payment_date) is distinct from (i.client_id, i.currency, i.invoice_date)
+        or (p.status = 'VOIDED') <> (i.status = 'VOIDED'))`,
+  },
+  {
+    rule: 'the document numbers of a type, an org and a year have no gap',
+    broken: (tenantId) => sql`
+      select n.org_id::text as id, concat_ws(' ', n.document_type, n.year, n.numbers, n.first, n.last, c.value) as detail
+      from (select org_id, document_type, substring(invoice_number from '(\d{4})-\d+$') as year, count(distinct invoice_number) as numbers,
           min(substring(invoice_number from '\d+$')::integer) as first,
           max(substring(invoice_number from '\d+$')::integer) as last
-        from invoice where tenant_id = ${tenantId} group by 1, 2) n
+        from invoice where tenant_id = ${tenantId} group by 1, 2, 3) n
       left join tenant_counter c
-        on c.tenant_id = ${tenantId} and c.name = 'invoice.invoice_number.' || n.org_id || '.' || n.year
+        on c.tenant_id = ${tenantId} and c.name = concat_ws('.',
+          case n.document_type when 'INVOICE' then 'invoice.invoice_number' else 'invoice.credit_note_number' end, n.org_id, n.year)
       where n.first <> 1 or n.last <> n.numbers or c.value is distinct from n.last`,
   },
   {

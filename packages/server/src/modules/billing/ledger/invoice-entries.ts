@@ -2,6 +2,7 @@ import { zero } from '../../../contract/decimal.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
+import { isCreditNote } from '../invoice/credit-note.ts';
 import { checkOpenDay, dayOfChange, enter, entriesOf, type Kind, lastOf } from './enter.ts';
 
 /** Enters what a change of an invoice changes of the amount due, except for payments, which enter both of their halves. */
@@ -14,6 +15,8 @@ export function enterInvoice({ id, values, previous, input }: PendingChange<'Inv
     const isOfDraft = values.draftInvoiceId !== null;
     checkOpenDay(plan, clientId, { field: 'invoiceDate', day: values.invoiceDate, ...(isOfDraft && ofDraft) });
   }
+  // A credit note is a credit of the client, which its payment enters.
+  if (isCreditNote(values)) return;
   if (!isEntered(previous))
     enter(plan, { ...shared, kind: 'INVOICE', amount: total, businessDate: values.invoiceDate });
   const writtenOff = values.amountWrittenOff.minus(previous?.amountWrittenOff ?? zero);

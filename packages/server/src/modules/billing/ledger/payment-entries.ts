@@ -27,7 +27,9 @@ export function enterPayment(
   if (previous === undefined && Object.keys(input).length > 0)
     checkOpenDay(plan, clientId, { field: 'paymentDate', day: paymentDate });
   const opened = firstOpenDay(plan, clientId);
-  if (before === undefined) enter(plan, { ...credit, kind: 'PAYMENT', amount, businessDate: paymentDate });
+  // A credit note enters what it grants, and what it withdraws.
+  const isOfNote = values.source === 'CREDIT_NOTE';
+  if (before === undefined && !isOfNote) enter(plan, { ...credit, kind: 'PAYMENT', amount, businessDate: paymentDate });
 
   const moves = movesBetween(before, after);
   plan.together(
@@ -42,7 +44,8 @@ export function enterPayment(
   const refunded = refundedAmount.minus(previous?.refundedAmount ?? zero);
   if (refunded.gt(zero)) take('REFUND', refunded);
   if (after === undefined && values.status === 'RETURNED') take('RETURN', amount);
-  if (after === undefined && values.status === 'VOIDED') take('PAYMENT_VOID', amount.minus(refundedAmount));
+  if (after === undefined && values.status === 'VOIDED' && !isOfNote)
+    take('PAYMENT_VOID', amount.minus(refundedAmount));
   for (const { invoiceId, more } of moves) if (more.gt(zero)) apply(invoiceId, more);
 
   function unapply(invoiceId: string, part: Decimal): void {

@@ -10,6 +10,7 @@ import { entityTag } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { unknownClientRef } from '../../clients/active-client.ts';
 import { client } from '../../clients/client.ts';
+import { isCreditNote } from '../invoice/credit-note.ts';
 import { dueOf, invoice, isOpen } from '../invoice/invoice.ts';
 import { quickPaymentLink } from './payment-link.ts';
 
@@ -72,7 +73,11 @@ function payableInvoice(plan: Plan, owner: Row<'Client'>, id: string, pointer: s
     throw new Rejection('REFERENCE_NOT_FOUND', 'No active invoice with this ID exists.', pointer);
   if (row.clientId !== owner.id) throw invalid(pointer, 'CLIENT', 'The invoice belongs to another client.');
   if (!isOpen(row))
-    throw new Rejection('INVALID_STATE', `${row.invoiceNumber} cannot be paid: its status is ${row.status}.`, pointer);
+    throw new Rejection(
+      'INVALID_STATE',
+      `${row.invoiceNumber} cannot be paid: ${isCreditNote(row) ? 'it is a credit note' : `its status is ${row.status}`}.`,
+      pointer,
+    );
   return row;
 }
 

@@ -131,7 +131,7 @@ function openInvoices(currency: string, amount: string): Lookup<readonly string[
             sum(amount_due - amount_pending) over (partition by client_id order by due_date, id) as through
           from invoice
           where tenant_id = ${tenantId} and client_id = any(${clientIds}) and status in ('POSTED', 'PARTIALLY_PAID')
-            and currency = ${currency}) open
+            and document_type = 'INVOICE' and currency = ${currency}) open
         where payable > 0 and through - payable < ${amount}::numeric
         group by client_id`);
       return new Map(rows.map(({ clientId, ids }) => [clientId, ids]));

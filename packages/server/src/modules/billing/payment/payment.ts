@@ -10,6 +10,7 @@ import type { PendingChange } from '../../../entity/rules.ts';
 import { client } from '../../clients/client.ts';
 import { reopenClient } from '../../clients/reopen-client.ts';
 import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../change-day.ts';
+import { isCreditNote } from '../invoice/credit-note.ts';
 import { type Cover, type CoverEvent, coverInvoice, dueOf, invoice, isOpen } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
 import { allocationDate } from '../ledger/ledger-entry.ts';
@@ -32,6 +33,12 @@ const writableLater: ReadonlySet<string> = new Set([
   'changeDate',
   'changeReason',
 ]);
+
+/** Sources that callers cannot write, and who creates these payments. */
+const createdByService: Readonly<Partial<Record<PaymentRow['source'], string>>> = {
+  QUICK_PAYMENT_LINK: 'the payment page',
+  CREDIT_NOTE: 'the approval of a credit note',
+};
 
 /** Methods by which no money comes from a bank, so that no bank returns it. */
 const withoutBank: readonly string[] = ['CASH', 'CREDIT'];
@@ -77,6 +84,12 @@ export const payment = defineEntity('Payment', {
           throw invalidField('refundedAmount', 'refundedAmount must equal amount.');
       },
       enteredByFirm({ values }) {
+        if (values.source === 'CREDIT_NOTE')
+          throw new Rejection(
+            'INVALID_STATE',
+            'The credit of a credit note is voided with the credit note.',
+            '/status',
+          );
         if (values.source !== 'MANUAL' && values.source !== 'IMPORT')
           throw new Rejection(
             'INVALID_STATE',
@@ -98,8 +111,9 @@ function completeNew(change: PaymentChange, plan: Plan): void {
   recordBookChange(change, plan, values.paymentDate);
   if (Object.keys(input).length > 0) {
     checkNotAfterToday(plan, 'paymentDate', values.paymentDate);
-    if (values.source === 'QUICK_PAYMENT_LINK')
-      throw invalidField('source', 'Only the payment page creates payments with this source. Use another one.');
+    const maker = createdByService[values.source];
+    if (maker !== undefined)
+      throw invalidField('source', `Only ${maker} creates payments with this source. Use another one.`);
     values.status = input.status ?? (values.method === 'ACH' ? 'PENDING' : 'COMPLETED');
     if ((values.status === 'PENDING') !== (values.method === 'ACH'))
       throw new Rejection(
@@ -295,7 +309,7 @@ function checkAllocation(plan: Plan, paid: PaymentRow, target: Row<'Invoice'>, a
   if (!isOpen(target))
     throw new Rejection(
       'INVALID_STATE',
-      `${target.invoiceNumber} is ${target.status}.`,
+      `${target.invoiceNumber} is ${isCreditNote(target) ? 'a credit note' : target.status}.`,
       `/allocations/${index}/invoiceId`,
     );
   const payable = dueOf(target).minus(target.amountPending);

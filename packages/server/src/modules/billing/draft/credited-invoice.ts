@@ -1,0 +1,39 @@
+import { zero } from '../../../contract/decimal.ts';
+import { Rejection } from '../../../contract/rejection.ts';
+import { invalidField } from '../../../entity/invalid-field.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import type { Row } from '../../../entity/row.ts';
+import { isCreditNote } from '../invoice/credit-note.ts';
+import { invoice } from '../invoice/invoice.ts';
+
+type Draft = Pick<Row<'DraftInvoice'>, 'creditedInvoiceId' | 'clientId' | 'currency' | 'total'>;
+
+/** Checks which invoice a draft names. One that does not exist is rejected as any other reference. */
+export function checkCreditedInvoice(plan: Plan, { creditedInvoiceId, clientId, currency }: Draft): void {
+  const credited = creditedInvoiceId === null ? undefined : plan.get(invoice, creditedInvoiceId);
+  if (credited === undefined) return;
+  if (credited.clientId !== clientId)
+    throw invalidField('creditedInvoiceId', 'The invoice to credit belongs to another client.');
+  if (isCreditNote(credited))
+    throw invalidField('creditedInvoiceId', `${credited.invoiceNumber} is a credit note itself. Name an invoice.`);
+  if (credited.currency !== currency)
+    throw invalidField(
+      'creditedInvoiceId',
+      `The invoice to credit is in ${credited.currency}, the draft in ${currency}.`,
+    );
+}
+
+/** @throws Rejection if the draft names an invoice that it cannot credit, or credits nothing */
+export function checkCredit(plan: Plan, { creditedInvoiceId, total }: Draft): void {
+  if (creditedInvoiceId === null) return;
+  if (!total.lt(zero))
+    throw invalidField(
+      'creditedInvoiceId',
+      'Only a draft with a negative total credits an invoice. Set creditedInvoiceId to null.',
+    );
+  // Protected, so that the invoice is not voided at the same time.
+  const credited = plan.getForShare(invoice, creditedInvoiceId);
+  if (credited?.status !== 'PENDING' && credited?.status !== 'VOIDED') return;
+  const detail = `${credited.invoiceNumber} is ${credited.status}, so there is nothing to credit.`;
+  throw new Rejection('INVALID_STATE', detail, '/creditedInvoiceId');
+}
