@@ -31,7 +31,8 @@ export async function startPayer(server: string): Promise<Payer> {
   return { address: `http://127.0.0.1:${address.port}`, stop: () => void listener.close().closeAllConnections() };
 }
 
-async function pay(page: string, fields: Readonly<Record<string, string>>): Promise<string> {
+/** Opens the page of a link and submits its form, as a browser does. @returns the heading of the resulting page */
+export async function pay(page: string, fields: Readonly<Record<string, string>>): Promise<string> {
   const form = await fetch(page);
   const cookie = form.headers.getSetCookie()[0]?.split(';')[0] ?? '';
   const shown = await form.text();

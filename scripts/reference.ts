@@ -24,7 +24,7 @@ const descriptions = ['openapi.yaml', 'openapi.json'];
 const downloads = [...descriptions, 'postman_collection.json', 'postman_environment.json', 'llms.txt'];
 
 /** Extensions that Redoc reads. The descriptions already contain the others in words. */
-const shownExtensions = new Set(['x-codeSamples', 'x-displayName', 'x-tags']);
+const shownExtensions = new Set(['x-codeSamples', 'x-displayName', 'x-tags', 'x-tagGroups']);
 
 const started = performance.now();
 const text = await readFile(join(root, 'packages/spec/generated/openapi.json'), 'utf8').catch(() => {
@@ -43,13 +43,15 @@ if (ifStale && (await hasMark(output, mark))) {
 async function make(): Promise<void> {
   // Loaded lazily, because loading Graphviz takes longer than checking whether the page is up to date.
   const { described } = await import('./reference/described.ts');
+  const { readGuides } = await import('./reference/guides.ts');
   const { markdownPages } = await import('./reference/markdown.ts');
   const { postmanCollection, postmanEnvironment } = await import('./reference/postman.ts');
+  const guides = await readGuides();
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-reference-'));
   try {
-    const page = withLinksInside(withoutForeignImages(await rendered(described(contract), folder))) + mark;
+    const page = withLinksInside(withoutForeignImages(await rendered(described(contract, guides), folder))) + mark;
     const beside = new Map([
-      ...markdownPages(contract),
+      ...markdownPages(contract, guides),
       ['postman_collection.json', inJson(postmanCollection(contract))],
       ['postman_environment.json', inJson(postmanEnvironment(contract))],
     ]);

@@ -4,12 +4,13 @@
  */
 import { type Contract, operationsOf } from '../../packages/mock/src/contract.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
+import { type Guide, withLinks } from './guides.ts';
 import { topicsOf } from './markdown.ts';
 import { clientSample, curlSample } from './samples.ts';
 import { type Shape, schemaName } from './shapes.ts';
 import { withStates } from './states.ts';
 
-export function described(contract: Contract): Contract {
+export function described(contract: Contract, guides: readonly Guide[]): Contract {
   const copy = structuredClone(contract);
   for (const operation of operationsOf(contract)) {
     const shown = copy.paths[operation.path]?.[operation.method.toLowerCase()];
@@ -25,7 +26,7 @@ export function described(contract: Contract): Contract {
       ],
     });
   }
-  return withWebhooksApart(withRoles(withValuesInPlace(withStates(copy))));
+  return withGuides(withWebhooksApart(withRoles(withValuesInPlace(withStates(copy)))), guides);
 }
 
 /**
@@ -44,6 +45,29 @@ function withWebhooksApart(contract: Contract): Contract {
   };
   const description = contract.info.description.replace(`## Webhooks\n${topic.text}`, '');
   return { ...contract, info: { ...contract.info, description }, tags: contract.tags.toSpliced(-1, 0, chapter) };
+}
+
+/** Adds the guides, a chapter each, as the first group of the menu. */
+function withGuides(contract: Contract, guides: readonly Guide[]): Contract {
+  const tagOf = new Map<string, string>(Object.entries(index).map(([id, { tag }]) => [id, tag]));
+  const chapters = guides.map((guide) => ({
+    name: chapterOf(guide.name),
+    'x-displayName': guide.title,
+    description: withLinks(guide, (name) => tagOf.has(name), {
+      operation: (id) => `#/${tagOf.get(id)}/${id.toLowerCase()}`,
+      guide: (name) => `#/${chapterOf(name)}`,
+      topic: (name) => (name === 'webhooks' ? '#/webhooks' : `#/section/${name}`),
+    }),
+  }));
+  const groups = [
+    { name: 'Guides', tags: chapters.map(({ name }) => name) },
+    { name: 'Operations', tags: contract.tags.map((tag) => Object(tag).name) },
+  ];
+  return Object.assign({ ...contract, tags: [...chapters, ...contract.tags] }, { 'x-tagGroups': groups });
+}
+
+function chapterOf(guide: string): string {
+  return `guide-${guide}`;
 }
 
 /** Moves the table of roles to a separate page, in the chapter of authentication. */

@@ -4,13 +4,15 @@ import { toString as textOf } from 'mdast-util-to-string';
 import { describe, expect, it } from 'vitest';
 import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
+import { guideOf, readGuides, withLinks } from './guides.ts';
 import { files, markdownPages } from './markdown.ts';
 import { clientSample, curlSample } from './samples.ts';
 import { limitsInWords, shapeOf, typeInWords } from './shapes.ts';
 
 const contract = await readContract();
 const operations = operationsOf(contract);
-const pages = markdownPages(contract);
+const guides = await readGuides();
+const pages = markdownPages(contract, guides);
 const overview = pages.get('llms.txt') ?? '';
 
 describe('llms.txt', () => {
@@ -40,6 +42,39 @@ describe('llms.txt', () => {
     expect(
       contract.info.description.split('\n').filter((line) => !line.startsWith('## ') && !text.includes(line)),
     ).toEqual([]);
+  });
+});
+
+describe('the guides', () => {
+  it('have a page each, with a line of llms.txt', () => {
+    expect(guides.length).toBeGreaterThan(3);
+    for (const { name, title, summary, samples } of guides) {
+      expect(titleOf(pages.get(`reference/guides/${name}.md`) ?? '')).toBe(title);
+      expect(overview).toContain(`- [${title}](reference/guides/${name}.md): ${summary}\n`);
+      expect(samples.length).toBeGreaterThan(3);
+    }
+  });
+
+  const page =
+    '# Do it\n\nTwice\nor more.\n\nCall `getClient`, then `getClient` and `other`. See [Limits](../topics/limits.md).\n';
+
+  it('link the first mention of each operation, and other pages', () => {
+    const links = {
+      operation: (id: string) => `#/${id}`,
+      guide: () => '',
+      topic: (name: string) => `#section/${name}`,
+    };
+    expect(withLinks(guideOf('do-it', page), (name) => name === 'getClient', links)).toBe(
+      'Twice\nor more.\n\nCall [`getClient`](#/getClient), then `getClient` and `other`. See [Limits](#section/limits).',
+    );
+  });
+
+  it('cannot have a block that no test runs', () => {
+    expect(guideOf('do-it', `${page}\n\`\`\`ts\nf();\n\`\`\`\n`).samples).toEqual([{ code: 'f();' }]);
+    for (const block of ['```sh\nrm x\n```', '```json\n{}\n```', '```\nx\n```'])
+      expect(() => guideOf('do-it', `${page}\n${block}\n`)).toThrow(
+        'do-it.md has a block that no test runs, in line 8.',
+      );
   });
 });
 

@@ -1,6 +1,6 @@
 /**
  * The reference as Markdown, for programs that read text: `llms.txt` (https://llmstxt.org) and, next to it, a page for
- * each operation, each schema and each topic. All links are relative, so the pages work on any server and from a disk.
+ * each guide, each operation, each schema and each topic. All links are relative, so the pages work on any server and from a disk.
  */
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { toString as textOf } from 'mdast-util-to-string';
@@ -12,6 +12,7 @@ import {
   type Parameter,
 } from '../../packages/mock/src/contract.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
+import { type Guide, withLinks } from './guides.ts';
 import { clientSample, curlSample } from './samples.ts';
 import { type SchemaLink, type Shape, schemaName, schemasIn, shapeOf, typeInWords } from './shapes.ts';
 
@@ -44,12 +45,13 @@ export interface Topic {
 }
 
 /** The text of each file by its path, which is relative to the folder of `llms.txt`. */
-export function markdownPages(contract: Contract): Map<string, string> {
+export function markdownPages(contract: Contract, guides: readonly Guide[]): Map<string, string> {
   const operations = operationsOf(contract);
   const topics = topicsOf(contract);
   const schemas: Record<string, Shape> = Object(contract.components.schemas);
   return new Map([
-    ['llms.txt', overviewOf(contract, operations, topics)],
+    ['llms.txt', overviewOf(contract, operations, topics, guides)],
+    ...guides.map((guide): [string, string] => [guidePath(guide), guidePage(guide)]),
     ...topics.map(({ path, title, text }): [string, string] => [path, `# ${title}\n\n${text}\n`]),
     ...operations.map((operation): [string, string] => [pathOf(operation), operationPage(contract, operation)]),
     [eventsPath, eventsPage(contract)],
@@ -68,7 +70,25 @@ function pathOf({ id }: Operation): string {
   return `reference/operations/${id}.md`;
 }
 
-function overviewOf(contract: Contract, operations: readonly Operation[], topics: readonly Topic[]): string {
+function guidePath({ name }: Pick<Guide, 'name'>): string {
+  return `reference/guides/${name}.md`;
+}
+
+function guidePage(guide: Guide): string {
+  const text = withLinks(guide, (name) => name in index, {
+    operation: (id) => `../operations/${id}.md`,
+    guide: (name) => `${name}.md`,
+    topic: (name) => `../topics/${name}.md`,
+  });
+  return `# ${guide.title}\n\n${text}\n`;
+}
+
+function overviewOf(
+  contract: Contract,
+  operations: readonly Operation[],
+  topics: readonly Topic[],
+  guides: readonly Guide[],
+): string {
   const { title, summary } = contract.info;
   const chapters = contract.tags.map((tag): { name: string; 'x-displayName': string } => Object(tag));
   const lines = [
@@ -79,6 +99,10 @@ function overviewOf(contract: Contract, operations: readonly Operation[], topics
     introductionOf(contract),
     '',
     'Each operation has a page with its roles, limits, parameters, request, response, errors and samples.',
+    '',
+    '## Guides',
+    '',
+    ...guides.map(({ name, title: task, summary: does }) => `- [${task}](${guidePath({ name })}): ${does}`),
     '',
     '## Topics',
     '',

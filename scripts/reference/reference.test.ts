@@ -15,6 +15,7 @@ import { type Contract, type Operation, operationsOf, readContract } from '../..
 import { pageHeaders } from '../../packages/server/src/http/pages.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { startBrowser } from './browser.ts';
+import { readGuides } from './guides.ts';
 import { clientSample, curlSample } from './samples.ts';
 
 const contract = await readContract();
@@ -79,6 +80,19 @@ describe('the reference', () => {
     for (const chapter of chapters) {
       await page.locator(`a[href="#/${chapter}"]`).first().waitFor({ state: 'attached' });
     }
+  });
+
+  it('has a page for each guide, with links to operations and topics', async () => {
+    const guides = await readGuides();
+    for (const { name, title } of guides) {
+      const heading = page.locator(`[id="guide-${name}"]`).getByRole('heading', { name: title }).first();
+      await page.evaluate(`location.hash = '#/guide-${name}'`);
+      await heading.waitFor();
+    }
+    const targets = await page
+      .locator('[id^="guide-"] a[href^="#/"]')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
+    expect(targets).toEqual(expect.arrayContaining(['#/events/listdeliveries', '#/guide-payments', '#/webhooks']));
   });
 
   it('contains every operation with its roles and limits and its samples', async () => {

@@ -1,9 +1,12 @@
 /// <reference path="../../packages/server/src/modules/clients/provinces.d.ts" />
 /** The samples work: the programs compile, and the commands succeed when pasted. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,11 +16,14 @@ import { startMock } from '../../packages/mock/src/server.ts';
 import { type Running, serve } from '../../packages/server/src/main/main.ts';
 import { createDataDir } from '../../packages/server/test/database.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';
+import { pay } from '../payer.ts';
+import { type Guide, programOf, readGuides } from './guides.ts';
 import { literal } from './literal.ts';
 import { clientSample, curlSample, sampleServer } from './samples.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const operations = operationsOf(await readContract());
+const guides = await readGuides();
 const run = promisify(execFile);
 
 describe('the samples', () => {
@@ -25,9 +31,10 @@ describe('the samples', () => {
     const folder = await mkdtemp(join(root, 'node_modules/.samples-'));
     try {
       for (const operation of operations) await writeFile(join(folder, `${operation.id}.ts`), clientSample(operation));
+      for (const guide of guides) await writeFile(join(folder, `${guide.name}.ts`), compiledProgram(guide));
       const settings = {
         extends: join(root, 'tsconfig.base.json'),
-        compilerOptions: { paths: { '@financial-automation/client': [join(root, 'packages/client/src/index.ts')] } },
+        compilerOptions: { paths: clientPaths },
         include: ['*.ts'],
       };
       await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings));
@@ -53,6 +60,16 @@ describe('the samples', () => {
     }
   });
 });
+
+/** How the samples import the client, and where it is here. */
+const clientPaths = {
+  '@financial-automation/client': [join(root, 'packages/client/src/index.ts')],
+  '@financial-automation/client/webhooks': [join(root, 'packages/client/src/webhooks.ts')],
+};
+
+function compiledProgram(guide: Guide): string {
+  return `declare function startSample(number: number): void;\n${programOf(guide)}`;
+}
 
 describe('the samples, in the demo tenant', () => {
   let seeded: string;
@@ -132,7 +149,83 @@ print(JSON.stringify(failed));`,
       await rm(folder, { recursive: true });
     }
   });
+
+  it('succeed as guides, and print what the guides show', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'guides-'));
+    try {
+      await withDemo(async (address) => {
+        for (const guide of guides) {
+          const file = join(folder, `${guide.name}.ts`);
+          await writeFile(file, await runnable(guide, address));
+          const printed = await outputOf(file, apiKey, address);
+          for (const [index, { code, prints }] of guide.samples.entries()) {
+            if (prints !== undefined) expect(printed.get(index), code).toEqual([asShown(JSON.parse(prints))]);
+          }
+        }
+      });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
 });
+
+/** The program of a guide for a server at another address. Each `console.log` prints a line: the number of the sample, and the value. */
+async function runnable(guide: Guide, address: string): Promise<string> {
+  const program = Object.entries(clientPaths).reduce(
+    (code, [name, [file = '']]) => code.replaceAll(`'${name}'`, `'${pathToFileURL(file).href}'`),
+    programOf(guide),
+  );
+  const receiverPort = String(await freePort());
+  return `let sample = 0;
+const print = console.log;
+const startSample = (number: number) => void (sample = number);
+console.log = (value: unknown) => print(JSON.stringify([sample, value]));
+${program.replaceAll(sampleServer, address).replaceAll('4000', receiverPort)}`;
+}
+
+/** Runs a program. If it prints the URL of a payment page, the link is paid. @returns what each sample has printed */
+async function outputOf(file: string, apiKey: string, address: string): Promise<Map<number, unknown[]>> {
+  const child = spawn('node', [file], { env: { ...withTools(), API_KEY: apiKey }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const failure = text(child.stderr);
+  const ended = once(child, 'exit');
+  const printed = new Map<number, unknown[]>();
+  for await (const line of createInterface(child.stdout)) {
+    const [sample, value]: [number, unknown] = JSON.parse(line);
+    printed.set(sample, [...(printed.get(sample) ?? []), value]);
+    const [link] = /http\S+\/pay\/[\w-]+/.exec(line) ?? [];
+    if (link !== undefined) expect(await pay(address + new URL(link).pathname, goodCard)).toBe('Receipt');
+  }
+  const [status] = await ended;
+  expect(status, await failure).toBe(0);
+  return printed;
+}
+
+const goodCard = {
+  method: 'CARD',
+  cardNumber: '4242424242424242',
+  expiry: '12/40',
+  securityCode: '123',
+  payerName: 'Ines Calder',
+};
+
+/** Matches a value that has all that is shown. `…` stands for any text, and as the last element for any further elements. */
+function asShown(shown: unknown): unknown {
+  if (typeof shown === 'string' && shown.includes('…'))
+    return expect.stringMatching(new RegExp(`^${shown.split('…').map(escaped).join('.+')}$`));
+  if (Array.isArray(shown)) {
+    const elements = shown.filter((element) => element !== '…').map(asShown);
+    return elements.length === shown.length ? elements : expect.arrayContaining(elements);
+  }
+  if (typeof shown === 'object' && shown !== null)
+    return expect.objectContaining(
+      Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, asShown(value)])),
+    );
+  return shown;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
 
 async function withServer(dataDir: string, work: (running: Running) => Promise<void>): Promise<void> {
   const port = String(await freePort());
@@ -142,6 +235,7 @@ async function withServer(dataDir: string, work: (running: Running) => Promise<v
     LOG_LEVEL: 'silent',
     RATE_LIMIT_FACTOR: '100',
     PAYMENT_PROCESSOR: 'sandbox',
+    WEBHOOK_ALLOW_LOOPBACK: 'on',
   });
   try {
     await work(running);

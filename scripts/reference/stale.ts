@@ -10,6 +10,7 @@ export async function markOf(root: string, contract: string): Promise<string> {
   const sources = [
     'scripts/reference.ts',
     'scripts/reference/*',
+    'openapi/guides/*',
     'openapi/rules/described.ts',
     'packages/mock/src/*',
     'node_modules/@redocly/cli/package.json',
