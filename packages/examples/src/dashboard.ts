@@ -1,0 +1,85 @@
+/**
+ * Prints the figures that a firm looks at each morning. Each is one aggregate: no rows are read, whatever the size of the firm.
+ */
+import { createClient, orThrow } from '@financial-automation/client';
+
+const api = createClient({
+  baseUrl: process.env.BASE_URL ?? 'http://127.0.0.1:3000',
+  tenant: process.env.TENANT ?? 'hartwell',
+  apiKey: process.env.API_KEY ?? '',
+});
+const today = new Date().toISOString().slice(0, 10);
+const yearStart = `${today.slice(0, 4)}-01-01`;
+
+const [receivables, work, revenue, hours] = await Promise.all([
+  orThrow(
+    api.call('aggregateLedgerEntries', {
+      body: {
+        where: { account: { _eq: 'RECEIVABLE' }, businessDate: { _lte: today } },
+        groupBy: [{ column: 'currency' }, { column: 'dueDate', daysBefore: today, boundaries: [1, 31, 61, 91] }],
+        measures: { open: { function: 'SUM', column: 'amount' } },
+      },
+    }),
+  ),
+  orThrow(
+    api.call('aggregateWip', {
+      body: {
+        where: { status: { _in: ['OPEN', 'PARTIALLY_BILLED'] } },
+        groupBy: [{ column: 'workDate', daysBefore: today, boundaries: [0, 31, 61, 91] }],
+        measures: { unbilled: { function: 'SUM', column: 'outstandingAmount' }, rows: { function: 'COUNT' } },
+      },
+    }),
+  ),
+  orThrow(
+    api.call('aggregateInvoices', {
+      body: {
+        where: { status: { _neq: 'VOIDED' }, invoiceDate: { _gte: yearStart } },
+        groupBy: [{ column: 'invoiceDate', by: 'MONTH' }],
+        measures: { revenue: { function: 'SUM', column: 'subtotal' }, invoices: { function: 'COUNT' } },
+        orderBy: [{ column: 'invoiceDate', direction: 'asc' }],
+      },
+    }),
+  ),
+  orThrow(
+    api.call('aggregateTimeEntries', {
+      body: {
+        where: { status: { _eq: 'APPROVED' }, active: { _eq: true }, workDate: { _gte: yearStart } },
+        groupBy: [{ column: 'workDate', by: 'MONTH' }, { column: 'isBillable' }],
+        measures: { hours: { function: 'SUM', column: 'hours' } },
+        orderBy: [{ column: 'workDate', direction: 'asc' }],
+      },
+    }),
+  ),
+]);
+
+// Keys are the lower boundaries of the ages in days.
+const ages: Readonly<Record<string, string>> = { below: 'not due', 1: '1–30', 31: '31–60', 61: '61–90', 91: 'over 90' };
+print(
+  'Receivables by days past due',
+  receivables.data.map(({ key, values }) => [
+    `${key.currency} ${ages[String(key.dueDate)] ?? 'no due date'}`,
+    values.open,
+  ]),
+);
+print(
+  'Work in progress by age in days',
+  work.data.map(({ key, values }) => [`from ${key.workDate}`, values.unbilled, values.rows]),
+);
+print(
+  'Revenue by month',
+  revenue.data.map(({ key, values }) => [String(key.invoiceDate).slice(0, 7), values.revenue, values.invoices]),
+);
+print(
+  'Approved hours by month',
+  hours.data.map(({ key, values }) => [
+    `${String(key.workDate).slice(0, 7)} ${key.isBillable === 'true' || key.isBillable === true ? 'billable' : 'other'}`,
+    values.hours,
+  ]),
+);
+
+function print(title: string, rows: readonly (readonly unknown[])[]): void {
+  console.log(`\n${title}`);
+  for (const [label, ...figures] of rows) {
+    console.log(`  ${String(label).padEnd(18)}${figures.map((figure) => String(figure ?? '–').padStart(14)).join('')}`);
+  }
+}
