@@ -3,7 +3,7 @@ import type { Plan } from '../../server/src/entity/plan.ts';
 import { startBatch } from '../../server/src/modules/engagements/create-engagements.ts';
 import { engagement } from '../../server/src/modules/engagements/engagement.ts';
 import { type NewEngagement, planEngagement } from '../../server/src/modules/engagements/plan-engagement.ts';
-import { writeDocument, writeLetters } from '../../server/src/modules/engagements/write-letter.ts';
+import { writeEngagementDocument, writeLetters } from '../../server/src/modules/engagements/write-letter.ts';
 import { addFile } from '../../server/src/modules/files/file.ts';
 import { asOperator } from '../../server/src/operator/tenants.ts';
 import type { Tenant } from '../../server/src/platform/auth/caller.ts';
@@ -81,7 +81,7 @@ async function writeDocuments(service: Service, tenant: Tenant, engagementId: st
       read: <T>(work: Parameters<typeof service.store.read<T>>[1]) => service.store.read(tenant.id, work),
       write: <T>(work: Parameters<typeof asOperator<T>>[3]) => asOperator(service, tenant, 'demo data', work),
     };
-    await writeDocument(writer, id, fileId);
+    await writeEngagementDocument(writer, id, fileId);
   }
 }
 

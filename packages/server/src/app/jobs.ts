@@ -1,4 +1,5 @@
 import type { BackgroundWork } from '../background/background.ts';
+import { writeInvoice } from '../modules/billing/document/write-invoice.ts';
 import { draftBySchedule } from '../modules/billing/draft/draft-by-schedule.ts';
 import { markOverdue } from '../modules/billing/invoice/mark-overdue.ts';
 import { expireLinks } from '../modules/billing/link/expire-links.ts';
@@ -10,6 +11,6 @@ import { removeOldEvents } from '../modules/events/delivery/remove-old-events.ts
 
 /** All background work. A job or clock task that is not listed here does not run. */
 export const backgroundWork: BackgroundWork = {
-  jobs: [writeLetter, createEngagements],
+  jobs: [writeLetter, writeInvoice, createEngagements],
   clockTasks: [markOverdue, draftBySchedule, expireLinks, followAttempts, expireLetters, removeOldEvents],
 };

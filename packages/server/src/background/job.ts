@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
+import type { AnyEntity } from '../entity/model.ts';
+import type { Plan } from '../entity/plan.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import { newId } from '../platform/store/new-id.ts';
@@ -118,15 +120,25 @@ export async function enqueue<Shape extends DataShape>(
   at?: Temporal.Instant,
 ): Promise<string> {
   const id = newId();
-  // The notification is sent when the transaction commits: with an empty name if the job is not due yet.
   await transaction.all(sql`
-    with added as (
-      insert into background_job (tenant_id, id, name, data, due_at)
-      values (current_setting('app.tenant_id')::integer, ${id}, ${job.name}, ${JSON.stringify(data)}::jsonb,
-        coalesce(${at?.toString() ?? null}::timestamptz, now()))
-      returning due_at)
-    select pg_notify('background_job', case when due_at > now() then '' else ${job.name} end) from added`);
+    insert into background_job (tenant_id, id, name, data, due_at)
+    values (current_setting('app.tenant_id')::integer, ${id}, ${job.name}, ${JSON.stringify(data)}::jsonb,
+      coalesce(${at?.toString() ?? null}::timestamptz, now()))`);
   return id;
+}
+
+/**
+ * Adds a job with the changes of a plan, as a side effect of a rule.
+ *
+ * @param entity the entity whose rule requires it.
+ */
+export function planJob<Shape extends DataShape>(
+  plan: Plan,
+  entity: AnyEntity,
+  job: Job<Shape>,
+  data: DataOf<Shape>,
+): void {
+  plan.insertPlain({ entity, table: 'background_job', key: { id: newId() }, columns: { name: job.name, data } });
 }
 
 /** Whether stored data, which another version of the program may have written, has the fields of the job. */

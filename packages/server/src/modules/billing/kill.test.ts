@@ -21,7 +21,12 @@ interface Acknowledged {
   readonly systemRef: string;
 }
 
-type Send = (method: 'POST' | 'PUT', records: readonly object[]) => Promise<readonly WriteItem[]>;
+interface Caller {
+  read<Row>(method: 'GET' | 'POST', path: string, body?: object): Promise<readonly Row[]>;
+  send(method: 'POST' | 'PUT', records: readonly object[]): Promise<readonly WriteItem[]>;
+}
+
+type Send = Caller['send'];
 
 async function apiKey(user: string): Promise<string> {
   const { out } = await runCli(environment, 'api-key', 'create', tenant, user, '--roles', 'API_ADMIN');
@@ -29,17 +34,23 @@ async function apiKey(user: string): Promise<string> {
 }
 
 /** Calls of an authenticated user. @throws if the server is down. */
-async function signIn({ address }: TestProcess, key: string): Promise<Send> {
+async function signIn({ address }: TestProcess, key: string): Promise<Caller> {
   const json = { 'Content-Type': 'application/json' };
   const body = JSON.stringify({ apiKey: key });
   const exchanged = await fetch(`${address}/v1/auth/token`, { method: 'POST', headers: json, body });
   const { access_token: token } = (await exchanged.json()) as { access_token: string };
   const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: tenant };
-  return async (method, records) => {
-    const response = await fetch(`${address}/api/v1/records`, { method, headers, body: JSON.stringify({ records }) });
-    const result = (await response.json()) as WriteResult;
+  const call = async <Result>(method: string, path: string, body?: object): Promise<Result> => {
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(`${address}${path}`, { method, headers, ...content });
+    const result = await response.json();
     if (response.status !== 200) throw new Error(`${response.status}: ${JSON.stringify(result)}`);
-    return result.records;
+    return result as Result;
+  };
+  return {
+    read: async <Row>(method: string, path: string, body?: object) =>
+      (await call<{ data: readonly Row[] }>(method, path, body)).data,
+    send: async (method, records) => (await call<WriteResult>(method, '/api/v1/records', { records })).records,
   };
 }
 
@@ -103,7 +114,7 @@ async function prepare(send: Send, round: number) {
   };
 }
 
-test('the books are consistent after every restart of a server that is killed during approvals and payments', {
+test('the books are consistent after every restart of a server that is killed during approvals and payments, and each invoice has one document', {
   timeout: 600_000 + rounds * 120_000,
 }, async () => {
   await runCli(environment, 'tenant', 'create', tenant);
@@ -113,7 +124,7 @@ test('the books are consistent after every restart of a server that is killed du
   let unfinished = 0;
   for (let round = 1; round <= rounds; round++) {
     const server = await startServer(environment);
-    const [preparing, approving] = [await signIn(server, preparer), await signIn(server, approver)];
+    const [preparing, approving] = [(await signIn(server, preparer)).send, (await signIn(server, approver)).send];
     const { approval, payment } = await prepare(preparing, round);
     const attempts = Array.from({ length: documents }, (_, index) => index).map(async (index) => {
       await pause(index * 15);
@@ -136,9 +147,33 @@ test('the books are consistent after every restart of a server that is killed du
 
     await expectBooksAfter(acknowledged, `round ${round}`);
   }
+  const server = await startServer(environment);
+  await expectDocuments(await signIn(server, preparer));
+  server.kill('SIGTERM');
+  await server.finished;
   if (process.env.KILL_ROUNDS !== undefined)
     console.log(`${acknowledged.length} writes succeeded, and ${unfinished} did not.`);
 });
+
+/** Waits for the documents that killed processes left, and checks that none was written twice. */
+async function expectDocuments({ read }: Caller): Promise<void> {
+  type Document = {
+    readonly invoiceNumber: string;
+    readonly draftInvoiceId: string | null;
+    readonly pdfFileId: string | null;
+  };
+  const posted = async () => {
+    const rows = await read<Document>('POST', '/gql/v1/invoices', { pageSize: 1000 });
+    return rows.filter((row) => row.draftInvoiceId !== null);
+  };
+  await expect
+    .poll(async () => (await posted()).filter((row) => row.pdfFileId === null), { timeout: 120_000 })
+    .toEqual([]);
+  for (const { invoiceNumber, pdfFileId } of await posted()) {
+    const files = await read<{ readonly id: string }>('GET', `/api/v1/files?fileName=${invoiceNumber}`);
+    expect(files.map(({ id }) => id)).toEqual([pdfFileId]);
+  }
+}
 
 /** Opens the database that the killed process left, like the next process would. */
 async function expectBooksAfter(acknowledged: readonly Acknowledged[], what: string): Promise<void> {

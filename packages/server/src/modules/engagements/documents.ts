@@ -1,6 +1,7 @@
 import { defineEntity } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
+import { fileNamePart } from '../documents/file-name.ts';
 
 /** A document of an engagement. The service creates them; their files are written in the background. */
 export const engagementDocument = defineEntity('EngagementDocument', { table: 'engagement_document' });
@@ -69,9 +70,4 @@ function currentLetter(plan: Plan, engagementId: string): Row<'EngagementDocumen
   return plan
     .allForUpdate(engagementDocument, 'engagementId', engagementId)
     .find((row) => row.documentTypeId === documentTypes.letter.id && row.status !== 'SUPERSEDED');
-}
-
-/** Returns text without characters that file names cannot contain. */
-export function fileNamePart(text: string): string {
-  return text.replaceAll(/[\\/:*?"<>|\p{Cc}]/gu, '-');
 }

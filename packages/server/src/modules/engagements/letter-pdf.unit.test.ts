@@ -1,8 +1,8 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
+import { renderInThread } from '../documents/render-thread.ts';
 import type { Letter } from './letter.ts';
 import { renderLetter } from './letter-pdf.ts';
-import { renderInThread } from './letter-thread.ts';
 
 const letter: Letter = {
   engagementId: '0199a1c2-0d07-7c01-8a4f-5d2e9b60f101',
@@ -66,7 +66,9 @@ test('is identical for the same letter', async () => {
 
 test('is identical from the worker thread, which also propagates errors', async () => {
   const broken: Letter = { ...letter, date: 'never' };
-  const [first, failed, second] = await Promise.allSettled([letter, broken, letter].map(renderInThread));
+  const [first, failed, second] = await Promise.allSettled(
+    [letter, broken, letter].map((one) => renderInThread('letter', one)),
+  );
   const value = new Uint8Array(await renderLetter(letter));
   expect([first, second]).toEqual([
     { status: 'fulfilled', value },

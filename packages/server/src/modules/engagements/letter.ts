@@ -1,7 +1,9 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import type { Session } from '../../platform/store/store.ts';
-import { documentTypes, fileNamePart } from './documents.ts';
+import { addressLines, type StoredAddress } from '../documents/address.ts';
+import { fileNamePart } from '../documents/file-name.ts';
+import { documentTypes } from './documents.ts';
 
 type Engagement = components['schemas']['Engagement'];
 
@@ -35,7 +37,7 @@ export interface Letter {
   readonly signers: readonly { readonly name: string; readonly signedAt: string | null }[];
 }
 
-type StoredLetter = Omit<Letter, 'folderPath'>;
+type StoredLetter = Omit<Letter, 'folderPath' | 'addressLines'> & { readonly address: StoredAddress | null };
 
 /**
  * Reads the current content of a document; undefined if there is nothing to write, because it has a file or was
@@ -50,10 +52,9 @@ export async function readLetter(session: Session, tenantId: number, documentId:
       e.end_date as "endDate", e.fee_amount::text as "feeAmount", e.fee_type as "feeType",
       e.deposit_amount::text as "depositAmount", e.currency, o.legal_name as "firmName",
       coalesce(c.legal_name, c.name) as "clientName",
-      (select coalesce(json_agg(line), '[]') from (
-        select unnest(array[i.line1, i.line2, nullif(concat_ws(' ', i.city, i.state, i.postal_code), ''), i.country]) as line
-        from contact_info i where i.tenant_id = c.tenant_id and i.id = c.client_contact_info_id) lines
-        where line is not null) as "addressLines",
+      (select json_build_object('line1', i.line1, 'line2', i.line2, 'city', i.city, 'state', i.state,
+          'postalCode', i.postal_code, 'country', i.country)
+        from contact_info i where i.tenant_id = c.tenant_id and i.id = c.client_contact_info_id) as address,
       p.display_name as partner, m.display_name as manager,
       (select coalesce(json_agg(json_build_object('name', s.display_name, 'role', es.role) order by es.position), '[]')
         from engagement_staff es join staff s on s.tenant_id = es.tenant_id and s.id = es.staff_id
@@ -69,5 +70,8 @@ export async function readLetter(session: Session, tenantId: number, documentId:
     left join staff p on p.tenant_id = e.tenant_id and p.id = e.partner_id
     left join staff m on m.tenant_id = e.tenant_id and m.id = e.manager_id
     where d.tenant_id = ${tenantId} and d.id = ${documentId} and d.file_id is null and d.status <> 'SUPERSEDED'`);
-  return row === undefined ? undefined : { ...row, folderPath: `/${fileNamePart(row.clientName)}/Engagements` };
+  if (row === undefined) return undefined;
+  const { address, ...letter } = row;
+  const folderPath = `/${fileNamePart(letter.clientName)}/Engagements`;
+  return { ...letter, addressLines: addressLines(address), folderPath };
 }

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
-import { defineJob, enqueue, type JobRun } from '../../background/job.ts';
+import { defineJob, enqueue } from '../../background/job.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
-import type { ContentStorage, StoredContent } from '../../platform/storage/storage.ts';
+import type { StoredContent } from '../../platform/storage/storage.ts';
+import { type Writer, writeDocument } from '../documents/write-document.ts';
 import { addFile } from '../files/file.ts';
 import { engagementDocument } from './documents.ts';
 import { type Letter, readLetter } from './letter.ts';
-import { renderInThread } from './letter-thread.ts';
 
 /** Writes the file of a document. A document with a file is skipped, so that a run can be repeated. */
 export const writeLetter = defineJob({
@@ -15,43 +15,26 @@ export const writeLetter = defineJob({
   // One thread renders them.
   concurrency: 2,
   run: ({ tenant, data: { documentId }, signal, service, read, write }) =>
-    writeDocument({ tenantId: tenant.id, storage: service.storage, signal, read, write }, documentId),
+    writeEngagementDocument({ tenantId: tenant.id, storage: service.storage, signal, read, write }, documentId),
 });
 
-/** The parts of a run that writing requires: those of a job, or of the operator. */
-type Writer = Pick<JobRun<unknown>, 'read' | 'write' | 'signal'> & {
-  readonly tenantId: number;
-  readonly storage: ContentStorage;
-};
-
-/** Renders a document, stores its content and attaches the file, unless it has one. */
-export async function writeDocument(
-  { tenantId, storage, signal, read, write }: Writer,
-  documentId: string,
-  fileId?: string,
-): Promise<void> {
-  let isWritten = false;
-  while (!isWritten) {
-    signal.throwIfAborted();
-    const letter = await read((session) => readLetter(session, tenantId, documentId));
-    if (letter === undefined) return;
-    const content = await storage.put(tenantId, await renderInThread(letter));
-    isWritten = await write((unit) => attachFile(unit, documentId, { letter, content, fileId }));
-  }
+/** Renders a document of an engagement and attaches the file, unless it has one. */
+export function writeEngagementDocument(writer: Writer, documentId: string, fileId?: string): Promise<void> {
+  return writeDocument(writer, {
+    kind: 'letter',
+    read: (session) => readLetter(session, writer.tenantId, documentId),
+    attach: (unit, letter, content) => attachFile(unit, documentId, { letter, content, fileId }),
+  });
 }
 
-interface SetLetter {
+interface RenderedLetter {
   readonly letter: Letter;
   readonly content: StoredContent;
   readonly fileId: string | undefined;
 }
 
-/**
- * Attaches the file to its document, unless the terms of the letter have changed.
- *
- * @returns whether the document is done.
- */
-async function attachFile(unit: UnitOfWork, documentId: string, { letter, content, fileId: id }: SetLetter) {
+/** @returns whether the document is done: its terms have not changed. */
+async function attachFile(unit: UnitOfWork, documentId: string, { letter, content, fileId: id }: RenderedLetter) {
   // A change of the terms also locks the document, and supersedes it if it has a file.
   await unit.plan((plan) => plan.getForUpdate(engagementDocument, documentId));
   const current = await readLetter(unit.transaction, unit.tenantId, documentId);

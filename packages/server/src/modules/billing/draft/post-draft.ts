@@ -17,7 +17,8 @@ export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
   lockBalances(plan, [draft.clientId], [...jobsOf(draft.lines, rows)]);
   const { clientId, billingContactId, creditedInvoiceId, proposedInvoiceDate, dueDate, currency } = draft;
   const lines = draft.lines.map((line) => ({ ...line, id: newId() }));
-  const shared = { clientId, jobIds: [...draft.jobIds], billingContactId, creditedInvoiceId, dueDate, currency, lines };
+  const document = { creditedInvoiceId, purchaseOrder: draft.purchaseOrder, memo: draft.memo, lines };
+  const shared = { clientId, jobIds: [...draft.jobIds], billingContactId, dueDate, currency, ...document };
   const { row } = plan.create(
     invoice,
     {},

@@ -15,6 +15,7 @@ import { contactInfo } from '../../clients/contact-info.ts';
 import { reopenClient } from '../../clients/reopen-client.ts';
 import { job } from '../../projects/job.ts';
 import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../change-day.ts';
+import { planDocument } from '../document/write-invoice.ts';
 import { totalsOf } from '../ledger/amounts.ts';
 import { checkBillable, lockBalances } from '../ledger/balances.ts';
 import { entriesOf, lastDayOf } from '../ledger/enter.ts';
@@ -28,6 +29,16 @@ import { nextInvoiceNumber } from './invoice-number.ts';
 import { returnWork } from './void-invoice.ts';
 
 type InvoiceChange = PendingChange<'Invoice'>;
+
+/** Fields that callers can write on an existing invoice. */
+const writableLater: ReadonlySet<string> = new Set([
+  'status',
+  'voidReason',
+  'writeOffReason',
+  'purchaseOrder',
+  'memo',
+  'sentAt',
+]);
 
 /** An invoice or credit note to a client. It is created from an approved draft; invoices are imported, too. */
 export const invoice = defineEntity('Invoice', {
@@ -67,6 +78,7 @@ export const invoice = defineEntity('Invoice', {
     afterWrite(change, plan) {
       const { id, values, previous, input } = change;
       enterInvoice(change, plan);
+      planDocument(plan, values, previous);
       if (previous !== undefined && dueOf(previous).eq(zero) && dueOf(values).gt(zero))
         reopenClient(plan, values.clientId);
       if (values.status === previous?.status) return;
@@ -204,6 +216,7 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
   privateColumns.org_id = owner.orgId;
   if (Object.keys(input).length > 0) {
     checkImport(input);
+    checkSent(values, plan);
     checkNotAfterToday(plan, 'invoiceDate', values.invoiceDate);
   }
   recordBookChange(change, plan, values.invoiceDate);
@@ -245,19 +258,14 @@ function completeChange({ entity, id, values, previous, input }: InvoiceChange, 
     values.lines = completeLines(plan, plan.get(client, values.clientId), values.lines, previous.lines);
   if (input.billingAddress !== undefined) values.billingAddress = completeAddress(values.billingAddress);
   if (!isChanged(entity, previous, values)) return;
-  const rest = {
-    ...values,
-    status: previous.status,
-    voidReason: previous.voidReason,
-    writeOffReason: previous.writeOffReason,
-  };
-  const [changed] = changedFields(entity, previous, rest);
+  const changed = changedFields(entity, previous, values).find((name) => !writableLater.has(name));
   if (changed !== undefined)
     throw new Rejection(
       'INVALID_STATE',
-      'Invoices cannot change. Only status, voidReason and writeOffReason can be written, with changeDate and changeReason.',
+      `The ${changed} of an invoice cannot change. Only ${[...writableLater].join(', ')} can be written, with changeDate and changeReason.`,
       `/${changed}`,
     );
+  checkSent(values, plan);
   checkReasons({ status: values.status, voidReason: input.voidReason, writeOffReason: input.writeOffReason });
   recordBookChange({ entity, id, previous, input }, plan, previous.invoiceDate);
   if (values.status === previous.status) return;
@@ -272,6 +280,11 @@ function completeChange({ entity, id, values, previous, input }: InvoiceChange, 
   // A void and a reinstatement undo what was written off.
   values.amountWrittenOff = zero;
   values.writeOffReason = null;
+}
+
+/** Checks when an invoice was sent: what is recorded has happened. */
+function checkSent({ sentAt }: Row<'Invoice'>, plan: Plan): void {
+  if (sentAt !== null && sentAt > plan.now) throw invalidField('sentAt', 'sentAt must not be in the future.');
 }
 
 /** Checks that a reinstated invoice gets the status that its payments and credits determine. */

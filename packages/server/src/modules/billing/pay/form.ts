@@ -1,7 +1,7 @@
 import { type Decimal, parseDecimal, zero } from '../../../contract/decimal.ts';
 import { faultOf } from '../../../http/body.ts';
 import type { PayDetails, PayMethod } from '../../../platform/payments/processor.ts';
-import { placesOf } from './format.ts';
+import { placesOf } from '../../documents/format.ts';
 
 export type FieldName =
   | 'amount'

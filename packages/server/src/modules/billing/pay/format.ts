@@ -8,16 +8,6 @@ function isNumeral(text: string): text is `${number}` {
   return /^-?\d+(\.\d+)?$/.test(text);
 }
 
-/** Decimal places of a currency: 2 for USD, 0 for JPY, 3 for KWD. */
-export function placesOf(currency: string): number {
-  return new Intl.NumberFormat('en-US', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
-}
-
-/** A long date: March 2, 2026. */
-export function formatDay(day: string): string {
-  return Temporal.PlainDate.from(day).toLocaleString('en-US', { dateStyle: 'long' });
-}
-
 /** A short date: Mar 2, 2026. */
 export function formatShortDay(day: string): string {
   return Temporal.PlainDate.from(day).toLocaleString('en-US', { dateStyle: 'medium' });

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { create } from 'fontkit';
 
-/** A font of a letter: the file, and its supported characters. */
+/** A font of a document: the file, and its supported characters. */
 export interface Face {
   readonly path: string;
   has(codePoint: number): boolean;
@@ -28,8 +28,16 @@ const others = chineseFaces();
 export function faceFor(codePoint: number, weight: Weight): Face {
   const first = main[weight];
   if (first.has(codePoint)) return first;
-  return others().find((face) => face.has(codePoint)) ?? first;
+  let face = otherFaces.get(codePoint);
+  if (face === undefined) {
+    face = others().find((one) => one.has(codePoint)) ?? null;
+    otherFaces.set(codePoint, face);
+  }
+  return face ?? first;
 }
+
+/** The fonts of characters that the main one lacks; null if none supports them. */
+const otherFaces = new Map<number, Face | null>();
 
 function fileFace(path: string): Face {
   const known = once(() => {

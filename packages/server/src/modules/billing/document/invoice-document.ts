@@ -1,0 +1,131 @@
+import { isDeepStrictEqual } from 'node:util';
+import { sql } from 'kysely';
+import type { Session } from '../../../platform/store/store.ts';
+import { addressLines, type StoredAddress } from '../../documents/address.ts';
+import { fileNamePart } from '../../documents/file-name.ts';
+
+/** A line of the document. Numbers are decimal text. */
+export interface DocumentLine {
+  readonly description: string;
+  readonly quantity: string;
+  readonly unitAmount: string;
+  readonly taxable: boolean;
+  readonly taxRatePercent: string;
+  readonly amount: string;
+}
+
+/** The names and addresses of a document. Each later document of the invoice repeats those of the first. */
+interface Parties {
+  readonly firmName: string;
+  readonly firmAddress: StoredAddress | null;
+  readonly clientName: string;
+  readonly contactName: string | null;
+}
+
+/** What the document of an invoice shows besides its lines, which never change. It is stored with the document. */
+export interface InvoiceFace {
+  readonly parties: Parties;
+  readonly clientRef: string;
+  readonly invoiceNumber: string;
+  readonly invoiceDate: string;
+  readonly dueDate: string;
+  readonly createdAt: string;
+  /** The day of the void; null if the invoice is not voided. */
+  readonly voidedOn: string | null;
+  readonly currency: string;
+  readonly billingAddress: StoredAddress;
+  readonly purchaseOrder: string | null;
+  readonly memo: string | null;
+  readonly taxName: string | null;
+  /** The taxed amount and the tax for each rate. */
+  readonly taxes: readonly { readonly ratePercent: string; readonly amount: string; readonly tax: string }[];
+  readonly subtotal: string;
+  readonly discountTotal: string;
+  readonly interestTotal: string;
+  readonly total: string;
+}
+
+/** The content of the document of an invoice, from stored data. */
+export interface InvoiceDocument {
+  readonly face: InvoiceFace;
+  readonly lines: readonly DocumentLine[];
+}
+
+/** The file of a document. */
+export interface DocumentFile {
+  readonly fileName: string;
+  readonly folderPath: string;
+  readonly clientId: string;
+  readonly engagementId: string | null;
+  readonly jobId: string | null;
+}
+
+interface StoredInvoice extends Omit<InvoiceFace, 'parties'>, Parties {
+  readonly clientId: string;
+  readonly engagementId: string | null;
+  readonly jobIds: readonly string[];
+  readonly lines: readonly DocumentLine[];
+  readonly written: InvoiceFace | null;
+}
+
+/**
+ * Reads the current content of the document of an invoice; undefined if there is nothing to write, because the service has not
+ * posted it from a draft, or its file shows this content.
+ */
+export async function readInvoice(
+  session: Session,
+  tenantId: number,
+  invoiceId: string,
+): Promise<(InvoiceDocument & { readonly file: DocumentFile }) | undefined> {
+  const row = await session.first<StoredInvoice>(sql`
+    select i.client_id as "clientId", i.engagement_id as "engagementId", i.job_ids as "jobIds",
+      i.document as written, o.legal_name as "firmName", ${address('f')} as "firmAddress",
+      coalesce(c.legal_name, c.name) as "clientName", k.display_name as "contactName", c.client_ref as "clientRef",
+      i.invoice_number as "invoiceNumber", i.invoice_date as "invoiceDate", i.due_date as "dueDate",
+      i.posted_at as "createdAt", tenant_day(i.voided_at) as "voidedOn", i.currency, ${address('i')} as "billingAddress",
+      i.purchase_order as "purchaseOrder", i.memo, t.name as "taxName",
+      (select coalesce(json_agg(json_build_object('ratePercent', rate::text, 'amount', amount::text, 'tax', tax::text)
+          order by rate), '[]')
+        from (select l.tax_rate_percent as rate, sum(l.amount) as amount, sum(l.tax_amount) as tax from invoice_line l
+          where l.tenant_id = i.tenant_id and l.invoice_id = i.id and l.taxable group by 1) rates) as taxes,
+      i.subtotal::text as subtotal, i.discount_total::text as "discountTotal", i.interest_total::text as "interestTotal",
+      i.total::text as total,
+      (select coalesce(json_agg(json_build_object('description', l.description, 'quantity', l.quantity::text,
+          'unitAmount', l.unit_amount::text, 'taxable', l.taxable, 'taxRatePercent', l.tax_rate_percent::text,
+          'amount', l.amount::text) order by l.position), '[]')
+        from invoice_line l where l.tenant_id = i.tenant_id and l.invoice_id = i.id) as lines
+    from invoice i
+    join client c on c.tenant_id = i.tenant_id and c.id = i.client_id
+    join org o on o.tenant_id = i.tenant_id and o.id = i.org_id
+    left join lateral (select * from office f where f.tenant_id = o.tenant_id and f.org_id = o.id and f.active
+      order by f.id <> c.office_id, f.id limit 1) f on true
+    left join contact k on k.tenant_id = i.tenant_id and k.id = i.billing_contact_id
+    left join tax_region t on t.tenant_id = i.tenant_id and t.id = i.tax_region_id
+    where i.tenant_id = ${tenantId} and i.id = ${invoiceId} and i.draft_invoice_id is not null and i.posted_at is not null`);
+  if (row === undefined) return undefined;
+  const { clientId, engagementId, jobIds, lines, written, firmName, firmAddress, clientName, contactName, ...rest } =
+    row;
+  const parties = written?.parties ?? { firmName, firmAddress, clientName, contactName };
+  const face: InvoiceFace = { ...rest, parties };
+  if (isDeepStrictEqual(face, written)) return undefined;
+  const [jobId = null] = jobIds.length === 1 ? jobIds : [];
+  const fileName = `Invoice ${fileNamePart(face.invoiceNumber)}${face.voidedOn === null ? '' : ' void'}.pdf`;
+  const folderPath = `/${fileNamePart(parties.clientName)}/Invoices`;
+  return { face, lines, file: { fileName, folderPath, clientId, engagementId, jobId } };
+}
+
+/** The lines of the two addresses of a document. A country is only named if they have different ones. */
+export function addressesOf({ parties: { firmAddress }, billingAddress }: InvoiceFace) {
+  const isDomestic = firmAddress?.country === billingAddress.country;
+  const linesOf = (address: StoredAddress | null) =>
+    addressLines(address === null || !isDomestic ? address : { ...address, country: null });
+  return { firm: linesOf(firmAddress), billing: linesOf(billingAddress) };
+}
+
+/** SQL of the address in the columns of a row; null if there is no row. */
+function address(row: string) {
+  const column = (name: string) => sql.ref(`${row}.${name}`);
+  return sql`(case when ${column('id')} is not null then json_build_object('line1', ${column('line1')},
+    'line2', ${column('line2')}, 'city', ${column('city')}, 'state', ${column('state')},
+    'postalCode', ${column('postal_code')}, 'country', ${column('country')}) end)`;
+}

@@ -1,0 +1,196 @@
+import { formatAmount, formatDay, formatNumber, placesOf } from '../../documents/format.ts';
+import { type Column, heightOf, Pages, type Style } from '../../documents/pages.ts';
+import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace } from './invoice-document.ts';
+
+const margin = 54;
+const gap = 14;
+const gray = '#5f6368';
+const faint = '#f1f3f4';
+const pale = '#dadce0';
+const small: Style = { size: 9 };
+const label: Style = { ...small, color: gray };
+const heading: Style = { ...small, weight: 'bold' };
+
+/**
+ * Renders the PDF of an invoice. The same invoice results in the same bytes.
+ *
+ * @throws Error if a font cannot be read.
+ */
+export async function renderInvoice({ face, lines }: InvoiceDocument): Promise<Buffer> {
+  const { invoiceNumber, parties, createdAt } = face;
+  const title = `Invoice ${invoiceNumber}`;
+  const page = new Pages({ title, author: parties.firmName, createdAt }, margin);
+  setTop(page, face);
+  setLines(page, face, lines);
+  setTotals(page, face);
+  if (face.memo !== null) {
+    page.space(18);
+    page.reserve(3 * heightOf(small));
+    page.text('Memo', heading);
+    for (const line of face.memo.split(/\r\n?|\n/)) page.text(line, small);
+  }
+  return page.end(title, face.voidedOn === null ? undefined : 'VOID');
+}
+
+/** Sets the firm, the client, and the facts of the invoice. */
+function setTop(page: Pages, face: InvoiceFace): void {
+  const { parties } = face;
+  const [left, right] = halves(page);
+  const addresses = addressesOf(face);
+  const top = page.y;
+  page.line('Invoice', { size: 22, weight: 'bold' }, { ...right, align: 'right' });
+  page.text(parties.firmName, { size: 14, weight: 'bold' }, left);
+  page.space(2);
+  for (const line of addresses.firm) page.text(line, label, left);
+  page.y = Math.max(page.y, top + heightOf({ size: 22 })) + 12;
+  page.rule();
+  page.space(12);
+  const middle = page.y;
+  page.text('Bill to', label, left);
+  page.text(parties.clientName, { weight: 'bold' }, left);
+  if (parties.contactName !== null) page.text(parties.contactName, {}, left);
+  for (const line of addresses.billing) page.text(line, {}, left);
+  const end = page.y;
+  page.y = middle;
+  for (const [name, value] of factsOf(face)) {
+    page.line(name, label, right);
+    page.text(value, small, { left: right.left + 96, width: right.width - 96 });
+  }
+  page.y = Math.max(page.y, end) + 20;
+}
+
+function factsOf(face: InvoiceFace): readonly (readonly [string, string])[] {
+  const facts: (readonly [string, string | null])[] = [
+    ['Invoice number', face.invoiceNumber],
+    ['Invoice date', formatDay(face.invoiceDate)],
+    ['Due date', formatDay(face.dueDate)],
+    ['Purchase order', face.purchaseOrder],
+    ['Client number', face.clientRef],
+    ['Currency', face.currency],
+    ['Voided', face.voidedOn === null ? null : formatDay(face.voidedOn)],
+  ];
+  return facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
+}
+
+function halves({ width }: Pages): readonly [Column, Column] {
+  const half = (width - gap) / 2;
+  return [
+    { left: margin, width: half },
+    { left: margin + half + gap, width: half },
+  ];
+}
+
+/** A column of the table of lines, as wide as its widest text; the description has the rest. */
+interface TableColumn {
+  readonly name: string;
+  text(line: DocumentLine): string;
+}
+
+function setLines(
+  page: Pages,
+  { currency, invoiceNumber, parties }: InvoiceFace,
+  lines: readonly DocumentLine[],
+): void {
+  const places = placesOf(currency);
+  const taxes: TableColumn = {
+    name: 'Tax',
+    text: ({ taxable, taxRatePercent }) => (taxable ? `${formatNumber(taxRatePercent, 0, 4)}%` : ''),
+  };
+  const columns: readonly TableColumn[] = [
+    { name: 'Quantity', text: ({ quantity }) => formatNumber(quantity, 0, 4) },
+    { name: 'Rate', text: ({ unitAmount }) => formatNumber(unitAmount, places, 4) },
+    ...(lines.some(({ taxable }) => taxable) ? [taxes] : []),
+    { name: `Amount (${currency})`, text: ({ amount }) => formatNumber(amount, places) },
+  ];
+  const rows = lines.map((line) => ({ description: line.description, texts: columns.map(({ text }) => text(line)) }));
+  let right = margin + page.width - 4;
+  const cells: Column[] = [];
+  for (const [index, { name }] of [...columns.entries()].reverse()) {
+    const width = Math.max(
+      page.widthOf(name, heading),
+      ...rows.map(({ texts }) => page.widthOf(texts[index] ?? '', small)),
+    );
+    cells.unshift({ left: right - width, width, align: 'right' });
+    right -= width + gap;
+  }
+  const description: Column = { left: margin + 4, width: right - margin - 4 };
+  const setHead = () => {
+    page.shade(heightOf(small) + 6, faint);
+    page.space(3);
+    page.line('Description', heading, description);
+    for (const [index, place] of cells.entries()) page.line(columns[index]?.name ?? '', heading, place);
+    page.space(heightOf(small) + 7);
+  };
+  setHead();
+  page.repeat(() => {
+    setRunningHead(page, parties.firmName, invoiceNumber);
+    setHead();
+  });
+  for (const row of rows) {
+    const [first = '', ...rest] = page.lines(row.description, description.width, small);
+    page.reserve((rest.length > 0 ? 2 : 1) * heightOf(small) + 8);
+    page.line(first, small, description);
+    for (const [index, place] of cells.entries()) page.line(row.texts[index] ?? '', small, place);
+    page.space(heightOf(small));
+    for (const line of rest) {
+      page.reserve(heightOf(small) + 8);
+      page.line(line, small, description);
+      page.space(heightOf(small));
+    }
+    page.space(3);
+    page.rule(undefined, pale);
+    page.space(5);
+  }
+  page.repeat(() => setRunningHead(page, parties.firmName, invoiceNumber));
+}
+
+function setRunningHead(page: Pages, firmName: string, invoiceNumber: string): void {
+  const [left, right] = halves(page);
+  const [name = ''] = page.lines(firmName, left.width, label);
+  page.line(name, label, left);
+  page.line(`Invoice ${invoiceNumber}`, label, { ...right, align: 'right' });
+  page.space(heightOf(label) + 10);
+}
+
+function setTotals(page: Pages, face: InvoiceFace): void {
+  const { currency, taxName, taxes, subtotal, discountTotal, interestTotal, total } = face;
+  const places = placesOf(currency);
+  const rows = [
+    ['Subtotal', subtotal],
+    ...(isZero(discountTotal) ? [] : [['Discounts', `-${discountTotal}`]]),
+    ...(isZero(interestTotal) ? [] : [['Interest', interestTotal]]),
+    ...taxes.map(({ ratePercent, amount, tax }) => [
+      `${taxName ?? 'Tax'} ${formatNumber(ratePercent, 0, 4)}% of ${formatNumber(amount, places)}`,
+      tax,
+    ]),
+  ] as const;
+  page.space(6);
+  page.reserve((rows.length + 4) * heightOf() + 16);
+  const [, right] = halves(page);
+  const numbers: Column = { ...right, width: right.width - 4, align: 'right' };
+  for (const [name = '', amount = ''] of rows) {
+    const text = formatNumber(amount, places);
+    const names = { left: right.left, width: right.width - page.widthOf(text, small) - gap };
+    page.line(text, small, numbers);
+    page.text(name, label, names);
+  }
+  page.space(2);
+  page.rule(right);
+  page.space(5);
+  const due = formatAmount(total, currency);
+  const large: Style = { weight: 'bold', size: 12 };
+  const isNarrow = page.widthOf(`Amount due${due}`, large) + gap > numbers.width;
+  setTotal(page, 'Total', due, { weight: 'bold' }, numbers);
+  setTotal(page, 'Amount due', due, isNarrow ? { weight: 'bold' } : large, numbers);
+  setTotal(page, 'Due by', formatDay(face.dueDate), label, numbers);
+}
+
+function setTotal(page: Pages, name: string, value: string, style: Style, column: Column): void {
+  page.line(name, style, { ...column, align: 'left' });
+  page.line(value, style, column);
+  page.space(heightOf(style));
+}
+
+function isZero(amount: string): boolean {
+  return /^-?[0.]+$/.test(amount);
+}

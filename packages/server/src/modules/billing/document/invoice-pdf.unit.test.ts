@@ -1,0 +1,172 @@
+import { extractText, getDocumentProxy } from 'unpdf';
+import { expect, test } from 'vitest';
+import { renderInThread } from '../../documents/render-thread.ts';
+import type { DocumentLine, InvoiceDocument } from './invoice-document.ts';
+import { renderInvoice } from './invoice-pdf.ts';
+
+const firmAddress = {
+  line1: '400 SW Fifth Avenue',
+  line2: 'Suite 1200',
+  city: 'Portland',
+  state: 'OR',
+  postalCode: '97204',
+  country: 'US',
+};
+const line: DocumentLine = {
+  description: 'Preparation of the 2026 partnership return',
+  quantity: '14.5000',
+  unitAmount: '220.00',
+  taxable: false,
+  taxRatePercent: '0',
+  amount: '3190.00',
+};
+const filing = {
+  ...line,
+  description: 'Filing fee',
+  quantity: '1',
+  unitAmount: '150.125',
+  taxable: true,
+  taxRatePercent: '8.2500',
+};
+const invoice: InvoiceDocument = {
+  face: {
+    parties: {
+      firmName: 'Hartwell & Oakes LLP',
+      firmAddress,
+      clientName: 'Harbor & Pine LLC',
+      contactName: 'Ines Calder',
+    },
+    clientRef: 'C-01042',
+    invoiceNumber: 'INV-2026-00412',
+    invoiceDate: '2026-09-30',
+    dueDate: '2026-10-30',
+    createdAt: '2026-09-30T16:00:00.000Z',
+    voidedOn: null,
+    currency: 'USD',
+    billingAddress: { ...firmAddress, line1: '1180 NW Dockside Ave', line2: null, postalCode: '97209' },
+    purchaseOrder: 'PO-7731',
+    memo: 'Thank you.\nPlease quote the number.',
+    taxName: 'Services tax',
+    taxes: [{ ratePercent: '8.2500', amount: '150.13', tax: '12.39' }],
+    subtotal: '3340.13',
+    discountTotal: '100.00',
+    interestTotal: '5.00',
+    total: '3257.52',
+  },
+  lines: [line, { ...filing, amount: '150.13' }],
+};
+const withFace = (face: Partial<InvoiceDocument['face']>): InvoiceDocument => ({
+  ...invoice,
+  face: { ...invoice.face, ...face },
+});
+
+/** Extracts the text of a PDF, page by page. */
+async function pagesOf(document: InvoiceDocument): Promise<string[]> {
+  const { text } = await extractText(await getDocumentProxy(new Uint8Array(await renderInvoice(document))));
+  return text;
+}
+
+test('contains the parties, the facts, the lines and the totals', async () => {
+  const text = (await pagesOf(invoice)).join('\n').replaceAll(/\s+/g, ' ');
+  for (const words of [
+    'Hartwell & Oakes LLP',
+    '400 SW Fifth Avenue Suite 1200 Portland, OR 97204',
+    'Bill to',
+    'Harbor & Pine LLC',
+    'Ines Calder',
+    '1180 NW Dockside Ave Portland, OR 97209',
+    'Invoice number INV-2026-00412',
+    'Invoice date September 30, 2026',
+    'Due date October 30, 2026',
+    'Purchase order PO-7731',
+    'Client number C-01042',
+    'Amount (USD)',
+    '14.5 220.00 3,190.00',
+    '1 150.125 8.25% 150.13',
+    'Subtotal',
+    '3,340.13',
+    '-100.00',
+    'Services tax 8.25% of 150.13',
+    '12.39',
+    'Total USD 3,257.52',
+    'Amount due USD 3,257.52',
+    'Thank you. Please quote the number.',
+    'Invoice INV-2026-00412 Page 1 of 1',
+  ])
+    expect(text).toContain(words);
+  expect(text).not.toMatch(/VOID|Voided|United States|null|undefined|NaN/);
+});
+
+test('omits what the invoice does not have', async () => {
+  const lines = [line];
+  const face = { taxes: [], discountTotal: '0.00', interestTotal: '0.00', memo: null, purchaseOrder: null };
+  const text = (await pagesOf({ ...withFace(face), lines })).join('\n');
+  expect(text).not.toMatch(/Tax|Discounts|Interest|Memo|Purchase/);
+});
+
+test('names the country of foreign addresses, and has the decimal places of the currency', async () => {
+  const billingAddress = { ...firmAddress, city: '東京', country: 'JP' };
+  const text = (await pagesOf(withFace({ currency: 'JPY', billingAddress, total: '12500.00' }))).join('\n');
+  for (const words of ['Japan', 'United States', 'JPY 12,500']) expect(text).toContain(words);
+  expect(text).not.toContain('12,500.00');
+});
+
+test('is stamped on every page once the invoice is voided', async () => {
+  const lines = Array.from({ length: 60 }, () => line);
+  const pages = await pagesOf({ ...withFace({ voidedOn: '2026-10-02' }), lines });
+  expect(pages.length).toBeGreaterThan(1);
+  for (const text of pages) expect(text).toContain('VOID');
+  expect(pages[0]).toMatch(/Voided\s+October 2, 2026/);
+});
+
+test('is identical for the same invoice, also from the worker thread', async () => {
+  const bytes = await renderInvoice(invoice);
+  expect(await renderInvoice(invoice)).toEqual(bytes);
+  expect(await renderInThread('invoice', invoice)).toEqual(new Uint8Array(bytes));
+  expect(await renderInvoice(withFace({ memo: 'Other' }))).not.toEqual(bytes);
+});
+
+test('of 1,000 lines repeats its head on each page, in a few seconds', async () => {
+  const lines = Array.from({ length: 1000 }, (_, index) => ({
+    ...line,
+    description: `Work ${index + 1} of the year.`,
+  }));
+  const started = performance.now();
+  const pages = await pagesOf({ ...invoice, lines });
+  // A second on an idle machine.
+  expect(performance.now() - started).toBeLessThan(30_000);
+  for (const [index, text] of pages.entries()) {
+    expect(text).toContain(`Page ${index + 1} of ${pages.length}`);
+    expect(text).toContain('INV-2026-00412');
+    if (/Work \d/.test(text)) expect(text).toMatch(/Description\s+Quantity\s+Rate\s+Amount \(USD\)/);
+  }
+  const found = pages.join('\n').match(/Work \d+ of the year\.\s+14\.5\s+220\.00\s+3,190\.00/g);
+  expect(found).toHaveLength(1000);
+  // The totals are together.
+  expect(pages.at(-1)).toMatch(/Subtotal[\s\S]*Amount due/);
+});
+
+test.each([
+  'Zoë Müller-Łukasiewicz Ștefănescu',
+  'Νίκος Παπαδόπουλος',
+  'שרה בת יעקב',
+  'محمد بن عبد الله',
+  '王小明 & 田中さくら',
+])('contains %s as readable text', async (name) => {
+  const parties = { ...invoice.face.parties, firmName: name, clientName: `${name} Ltd`, contactName: name };
+  const text = (await pagesOf({ ...withFace({ parties, memo: name }), lines: [{ ...line, description: name }] })).join(
+    '\n',
+  );
+  // A font may use one glyph for several characters: equivalent characters are compared.
+  const words = text.normalize('NFKC').replaceAll(/\s+/g, ' ');
+  expect(words.split(name.normalize('NFKC')).length - 1).toBe(5);
+});
+
+test('sets values of any length', async () => {
+  const number = '99999999999.9999';
+  const long = { ...line, description: 'x'.repeat(2000), quantity: number, unitAmount: `-${number}` };
+  const document = { ...withFace({ total: '99999999999999.99', memo: 'm'.repeat(2000) }), lines: [long, long, long] };
+  const text = (await pagesOf(document)).join('\n');
+  expect(text.match(/x/g)?.length).toBeGreaterThanOrEqual(6000);
+  expect(text).toContain('USD 99,999,999,999,999.99');
+});

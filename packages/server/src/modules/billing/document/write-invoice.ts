@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util';
+import { sql } from 'kysely';
+import { defineJob, planJob } from '../../../background/job.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import { entityNamed } from '../../../entity/registry.ts';
+import type { Row } from '../../../entity/row.ts';
+import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
+import type { StoredContent } from '../../../platform/storage/storage.ts';
+import { type Writer, writeDocument } from '../../documents/write-document.ts';
+import { addFile } from '../../files/file.ts';
+import { type DocumentFile, type InvoiceDocument, readInvoice } from './invoice-document.ts';
+
+/** Writes the document of an invoice, unless its file shows the current content, so that a run can be repeated. */
+export const writeInvoice = defineJob({
+  name: 'write-invoice',
+  data: { invoiceId: 'string' },
+  // One thread renders them.
+  concurrency: 2,
+  run: ({ tenant, data: { invoiceId }, signal, service, read, write }) =>
+    writeInvoiceDocument({ tenantId: tenant.id, storage: service.storage, signal, read, write }, invoiceId),
+});
+
+/** Renders the document of an invoice and attaches the file. */
+export function writeInvoiceDocument(writer: Writer, invoiceId: string): Promise<void> {
+  return writeDocument(writer, {
+    kind: 'invoice',
+    read: (session) => readInvoice(session, writer.tenantId, invoiceId),
+    attach: (unit, document, content) => attachFile(unit, invoiceId, document, content),
+  });
+}
+
+/** @returns whether the document is done: what it shows has not changed. */
+async function attachFile(
+  unit: UnitOfWork,
+  invoiceId: string,
+  { face }: InvoiceDocument,
+  content: StoredContent,
+): Promise<boolean> {
+  const invoice = entityNamed('Invoice');
+  const { transaction, tenantId } = unit;
+  await unit.plan((plan) => plan.getForUpdate(invoice, invoiceId));
+  const current = await readInvoice(transaction, tenantId, invoiceId);
+  if (current === undefined) return true;
+  if (!isDeepStrictEqual(current.face, face)) return false;
+  await unit.plan((plan) => {
+    const pdfFileId = addFile(plan, describe(current.file), content);
+    plan.setSystemFields(invoice, invoiceId, { pdfFileId });
+  });
+  await transaction.all(sql`
+    update invoice set document = ${JSON.stringify(face)}::jsonb where tenant_id = ${tenantId} and id = ${invoiceId}`);
+  return true;
+}
+
+function describe(file: DocumentFile) {
+  return { ...file, source: 'DELIVERABLE', mimeType: 'application/pdf' } as const;
+}
+
+/** Plans that the document of an invoice is written once the transaction has committed, if a change affects it. */
+export function planDocument(plan: Plan, values: Row<'Invoice'>, previous: Row<'Invoice'> | undefined): void {
+  // An imported invoice was issued elsewhere, and has its document there.
+  if (values.draftInvoiceId === null) return;
+  const isVoided = values.status === 'VOIDED' && previous?.status !== 'VOIDED';
+  const isShown = values.memo !== previous?.memo || values.purchaseOrder !== previous?.purchaseOrder;
+  if (previous === undefined || isVoided || isShown)
+    planJob(plan, entityNamed('Invoice'), writeInvoice, { invoiceId: values.id });
+}
