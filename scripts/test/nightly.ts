@@ -63,6 +63,12 @@ const proofs: readonly Proof[] = [
     environment: { AGGREGATE_RUNS: '300' },
   },
   {
+    name: '10,000 walks through the books, with each fact and correction that their states name',
+    sample: 'four walks',
+    command: [...vitest, `${server}/modules/billing/books.property.test.ts`, '--project', 'server-postgres'],
+    environment: { BOOKS_RUNS: '10000' },
+  },
+  {
     name: 'values at all bounds of the contract, and 20,000 random rows',
     sample: 'a third of the values, and 100 random rows',
     command: [...vitest, `${server}/app/bounds.property.test.ts`],

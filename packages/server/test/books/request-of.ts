@@ -1,7 +1,9 @@
+import { schemaOf } from '../../src/contract/contract.ts';
 import type { Books } from './books.ts';
-import { cents, divideHalfUp, money, unscaled } from './cents.ts';
-import type { BooksRequest, SentAllocation, SentLine } from './requests.ts';
-import type { LineStep, SingleKind, SingleStep, Step } from './steps.ts';
+import { cents, money } from './cents.ts';
+import { chosen, lineOf, linesOf } from './lines-of.ts';
+import type { BooksRequest, SentAllocation } from './requests.ts';
+import { changeDays, closingDays, type SingleKind, type SingleStep, type Step } from './steps.ts';
 
 /**
  * Creates the request of a step, with amounts based on the current state in the API; undefined if no suitable row exists
@@ -16,25 +18,33 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
     return chosen(isAimed && ready.length > 0 ? ready : refs, pick);
   };
   const [entry, draft, invoice, payment] = [aim(entries), aim(drafts), aim(invoices), aim(payments)];
-  const clientId = chosen(books.clientIds, other) ?? '';
-  const ofClient = books.jobIds.filter((id) => books.clientOfJob.get(id) === clientId);
+  const { firm } = books;
+  const clientId = chosen(firm.clientIds, other) ?? '';
+  const ofClient = firm.jobIds.filter((id) => firm.clientOfJob.get(id) === clientId);
+  const changeDate = changeDays[step.day % changeDays.length] ?? null;
+  const [invoiceDate, paymentDate] = [openDay(invoiceDays), openDay(paymentDays)];
+  /** Aimed steps have a day of the open period. */
+  function openDay(days: readonly string[]): string {
+    const day = days[step.day % days.length] ?? '';
+    if (!isAimed || books.closedThrough === null || day > books.closedThrough) return day;
+    return Temporal.PlainDate.from(books.closedThrough).add({ days: 1 }).toString();
+  }
   const jobId = chosen(ofClient, pick) ?? '';
   switch (kind) {
     case 'time': {
       const status = pick % 3 === 0 ? 'DRAFT' : 'SUBMITTED';
       const hours = money(BigInt(10 * (1 + ((pick * 7 + other * 11) % 90))));
-      const taskId = other % 2 === 0 ? (books.taskOfJob.get(jobId) ?? null) : null;
+      const taskId = other % 2 === 0 ? (firm.taskOfJob.get(jobId) ?? null) : null;
       const work = { jobId, taskId, workDate: dayOf(pick), hours, isBillable: percent !== 71 } as const;
       return { kind, ref: books.newRef('time'), ...work, status, reverses: null };
     }
     case 'reversal': {
       if (entry === undefined) return undefined;
       const reversed = await books.entry(entry);
-      const hours = `-${money(10n * shareOf(cents(String(reversed.hours).replace('-', '')) / 10n, percent))}`;
+      const hours = `-${money(10n * shareOf(cents(reversed.hours.replace('-', '')) / 10n, percent))}`;
       if (hours === '-0.00') return undefined;
-      const taskId = typeof reversed.taskId === 'string' ? reversed.taskId : null;
+      const { taskId, isBillable } = reversed;
       const work = { jobId: String(reversed.jobId), taskId, workDate: dayOf(other % 2 === 0 ? pick : other), hours };
-      const isBillable = reversed.isBillable === true;
       return { kind: 'time', ref: books.newRef('reversal'), ...work, isBillable, status: 'SUBMITTED', reverses: entry };
     }
     case 'hours':
@@ -53,14 +63,18 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
     case 'wip': {
       const wipType = (['FIXED_FEE', 'PROGRESS', 'ADJUSTMENT'] as const)[pick % 3] ?? 'FIXED_FEE';
       const amount = BigInt(pick * 1337 + percent) * (percent === 40 ? -1n : 1n);
-      return { kind, ref: books.newRef('wip'), jobId, wipType, amount: money(amount) };
+      return { kind, ref: books.newRef('wip'), jobId, wipType, workDate: dayOf(other), amount: money(amount) };
+    }
+    case 'workQuietly': {
+      const work = { jobId: firm.quietJobId, wipType: 'PROGRESS', workDate: dayOf(other) } as const;
+      return { kind: 'wip', ref: books.newRef('wip'), ...work, amount: money(BigInt(pick * 1337)) };
     }
     case 'writeOffWip': {
       const ref = aim(wips);
       if (ref === undefined) return undefined;
       const row = await books.wip(ref);
       const amount = cents(row.writeOffAmount) + shareOf(cents(row.outstandingAmount), percent);
-      return { kind, ref, amount: money(amount) };
+      return { kind, ref, amount: money(amount), changeDate };
     }
     case 'undoWipWriteOff': {
       const ref = aim(wips);
@@ -70,10 +84,11 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
         kind: 'writeOffWip',
         ref,
         amount: money(cents(writeOffAmount) - shareOf(cents(writeOffAmount), percent)),
+        changeDate,
       };
     }
     case 'draft':
-      return { kind, ref: books.newRef('draft'), clientId, lines: await linesOf(books, step, clientId) };
+      return { kind, ref: books.newRef('draft'), clientId, invoiceDate, lines: await linesOf(books, step, clientId) };
     case 'draftLines': {
       if (draft === undefined) return undefined;
       const { clientId: owner } = await books.draft(draft);
@@ -92,47 +107,60 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
     case 'import': {
       const status = pick % 4 === 0 ? 'PENDING' : 'POSTED';
       const lines = (await linesOf(books, step, clientId)).map((line) => ({ ...line, wipIds: [] }));
-      return { kind, ref: books.newRef('invoice'), clientId, status, lines };
+      return { kind, ref: books.newRef('invoice'), clientId, invoiceDate, status, lines };
     }
     case 'postInvoice':
-      return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'POSTED' };
+      return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'POSTED', changeDate };
     case 'voidInvoice':
-      return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'VOIDED' };
+      return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'VOIDED', changeDate };
     case 'writeOffInvoice':
-      return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'WRITTEN_OFF' };
+      return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'WRITTEN_OFF', changeDate };
     case 'reinstateInvoice': {
       if (invoice === undefined) return undefined;
       const { amountPaid, amountCredited } = await books.invoice(invoice);
       const isCovered = cents(amountPaid) + cents(amountCredited) > 0n;
-      return { kind: 'moveInvoice', ref: invoice, to: isCovered ? 'PARTIALLY_PAID' : 'POSTED' };
+      return { kind: 'moveInvoice', ref: invoice, to: isCovered ? 'PARTIALLY_PAID' : 'POSTED', changeDate };
     }
     case 'importQuietly': {
       const line = { quantity: '1', taxRatePercent: null, relief: 'FULL', exceedsFee: false } as const;
       const lines = [lineOf('OTHER', [], { ...line, jobId: null, unitAmount: String(10 + pick) })];
-      return { kind: 'import', ref: books.newRef('invoice'), clientId: books.quietClientId, status: 'POSTED', lines };
+      const status = other % 4 === 0 ? 'PENDING' : 'POSTED';
+      const quiet = { clientId: firm.quietClientId, invoiceDate, status } as const;
+      return { kind: 'import', ref: books.newRef('invoice'), ...quiet, lines };
     }
     case 'archiveQuietly':
-      return { kind: 'archiveClient', ref: books.quietClientId };
+      return { kind: 'moveClient', ref: firm.quietClientId, to: 'ARCHIVED' };
+    case 'advanceQuietJob':
+      return { kind: 'moveJob', ref: firm.quietJobId, to: nextStatus(books.statusOf.get(firm.quietJobId)) };
+    case 'moveJob': {
+      const ref = chosen([...firm.jobIds, firm.quietJobId], pick) ?? '';
+      const to = isAimed ? nextStatus(books.statusOf.get(ref)) : (chosen(jobStatuses, other) ?? '');
+      return { kind, ref, to };
+    }
+    case 'close':
+      return { kind, ref: firm.orgRef, day: closingDays[step.day % closingDays.length] ?? null };
+    case 'redateDraft':
+      return draft === undefined ? undefined : { kind, ref: draft, invoiceDate };
     case 'pay': {
       const { allocations, owner } = await sharesOf(books, step);
       const amount = sumOf(allocations) + BigInt(other % 3 === 0 ? 0 : other * 100 + 1);
       if (amount === 0n) return undefined;
       const payer = isAimed && owner !== undefined ? owner : clientId;
-      const paid = { clientId: payer, method: step.method, amount: money(amount) };
+      const paid = { clientId: payer, method: step.method, paymentDate, amount: money(amount) };
       return { kind, ref: books.newRef('payment'), ...paid, allocations };
     }
     case 'completePayment':
-      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'COMPLETED' };
+      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'COMPLETED', changeDate };
     case 'failPayment':
-      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'FAILED' };
+      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'FAILED', changeDate };
     case 'voidPayment':
-      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'VOIDED' };
+      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'VOIDED', changeDate };
     case 'returnPayment':
       return payment === undefined || (await books.payment(payment)).method === 'CREDIT'
         ? undefined
-        : { kind, ref: payment };
+        : { kind: 'reportPayment', ref: payment, to: 'RETURNED' };
     case 'bouncePayment':
-      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'RETURNED' };
+      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'RETURNED', changeDate };
     case 'unapply': {
       if (payment === undefined) return undefined;
       const { allocations } = await books.payment(payment);
@@ -144,20 +172,21 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
         if (one !== chosenOne) return [one];
         return left > 0n ? [{ invoiceId: one.invoiceId, amount: money(left) }] : [];
       });
-      return { kind: 'allocate', ref: payment, allocations: kept };
+      return { kind: 'allocate', ref: payment, allocations: kept, changeDate };
     }
     case 'refund': {
       if (payment === undefined) return undefined;
       const { amount, refundedAmount } = await books.payment(payment);
       const left = cents(amount) - cents(refundedAmount);
-      return { kind, ref: payment, refundedAmount: money(cents(refundedAmount) + shareOf(left, percent)) };
+      const all = cents(refundedAmount) + shareOf(left, percent);
+      return { kind, ref: payment, refundedAmount: money(all), changeDate };
     }
     case 'allocate': {
       if (payment === undefined) return undefined;
       const { allocations, unappliedAmount } = await books.payment(payment);
       const kept = allocations.map(({ invoiceId, amount }) => ({ invoiceId: books.refOf(invoiceId), amount }));
       const [added] = (await sharesOf(books, { ...step, pick: other })).allocations;
-      if (added === undefined) return { kind, ref: payment, allocations: kept };
+      if (added === undefined) return { kind, ref: payment, allocations: kept, changeDate };
       const amount: bigint = cents(added.amount);
       const free: bigint = shareOf(cents(unappliedAmount), percent);
       const more = amount < free ? amount : free;
@@ -165,39 +194,9 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
       const known = kept.find(({ invoiceId }) => invoiceId === added.invoiceId);
       const raised = { invoiceId: added.invoiceId, amount: money(cents(known?.amount ?? '0') + more) };
       const rest = kept.filter((one) => one !== known);
-      return { kind, ref: payment, allocations: known === undefined ? [...kept, raised] : [...rest, raised] };
+      return { kind, ref: payment, allocations: [...(known === undefined ? kept : rest), raised], changeDate };
     }
   }
-}
-
-async function linesOf(books: Books, { lines }: Step, clientId: string): Promise<SentLine[]> {
-  const used = new Set<string>();
-  const sent: SentLine[] = [];
-  for (const { lineType, rows, percent, quantity, taxRatePercent, namesJob, relief, exceedsFee } of lines) {
-    const takesWork = lineType !== 'DISCOUNT' && lineType !== 'INTEREST';
-    const refs: string[] = [];
-    let outstanding = 0n;
-    const ofClient = [...books.clientOfJob].filter(([, owner]) => owner === clientId).map(([id]) => id);
-    let jobId = namesJob ? (chosen(ofClient, percent) ?? null) : null;
-    for (const row of takesWork ? rows : []) {
-      // Occasionally, a row that the client cannot be billed for.
-      const own = books.refs.wips.filter((wip) => percent === 87 || books.clientOfWip.get(wip) === clientId);
-      const ref = chosen(own, row);
-      if (ref === undefined || used.has(ref)) continue;
-      const read = await books.wip(ref);
-      used.add(ref);
-      if (namesJob && refs.length === 0 && ofClient.includes(read.jobId)) jobId = read.jobId;
-      refs.push(ref);
-      outstanding += cents(read.outstandingAmount);
-    }
-    const base = refs.length === 0 ? BigInt(percent * 37) * (lineType === 'DISCOUNT' ? -1n : 1n) : outstanding;
-    const unitAmount = unscaled(
-      divideHalfUp(base * BigInt(percent) * 10_000n, BigInt(Math.round(Number(quantity) * 10_000))),
-      4,
-    );
-    sent.push(lineOf(lineType, refs, { quantity, unitAmount, taxRatePercent, jobId, relief, exceedsFee }));
-  }
-  return sent;
 }
 
 /** Returns shares of the amounts that one or two invoices can take, and the client of the first. */
@@ -227,21 +226,6 @@ function shareOf(whole: bigint, percent: number): bigint {
   return (whole * BigInt(percent)) / 100n;
 }
 
-function lineOf(
-  lineType: SentLine['lineType'],
-  wipIds: readonly string[],
-  {
-    quantity,
-    unitAmount,
-    taxRatePercent,
-    ...rest
-  }: Pick<LineStep, 'quantity' | 'taxRatePercent'> &
-    Pick<SentLine, 'jobId' | 'relief' | 'exceedsFee'> & { readonly unitAmount: string },
-): SentLine {
-  const tax = { taxable: taxRatePercent !== null, taxRatePercent: taxRatePercent ?? '0' };
-  return { lineType, description: 'Work', quantity, unitAmount, ...tax, ...rest, wipIds };
-}
-
 /** The states in which a step is possible. */
 const startsFrom: Readonly<Partial<Record<SingleKind, readonly string[]>>> = {
   reversal: ['APPROVED'],
@@ -257,6 +241,7 @@ const startsFrom: Readonly<Partial<Record<SingleKind, readonly string[]>>> = {
   approveDraft: ['IN_REVIEW'],
   rejectDraft: ['IN_REVIEW'],
   redraftDraft: ['REJECTED'],
+  redateDraft: ['DRAFT'],
   deleteDraft: ['DRAFT', 'REJECTED'],
   postInvoice: ['PENDING'],
   voidInvoice: ['POSTED'],
@@ -273,9 +258,15 @@ const startsFrom: Readonly<Partial<Record<SingleKind, readonly string[]>>> = {
   unapply: ['COMPLETED', 'PARTIALLY_REFUNDED'],
 };
 
-function chosen<Value>(values: readonly Value[], pick: number): Value | undefined {
-  // Starting with the newest: most steps are possible for recent rows.
-  return values.at(-1 - (pick % Math.max(values.length, 1)));
+const invoiceDays = ['2026-01-31', '2026-01-20', '2026-02-10', '2026-01-31'];
+const paymentDays = ['2026-02-01', '2026-01-15', '2026-02-20', '2026-02-01'];
+
+const jobStatuses = schemaOf('JobStatus').enum?.map(String) ?? [];
+
+/** The next status on the way of a job to CLOSED. */
+function nextStatus(status: string | undefined): string {
+  const way = ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED', 'CLOSED'];
+  return way[way.indexOf(status ?? '') + 1] ?? 'COMPLETED';
 }
 
 function dayOf(pick: number): string {

@@ -41,34 +41,61 @@ export type BooksRequest =
       readonly ref: string;
       readonly jobId: string;
       readonly wipType: OwnWip;
+      readonly workDate: string;
       readonly amount: string;
     }
-  | { readonly kind: 'writeOffWip'; readonly ref: string; readonly amount: string }
-  | { readonly kind: 'draft'; readonly ref: string; readonly clientId: string; readonly lines: readonly SentLine[] }
+  | ({ readonly kind: 'writeOffWip'; readonly ref: string; readonly amount: string } & Dated)
+  | {
+      readonly kind: 'draft';
+      readonly ref: string;
+      readonly clientId: string;
+      readonly invoiceDate: string;
+      readonly lines: readonly SentLine[];
+    }
   | { readonly kind: 'draftLines'; readonly ref: string; readonly lines: readonly SentLine[] }
+  | { readonly kind: 'redateDraft'; readonly ref: string; readonly invoiceDate: string }
   | { readonly kind: 'moveDraft'; readonly ref: string; readonly to: DraftStatus }
   | { readonly kind: 'deleteDraft'; readonly ref: string }
   | {
       readonly kind: 'import';
       readonly ref: string;
       readonly clientId: string;
+      readonly invoiceDate: string;
       readonly status: 'PENDING' | 'POSTED';
       readonly lines: readonly SentLine[];
     }
-  | { readonly kind: 'moveInvoice'; readonly ref: string; readonly to: InvoiceMove }
+  | ({ readonly kind: 'moveInvoice'; readonly ref: string; readonly to: InvoiceMove } & Dated)
   | {
       readonly kind: 'pay';
       readonly ref: string;
       readonly clientId: string;
       readonly method: 'CHECK' | 'CREDIT' | 'ACH';
+      readonly paymentDate: string;
       readonly amount: string;
       readonly allocations: readonly SentAllocation[];
     }
-  | { readonly kind: 'movePayment'; readonly ref: string; readonly to: PaymentMove }
-  | { readonly kind: 'returnPayment'; readonly ref: string }
-  | { readonly kind: 'archiveClient'; readonly ref: string }
-  | { readonly kind: 'refund'; readonly ref: string; readonly refundedAmount: string }
-  | { readonly kind: 'allocate'; readonly ref: string; readonly allocations: readonly SentAllocation[] };
+  | ({ readonly kind: 'movePayment'; readonly ref: string; readonly to: PaymentMove } & Dated)
+  | {
+      /** A fact that a bank reports, through the processor. */
+      readonly kind: 'reportPayment';
+      readonly ref: string;
+      readonly to: 'COMPLETED' | 'FAILED' | 'RETURNED' | 'REFUNDED';
+    }
+  | ({ readonly kind: 'refund'; readonly ref: string; readonly refundedAmount: string } & Dated)
+  | ({ readonly kind: 'allocate'; readonly ref: string; readonly allocations: readonly SentAllocation[] } & Dated)
+  | { readonly kind: 'moveJob'; readonly ref: string; readonly to: string }
+  | { readonly kind: 'moveClient'; readonly ref: string; readonly to: string }
+  | {
+      /** Closes the books through a day, or opens them again. */
+      readonly kind: 'close';
+      readonly ref: string;
+      readonly day: string | null;
+    };
+
+/** A change of which the caller can say for which day it counts. */
+interface Dated {
+  readonly changeDate: string | null;
+}
 
 export type EntryStatus = 'DRAFT' | 'SUBMITTED' | 'APPROVED' | 'REJECTED';
 export type InvoiceMove = 'POSTED' | 'PARTIALLY_PAID' | 'VOIDED' | 'WRITTEN_OFF';

@@ -13,6 +13,7 @@ import { checkNotAfterToday } from '../change-day.ts';
 import { checkSigns, completeLines } from '../invoice/invoice-lines.ts';
 import { totalsOf } from '../ledger/amounts.ts';
 import { checkBillable } from '../ledger/balances.ts';
+import { checkOpenDay } from '../ledger/enter.ts';
 import { checkBilledRows, jobsOf, standardOf, wipIdsOf } from './billed-work.ts';
 import { checkFees } from './check-fees.ts';
 import { checkCredit, checkCreditedInvoice } from './credited-invoice.ts';
@@ -65,6 +66,12 @@ export const draftInvoice = defineEntity('DraftInvoice', {
           throw new Rejection('INVALID_STATE', 'A draft without lines cannot go into review.', '/status');
       },
       canCredit: ({ values }, plan) => checkCredit(plan, values),
+      clientIsNotArchived({ values }, plan) {
+        const owner = plan.get(client, values.clientId);
+        if (owner !== undefined) checkBillable(owner);
+      },
+      periodIsOpen: ({ values: { clientId, proposedInvoiceDate: day } }, plan) =>
+        checkOpenDay(plan, clientId, { field: 'proposedInvoiceDate', day, pointer: '/status', remedy }),
       feeNotExceeded: ({ values }, plan) => checkFees(plan, values),
       invoiceDateReached: ({ values }, plan) =>
         checkNotAfterToday(plan, 'proposedInvoiceDate', values.proposedInvoiceDate),
@@ -93,6 +100,9 @@ export const draftInvoice = defineEntity('DraftInvoice', {
     },
   },
 });
+
+/** What to do about a day in a closed period. */
+const remedy = ' Reject the draft, return it to DRAFT, and write another proposedInvoiceDate.';
 
 /** The API users who created drafts, by the ID of the draft. */
 const creators: Lookup<string | null> = {

@@ -26,7 +26,7 @@ import { billJobs } from './bill-jobs.ts';
 import { checkCreditUnapplied, grantCredit, isCreditNote, withdrawCredit } from './credit-note.ts';
 import { checkSigns, completeLines, invalidLine } from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
-import { returnWork } from './void-invoice.ts';
+import { checkNotInDraft, returnWork } from './void-invoice.ts';
 
 type InvoiceChange = PendingChange<'Invoice'>;
 
@@ -79,7 +79,7 @@ export const invoice = defineEntity('Invoice', {
       const { id, values, previous, input } = change;
       enterInvoice(change, plan);
       planDocument(plan, values, previous);
-      if (previous !== undefined && dueOf(previous).eq(zero) && dueOf(values).gt(zero))
+      if (previous !== undefined && owedOn(previous).eq(zero) && owedOn(values).gt(zero))
         reopenClient(plan, values.clientId);
       if (values.status === previous?.status) return;
       // The lines of other invoices bill work; whoever posts their draft knows the jobs of that work.
@@ -114,6 +114,11 @@ export const invoice = defineEntity('Invoice', {
         if (isCreditNote(values))
           throw new Rejection('INVALID_STATE', 'Nothing is due on a credit note. Void it instead.', '/status');
       },
+      noWorkInDraft: ({ id }, plan) => checkNotInDraft(plan, id),
+      nothingPending({ values }) {
+        if (values.amountPending.gt(zero))
+          throw new Rejection('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
+      },
       nothingCovered: ({ values }) => checkCover(values, false),
       partCovered: ({ values }) => checkCover(values, true),
       changeReasonGiven,
@@ -141,6 +146,11 @@ export function dueOf(
 ): Decimal {
   if (row.status === 'VOIDED' || isCreditNote(row)) return zero;
   return row.total.minus(row.amountPaid).minus(row.amountCredited).minus(row.amountWrittenOff);
+}
+
+/** What an invoice adds to the balance of its client: nothing before it is posted. */
+function owedOn(row: Row<'Invoice'>): Decimal {
+  return row.status === 'PENDING' ? zero : dueOf(row);
 }
 
 /** The jobs whose sums change with the status of an invoice. */
@@ -271,8 +281,6 @@ function completeChange({ entity, id, values, previous, input }: InvoiceChange, 
   if (values.status === previous.status) return;
   if (values.status === 'VOIDED') values.voidedAt = plan.now;
   if (values.status === 'WRITTEN_OFF') {
-    if (previous.amountPending.gt(zero))
-      throw new Rejection('INVALID_STATE', 'A payment of the invoice is pending. Wait for its result.', '/status');
     values.amountWrittenOff = previous.amountWrittenOff.plus(dueOf(previous));
     return;
   }

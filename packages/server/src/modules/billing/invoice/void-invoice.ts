@@ -35,12 +35,24 @@ const reliefOfInvoices: Lookup<readonly StoredRelief[]> = {
   },
 };
 
+/** @throws Rejection `INVALID_STATE` if a draft invoice reserves work that the invoice billed. */
+export function checkNotInDraft(plan: Plan, invoiceId: string): void {
+  const reliefs = plan.lookup(reliefOfInvoices, invoiceId) ?? [];
+  const rows = plan.getManyForUpdate(
+    wipEntry,
+    reliefs.map(({ wipEntryId }) => wipEntryId),
+  );
+  if (![...rows.values()].some(({ status }) => status === 'IN_DRAFT')) return;
+  const detail =
+    'A draft invoice includes work in progress that this invoice billed in part. Post or delete that draft first.';
+  throw new Rejection('INVALID_STATE', detail, '/status');
+}
+
 /**
  * Restores the work in progress that a voided invoice relieved. Rows that were written off since then remain written off:
  * the write-off grows by the restored amount.
  *
  * @param changeDate the day of the void that the caller gave, if any
- * @throws Rejection `INVALID_STATE` if a draft invoice reserves a row.
  */
 export function returnWork(plan: Plan, invoiceId: string, changeDate: string | null | undefined): void {
   const reliefs = plan.lookup(reliefOfInvoices, invoiceId) ?? [];
@@ -57,12 +69,6 @@ export function returnWork(plan: Plan, invoiceId: string, changeDate: string | n
   for (const { wipEntryId, billed, writeUp, writeOff, otherInvoiceId } of reliefs) {
     const row = rows.get(wipEntryId);
     if (row === undefined) throw new Error(`Work in progress ${wipEntryId} not found.`);
-    if (row.status === 'IN_DRAFT')
-      throw new Rejection(
-        'INVALID_STATE',
-        'A draft invoice includes work in progress that this invoice billed in part. Post or delete that draft first.',
-        '/status',
-      );
     const relief = { billed: parseDecimal(billed), writeUp: parseDecimal(writeUp), writeOff: parseDecimal(writeOff) };
     const returned = {
       ...row,

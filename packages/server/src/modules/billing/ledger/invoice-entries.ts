@@ -10,11 +10,9 @@ export function enterInvoice({ id, values, previous, input }: PendingChange<'Inv
   if (!isEntered(values)) return;
   const { clientId, currency, dueDate, total } = values;
   const shared = { account: 'RECEIVABLE', clientId, currency, dueDate, invoiceId: id } as const;
-  if (previous === undefined) {
-    const ofDraft = { pointer: '/status', remedy: ' Write proposedInvoiceDate of the draft before its approval.' };
-    const isOfDraft = values.draftInvoiceId !== null;
-    checkOpenDay(plan, clientId, { field: 'invoiceDate', day: values.invoiceDate, ...(isOfDraft && ofDraft) });
-  }
+  // The approval of a draft has checked its day.
+  if (previous === undefined && values.draftInvoiceId === null)
+    checkOpenDay(plan, clientId, { field: 'invoiceDate', day: values.invoiceDate });
   // A credit note is a credit of the client, which its payment enters.
   if (isCreditNote(values)) return;
   if (!isEntered(previous))

@@ -1,0 +1,78 @@
+import type { Cents } from '../cents.ts';
+import { total } from '../cents.ts';
+import { type LedgerRow, type ModelBooks, must } from './rows.ts';
+
+/** The day on which a walk runs: after every day that it names. */
+export const today = 'today';
+
+/** The first day of the open period; before every day if nothing is closed. */
+export function firstOpenDay({ rows }: ModelBooks): string {
+  if (rows.closedThrough === null) return '';
+  return Temporal.PlainDate.from(rows.closedThrough).add({ days: 1 }).toString();
+}
+
+/** Adds an entry; none if nothing moves. A day in a closed period is moved on to the first open day. */
+export function enter(
+  books: ModelBooks,
+  entry: Omit<LedgerRow, 'invoice' | 'payment' | 'reverses'> & Partial<LedgerRow>,
+): void {
+  if (entry.amount === 0n) return;
+  const businessDate = latest(entry.businessDate, firstOpenDay(books));
+  books.rows.ledger.push({ invoice: null, payment: null, reverses: null, ...entry, businessDate });
+}
+
+export function entriesOf({ rows }: ModelBooks, account: LedgerRow['account'], owner: string): LedgerRow[] {
+  return rows.ledger.filter((entry) => entry.account === account && entry.owner === owner);
+}
+
+export function lastOf(
+  entries: readonly LedgerRow[],
+  kind: string,
+  of: Partial<Pick<LedgerRow, 'invoice' | 'payment'>> = {},
+): LedgerRow | undefined {
+  return entries.findLast(
+    (entry) =>
+      entry.kind === kind &&
+      (of.invoice === undefined || entry.invoice === of.invoice) &&
+      (of.payment === undefined || entry.payment === of.payment),
+  );
+}
+
+/** The first day, not before a given one, on which a change leaves the balance with its sign, then and later. */
+export function firstDayFor(from: string, change: Cents, entries: readonly LedgerRow[], sign: 1n | -1n = 1n): string {
+  const later = entries.map(({ businessDate }) => businessDate).filter((day) => day > from);
+  const days = [from, ...new Set(later)].sort();
+  const isRight = (day: string) =>
+    sign * (change + total(entries.filter((entry) => entry.businessDate <= day).map(({ amount }) => amount))) >= 0n;
+  const first = days.find((_, index) => days.slice(index).every(isRight));
+  if (first === undefined) throw new Error('A balance would have the wrong sign as of any day.');
+  return first;
+}
+
+/** The day of a change: the one that the caller gives, which must be possible, or the first one from today. */
+export function dayOfChange(books: ModelBooks, { given, change, entries, undone, sign = 1n }: DatedChange): string {
+  must(given === null || given >= firstOpenDay(books));
+  const day = firstDayFor(latest(given ?? today, undone?.businessDate ?? ''), change, entries, sign);
+  must(given === null || given === day);
+  return day;
+}
+
+interface DatedChange {
+  readonly given: string | null;
+  readonly change: Cents;
+  readonly entries: readonly LedgerRow[];
+  /** The entry that the change undoes, if any. */
+  readonly undone?: LedgerRow | undefined;
+  readonly sign?: 1n | -1n;
+}
+
+export function latest(...days: readonly string[]): string {
+  return [...days].sort().at(-1) ?? '';
+}
+
+/** An entry as a text, to compare. */
+export function described({ account, kind, amount, businessDate, clientId, owner, ...entry }: LedgerRow): string {
+  const { invoice, payment, reverses } = entry;
+  const undone = reverses === null ? '' : ` undoes ${reverses.kind} of ${reverses.businessDate}`;
+  return `${account} ${kind} ${amount} on ${businessDate} of ${owner} (${invoice} ${payment}) for ${clientId}${undone}`;
+}
