@@ -177,6 +177,7 @@ function testConfig(): Service['config'] {
     background: false,
     webhookAllowLoopback: false,
     corsOrigins: [],
+    compressResponses: false,
     payments: { processor: 'sandbox' },
   };
 }

@@ -81,7 +81,18 @@ const onPglite: BadStart[] = [
   {
     name: 'a data directory that is a file',
     settings: () => ({ DATA_DIR: process.execPath }),
-    says: /^The data directory .+ cannot be used: EEXIST\./,
+    says: /^The data directory .+ cannot be used: it is not a directory\. Set DATA_DIR to another one\.$/,
+  },
+  {
+    name: 'a data directory whose file system has no files of this user',
+    settings: () => ({ DATA_DIR: '/proc/financial-automation' }),
+    says: /^The data directory .+ cannot be used: (it cannot be created there|this user is not allowed to create it)\. Set DATA_DIR to another one\.$/,
+  },
+  {
+    name: 'a data directory in which no file can be created',
+    // With a key of its own, it creates none.
+    settings: () => ({ DATA_DIR: '/proc/self', MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }),
+    says: /^The data directory .+ cannot be used: files cannot be created there\. Set DATA_DIR to another one\.$/,
   },
   {
     name: 'a data directory that others may write to',
@@ -131,12 +142,12 @@ const onPostgres: BadStart[] = [
   {
     name: 'a server that is not running',
     settings: () => ({ DATABASE_URL: changedUrl({ port: '1' }) }),
-    says: /^The PostgreSQL server cannot be reached \(ECONNREFUSED\)\.$/,
+    says: /^The PostgreSQL server at \S+:1 cannot be reached \(ECONNREFUSED\)\.$/,
   },
   {
     name: 'a server that does not respond',
     settings: () => ({ DATABASE_URL: changedUrl({ port: silentPort }), CONNECT_TIMEOUT_MS: '1500' }),
-    says: /^The PostgreSQL server cannot be reached \(timeout expired\)\.$/,
+    says: /^The PostgreSQL server at \S+:\d+ did not respond within 1500 ms\. Check the host .+ set CONNECT_TIMEOUT_MS to more than 1500\.$/,
   },
   {
     name: 'a user who does not exist',

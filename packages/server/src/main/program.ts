@@ -6,7 +6,8 @@ import type { RowPosition, RowsReport } from '../operator/rows.ts';
 import type { Run } from '../operator/run-commands.ts';
 import { triggerEvent, triggers } from '../operator/webhook-trigger.ts';
 import { settingSchemas } from '../platform/auth/tenant-settings.ts';
-import { readConfig } from '../service/config.ts';
+import { pasteable } from '../platform/operator-command.ts';
+import { localUrl, readConfig } from '../service/config.ts';
 import { runProgram } from './command-line.ts';
 
 // Each command loads its modules when it runs, so that a server starts to open its database before the rest is loaded.
@@ -39,7 +40,7 @@ tenant
     ) => {
       await doCommand('tenant create', { ...options, name, displayName: options.displayName ?? name }, true);
       console.log(`The tenant ${name} was created. To create an API key for it, run:`);
-      console.log(`  npx --yes pnpm@12 operator api-key create ${name} my-integration --roles API_ADMIN`);
+      console.log(`  ${pasteable(`operator api-key create ${name} my-integration --roles API_ADMIN`)}`);
     },
   );
 
@@ -306,7 +307,7 @@ async function visitServer(tenant: string, url: string | undefined, user: string
   checkDatabaseExists(process.env);
   const { host, port } = readConfig(process.env);
   const run: Run = (name, input) => withOperator((once) => once(name, input));
-  return visitFirm(run, { tenant, baseUrl: url ?? `http://${host}:${port}`, user });
+  return visitFirm(run, { tenant, baseUrl: url ?? localUrl(host, port), user });
 }
 
 async function doCommand<Name extends CommandName>(

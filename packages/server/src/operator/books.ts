@@ -8,6 +8,7 @@ import { payment } from '../modules/billing/payment/payment.ts';
 import { client } from '../modules/clients/client.ts';
 import { job } from '../modules/projects/job.ts';
 import { task } from '../modules/time/task.ts';
+import { pasteable } from '../platform/operator-command.ts';
 import { CheckViolation } from '../platform/store/errors.ts';
 import { timeOf } from '../platform/store/session.ts';
 import type { Transaction } from '../platform/store/store.ts';
@@ -168,7 +169,7 @@ export function describeBooks(tenant: string, { differences, breaches }: BooksRe
     lines.push(
       isRepaired
         ? 'These sums were corrected. The audit log has the rows before and after, under "books check".'
-        : `Run "books check ${tenant} --repair" to correct the sums.`,
+        : `To correct the sums, run: ${pasteable(`operator books check ${tenant} --repair`)}`,
     );
   lines.push(...breaches.map(({ rule, id, detail }) => `${id} violates the rule: ${rule}. It has: ${detail}.`));
   if (breaches.length > 0)

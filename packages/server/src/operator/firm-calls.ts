@@ -1,3 +1,4 @@
+import { pasteable } from '../platform/operator-command.ts';
 import type { Run } from './run-commands.ts';
 
 /** API calls as an API user of a tenant, for commands that use a running server. */
@@ -56,7 +57,7 @@ async function signIn(
 async function send<Body>(url: string, method: string, headers: Record<string, string>, body?: object): Promise<Body> {
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
   const response = await fetch(url, init).catch(() => {
-    throw new Error(`No server responds at ${new URL(url).origin}. Start one with: npx --yes pnpm@12 start`);
+    throw new Error(`No server responds at ${new URL(url).origin}. Start one with: ${pasteable('start')}`);
   });
   if (!response.ok) throw new Error(`${method} ${url} failed: ${await response.text()}`);
   // Responses match the contract.

@@ -5,6 +5,7 @@ import { Directory } from '../platform/auth/directory.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
 import { Tokens } from '../platform/auth/tokens.ts';
 import { Vault } from '../platform/auth/vault.ts';
+import { pasteable } from '../platform/operator-command.ts';
 import { openProcessor } from '../platform/payments/open-processor.ts';
 import { openStorage } from '../platform/storage/open-storage.ts';
 import { openStore } from '../platform/store/store.ts';
@@ -41,7 +42,7 @@ export async function withOperator<Result>(work: (run: Run) => Promise<Result>, 
 export function checkDatabaseExists({ DATABASE_URL = '', DATA_DIR = 'data' }: NodeJS.ProcessEnv): void {
   if (DATABASE_URL !== '' || existsSync(join(DATA_DIR, 'database'))) return;
   throw new Error(
-    `There is no database in ${resolve(DATA_DIR)}. Set DATA_DIR to the directory of the server, or DATABASE_URL. "tenant create" and a start of the server create a database.`,
+    `There is no database in ${resolve(DATA_DIR)}. Set DATA_DIR to the directory of the server, or DATABASE_URL. To create a database with a demo tenant, run: ${pasteable('start')}`,
   );
 }
 

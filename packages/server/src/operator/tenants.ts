@@ -6,6 +6,7 @@ import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import { org } from '../modules/clients/reference-data.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import { parseSetting, readTenantSettings } from '../platform/auth/tenant-settings.ts';
+import { pasteable } from '../platform/operator-command.ts';
 import { UniqueViolation } from '../platform/store/errors.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/session.ts';
@@ -114,7 +115,7 @@ export async function tenantNamed(
 
 /** Describes a tenant that does not exist, with the command to create it. */
 export function noTenant(name: string): string {
-  return `The tenant ${name} does not exist. To create it, run: npx --yes pnpm@12 operator tenant create ${name}`;
+  return `The tenant ${name} does not exist. To create it, run: ${pasteable(`operator tenant create ${name}`)}`;
 }
 
 /** Runs one transaction of the operator for a tenant, audited as the operator. */

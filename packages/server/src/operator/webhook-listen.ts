@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
+import { pasteable } from '../platform/operator-command.ts';
 import type { FirmCalls } from './firm-calls.ts';
 
 const path = '/api/v1/event-subscriptions';
@@ -64,7 +65,7 @@ export async function listenForEvents({ call }: FirmCalls, { types, print }: Lis
     }
   } catch (error) {
     await close();
-    const hint = 'The server must be started with WEBHOOK_ALLOW_LOOPBACK=on, as "pnpm start" does.';
+    const hint = `The server must be started with WEBHOOK_ALLOW_LOOPBACK=on: ${pasteable('start')}`;
     throw new Error(`${error instanceof Error ? error.message : error}\n${hint}`);
   }
   print(`Listening on http://localhost:${port}/ for events of ${created.length} types. Stop with Ctrl+C.`);

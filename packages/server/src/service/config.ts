@@ -4,9 +4,13 @@ import { cleanEnv, host, makeValidator, num, port, str, url } from 'envalid';
 import proxyAddr from 'proxy-addr';
 import type { PaymentSettings } from '../platform/payments/open-processor.ts';
 import type { S3Settings } from '../platform/storage/s3-storage.ts';
-import { reasonOf } from '../platform/store/errors.ts';
 import { standardLimits } from '../platform/store/limits.ts';
-import { ensurePrivateDirectory, NotPrivate, readSecretFile } from '../platform/store/private-files.ts';
+import {
+  checkHoldsFiles,
+  ensurePrivateDirectory,
+  readSecretFile,
+  UnusableDirectory,
+} from '../platform/store/private-files.ts';
 import type { StoreOptions } from '../platform/store/store.ts';
 
 export interface Config {
@@ -47,6 +51,8 @@ export interface Config {
   readonly webhookAllowLoopback: boolean;
   /** Origins whose pages may call the service from a browser; `localhost` stands for every port of this machine. */
   readonly corsOrigins: readonly string[];
+  /** Whether responses of operations are compressed for callers who accept it. Documents always are. */
+  readonly compressResponses: boolean;
   /** The payment processor of payment links; undefined if payments are disabled. */
   readonly payments: PaymentSettings | undefined;
 }
@@ -136,6 +142,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       BACKGROUND: str({ choices: ['on', 'off'], default: 'on' }),
       WEBHOOK_ALLOW_LOOPBACK: str({ choices: ['on', 'off'], default: 'off' }),
       CORS_ORIGINS: origins({ default: [] }),
+      COMPRESS_RESPONSES: str({ choices: ['on', 'off'], default: 'off' }),
       PAYMENT_PROCESSOR: str({ choices: ['sandbox', 'stripe', 'none', ''], default: '' }),
       STRIPE_SECRET_KEY: str({ default: '' }),
       STRIPE_WEBHOOK_SECRET: str({ default: '' }),
@@ -150,7 +157,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const databaseUrl = read.DATABASE_URL === '' ? undefined : read.DATABASE_URL;
   const dataDir = resolve(read.DATA_DIR);
   if (databaseUrl === undefined) prepareDataDirectory(dataDir);
-  const publicUrl = (read.PUBLIC_URL === '' ? `http://${read.HOST}:${read.PORT}` : read.PUBLIC_URL).replace(/\/+$/, '');
+  const publicUrl = (read.PUBLIC_URL === '' ? localUrl(read.HOST, read.PORT) : read.PUBLIC_URL).replace(/\/+$/, '');
   return {
     host: read.HOST,
     port: read.PORT,
@@ -174,8 +181,15 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     background: read.BACKGROUND === 'on',
     webhookAllowLoopback: read.WEBHOOK_ALLOW_LOOPBACK === 'on',
     corsOrigins: read.CORS_ORIGINS,
+    compressResponses: read.COMPRESS_RESPONSES === 'on',
     payments: paymentSettings(read),
   };
+}
+
+/** The URL at which this machine reaches a server that listens on an address. */
+export function localUrl(address: string, port: number): string {
+  const reachable = address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
 /**
@@ -236,9 +250,10 @@ function prepareDataDirectory(dataDir: string): void {
   }
   try {
     ensurePrivateDirectory(dataDir);
+    checkHoldsFiles(dataDir);
   } catch (error) {
-    if (error instanceof NotPrivate) throw error;
-    throw new Error(`The data directory ${dataDir} cannot be used: ${reasonOf(error)}. Set DATA_DIR to another one.`);
+    if (!(error instanceof UnusableDirectory)) throw error;
+    throw new Error(`The data directory ${dataDir} cannot be used: ${error.message}. Set DATA_DIR to another one.`);
   }
 }
 

@@ -16,6 +16,21 @@ test.each(['true', 'false', 'yes', '-1', '99', '10.0.0.0/40', '*'])('TRUST_PROXY
   expect(() => readConfig({ ...good, TRUST_PROXY: text })).toThrow(/TRUST_PROXY: .*the number of proxies/s);
 });
 
+test.each([
+  ['127.0.0.1', 'http://127.0.0.1:3600'],
+  ['0.0.0.0', 'http://127.0.0.1:3600'],
+  ['::', 'http://[::1]:3600'],
+  ['::1', 'http://[::1]:3600'],
+])('without PUBLIC_URL, a server on %s is reached at %s', (HOST, url) => {
+  expect(readConfig({ ...good, HOST, PORT: '3600' }).publicUrl).toBe(url);
+});
+
+test('COMPRESS_RESPONSES is off by default', () => {
+  expect(readConfig(good).compressResponses).toBe(false);
+  expect(readConfig({ ...good, COMPRESS_RESPONSES: 'on' }).compressResponses).toBe(true);
+  expect(() => readConfig({ ...good, COMPRESS_RESPONSES: 'yes' })).toThrow(/COMPRESS_RESPONSES/);
+});
+
 test('CORS_ORIGINS accepts origins, and localhost for all its ports', () => {
   const CORS_ORIGINS = 'https://app.example.com, http://10.0.0.1:5173,localhost';
   const expected = ['https://app.example.com', 'http://10.0.0.1:5173', 'localhost'];

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { sql } from 'kysely';
+import { pasteable } from '../operator-command.ts';
 import { recordOperatorAct } from '../store/operator-log.ts';
 import type { Store } from '../store/store.ts';
 import type { Vault } from './vault.ts';
@@ -99,7 +100,7 @@ export class KeyRing {
   async retire(kid: string): Promise<void> {
     await this.#load();
     if (kid === this.#signing?.kid) {
-      throw new Error(`The key ${kid} signs new tokens. Run "signing-key rotate" first.`);
+      throw new Error(`The key ${kid} signs new tokens. First run: ${pasteable('operator signing-key rotate')}`);
     }
     await this.#store.system(async (transaction) => {
       const retired = await transaction.first(sql`

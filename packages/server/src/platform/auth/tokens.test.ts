@@ -247,7 +247,9 @@ describe('another signing key', () => {
     await expect(tokens.verifyAccessToken(issued)).resolves.toMatchObject({ tenant: tenant.name });
     expect(await listOrgs()).toMatchObject({ status: 200 });
 
-    await expect(service.keys.retire(retired)).rejects.toThrow(/signs new tokens\. Run "signing-key rotate" first\.$/);
+    await expect(service.keys.retire(retired)).rejects.toThrow(
+      /signs new tokens\. First run: .*npx --yes pnpm@12 operator signing-key rotate$/,
+    );
     const next = await service.keys.rotate();
     await service.keys.retire(retired);
     await expect(service.keys.retire(retired)).rejects.toThrow(`No signing key ${retired} is in use.`);

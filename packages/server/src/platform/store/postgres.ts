@@ -67,6 +67,7 @@ function openPool(databaseUrl: string, max: number, limits: Limits, log: StoreLo
 async function inspect(databaseUrl: string, pooler: PostgresOptions['pooler'], limit: number): Promise<void> {
   const first = firstClient(databaseUrl, limit);
   const second = firstClient(databaseUrl, limit);
+  const started = performance.now();
   try {
     await first.connect();
     await checkVersion(first);
@@ -74,7 +75,11 @@ async function inspect(databaseUrl: string, pooler: PostgresOptions['pooler'], l
     await second.connect();
     await checkConnections([first, second]);
   } catch (error) {
-    throw error instanceof DatabaseError ? error : new DatabaseUnavailable(connectFailure(error));
+    if (error instanceof DatabaseError) throw error;
+    const place = `${first.host}:${first.port}`;
+    // `pg` ends a connection at its time limit, with the same error as if the server had ended it.
+    const isLate = performance.now() - started >= limit && !hasCode(error);
+    throw new DatabaseUnavailable(isLate ? lateConnection(place, limit) : connectFailure(error, place));
   } finally {
     await Promise.all([first.end(), second.end()]);
   }
@@ -118,7 +123,15 @@ async function checkConnections(clients: readonly pg.Client[]): Promise<void> {
   }
 }
 
-function connectFailure(error: unknown): string {
+function lateConnection(place: string, limit: number): string {
+  return `The PostgreSQL server at ${place} did not respond within ${limit} ms. Check the host and the port of DATABASE_URL, or set CONNECT_TIMEOUT_MS to more than ${limit}.`;
+}
+
+function hasCode(error: unknown): boolean {
+  return error instanceof Error && 'code' in error;
+}
+
+function connectFailure(error: unknown, place: string): string {
   const reason = reasonOf(error);
   switch (reason) {
     case '28P01':
@@ -127,6 +140,6 @@ function connectFailure(error: unknown): string {
     case '3D000':
       return 'The database that DATABASE_URL names does not exist (3D000). Create it: CREATE DATABASE …';
     default:
-      return `The PostgreSQL server cannot be reached (${reason}).`;
+      return `The PostgreSQL server at ${place} cannot be reached (${reason}).`;
   }
 }
