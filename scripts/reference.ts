@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Contract } from '../packages/mock/src/contract.ts';
+import { sampleServer } from '../packages/server/src/http/sample-server.ts';
 import { withLinksInside, withoutForeignImages } from './reference/alone.ts';
 import { codeFont } from './reference/code-font.ts';
 import { hasMark, markOf } from './reference/stale.ts';
@@ -32,6 +32,11 @@ const text = await readFile(join(root, 'packages/spec/generated/openapi.json'), 
   process.exit(1);
 });
 const contract: Contract = JSON.parse(text);
+// The samples are for the reader's own machine, as far as they are not for the server that shows them.
+contract.info.description = contract.info.description.replaceAll(
+  'https://sandbox.financial-automation.example',
+  sampleServer,
+);
 const mark = await markOf(root, text);
 if (ifStale && (await hasMark(output, mark))) {
   console.log('The reference is up to date.');
@@ -63,9 +68,6 @@ async function make(): Promise<void> {
     for (const name of descriptions) {
       await copyFile(join(root, 'packages/spec/generated', name), join(dirname(output), name));
     }
-    const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
-    await writeFile(`${output}.br`, await promisify(brotliCompress)(page, quality));
-    await writeFile(`${output}.gz`, await promisify(gzip)(page));
     // Last, because its mark means that all of them are up to date.
     await writeFile(output, page);
     const size = (Buffer.byteLength(page) / 2 ** 20).toFixed(1);

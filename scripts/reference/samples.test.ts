@@ -27,6 +27,14 @@ const guides = await readGuides();
 const run = promisify(execFile);
 
 describe('the samples', () => {
+  it('use no command but curl, and the same two variables', () => {
+    for (const operation of operations) {
+      const sample = curlSample(operation);
+      expect(sample).not.toContain('$(');
+      for (const [, name] of sample.matchAll(/\$([A-Z_]+)/g)) expect(['TOKEN', 'API_KEY']).toContain(name);
+    }
+  });
+
   it('compile with the client', async () => {
     const folder = await mkdtemp(join(root, 'node_modules/.samples-'));
     try {
@@ -51,7 +59,7 @@ describe('the samples', () => {
       for (const operation of operations) {
         const command = curlSample(operation).replace(sampleServer, mock.url);
         const { stdout } = await run('sh', ['-c', `${command} -s -o /dev/null -w '%{http_code}'`], {
-          env: { ...process.env, ACCESS_TOKEN: 'any-token', API_KEY: 'any-key' },
+          env: { ...process.env, TOKEN: 'any-token', API_KEY: 'any-key' },
         });
         expect(stdout, command).toBe(String(operation.responses[0]?.status));
       }
@@ -110,7 +118,7 @@ describe('the samples, in the demo tenant', () => {
       for (const operation of inOrder) {
         const command = curlSample(operation).replace(sampleServer, address);
         const { stdout } = await run('sh', ['-c', `${command} -s -w '\\n%{http_code}'`], {
-          env: { ...process.env, ACCESS_TOKEN: access_token, API_KEY: apiKey },
+          env: { ...process.env, TOKEN: access_token, API_KEY: apiKey },
           maxBuffer: 10_000_000,
         });
         const [status = ''] = stdout.split('\n').slice(-1);

@@ -2,17 +2,17 @@
 
 import { type Operation, readContract } from '../../packages/mock/src/contract.ts';
 import { curl, exampleRequest } from '../../packages/mock/src/requests.ts';
+import { sampleServer } from '../../packages/server/src/http/sample-server.ts';
 import { calls } from '../../packages/spec/src/index.ts';
 import { literal } from './literal.ts';
 
-/** The server of the samples: on the reader's own machine. */
-export const sampleServer = 'http://127.0.0.1:3000';
+export { sampleServer };
 
-/** The operation as a shell command that uses `ACCESS_TOKEN`, or `API_KEY` for the token request itself. */
+/** The operation as a shell command that uses `TOKEN`, or `API_KEY` for the token request itself, and no tool but curl. */
 export function curlSample(operation: Operation): string {
-  const request = exampleRequest(operation, { token: '$ACCESS_TOKEN' });
+  const request = exampleRequest(operation, { token: '$TOKEN' });
   const repeatable = calls[operation.id][2] === 'key';
-  const headers = { ...request.headers, ...(repeatable && { 'Idempotency-Key': '$(uuidgen)' }) };
+  const headers = { ...request.headers, ...(repeatable && { 'Idempotency-Key': `example-${operation.id}` }) };
   const command = curl(sampleServer, { ...request, headers }, 2);
   const apiKey = apiKeyIn(request.body);
   // Closes the single quotes, adds the variable in double quotes, and reopens them.

@@ -14,6 +14,7 @@ import { createTenant } from '../../packages/server/src/operator/tenants.ts';
 import { createDataDir } from '../../packages/server/test/database.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';
 import { startBrowser } from './browser.ts';
+import { sampleServer } from './samples.ts';
 
 const operations = operationsOf(await readContract());
 let dataDir: string;
@@ -97,6 +98,25 @@ describe('the Markdown pages on the server', () => {
   });
 });
 
+describe('the samples on the server', () => {
+  it.each(['/reference', '/reference/topics/quickstart.md', '/postman_environment.json'])(
+    'of %s have its address',
+    async (path) => {
+      const text = await (await fetch(running.address + path)).text();
+      expect(text).toContain(running.address);
+      expect(text).not.toContain(sampleServer);
+    },
+  );
+
+  it('of the quickstart work when pasted into a shell', async () => {
+    const text = await (await fetch(`${running.address}/reference/topics/quickstart.md`)).text();
+    const commands = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, command]) => command);
+    const pasted = commands.join('').replace('YOUR_API_KEY', apiKey);
+    const { stdout } = await promisify(execFile)('sh', ['-c', pasted], { env: { PATH: process.env.PATH } });
+    expect(JSON.parse(stdout).data).toContainEqual(expect.objectContaining({ name: 'Harbor & Pine LLC' }));
+  });
+});
+
 describe('the Postman collection on the server', () => {
   let collection: postman.Collection;
   let environment: postman.VariableScope;
@@ -105,7 +125,6 @@ describe('the Postman collection on the server', () => {
     const read = async (name: string) => JSON.parse(await (await fetch(`${running.address}/${name}`)).text());
     collection = new postman.Collection(await read('postman_collection.json'));
     environment = new postman.VariableScope(await read('postman_environment.json'));
-    environment.set('baseUrl', running.address, 'string');
     environment.set('apiKey', apiKey, 'string');
   });
 

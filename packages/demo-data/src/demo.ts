@@ -2,6 +2,7 @@ import { serve } from '../../server/src/main/main.ts';
 import { createApiKey, ensureApiUser, signApiKeyAgain } from '../../server/src/operator/api-keys.ts';
 import { setTenantSetting } from '../../server/src/operator/tenant-settings.ts';
 import { createTenant, tenantNamed } from '../../server/src/operator/tenants.ts';
+import { pasteable } from '../../server/src/platform/operator-command.ts';
 import type { Service } from '../../server/src/service/service.ts';
 import { seedDemoData } from './demo-data.ts';
 import { loadProfile } from './profiles/load-profile.ts';
@@ -33,15 +34,20 @@ The API is served at ${address} with the demo tenant "${tenant}".
   Contract    ${address}/openapi.yaml
   Mock        npx --yes pnpm@12 mock
 
-Paste this into another terminal to get an access token, which is valid for 15 minutes:
+Paste this into another terminal, for everything below. TOKEN is an access token, which is valid for 15 minutes:
 
-  TOKEN=$(curl -s ${address}/v1/auth/token -H 'Content-Type: application/json' \\
-    -d '{"apiKey":"${key}"}' | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
+  export API_URL='${address}' API_KEY='${key}'
+  TOKEN=$(curl -s "$API_URL/v1/auth/token" -H 'Content-Type: application/json' -d '{"apiKey":"'"$API_KEY"'"}')
+  TOKEN=\${TOKEN#*'"access_token":"'} TOKEN=\${TOKEN%%'"'*}
 
-Then search the clients:
+Search the clients:
 
   curl -s ${address}/gql/v1/clients/search -H "Authorization: Bearer $TOKEN" -H 'Tenant: ${tenant}' \\
     -H 'Content-Type: application/json' -d '{"where":{"name":{"_ilike":"%harbor%"}},"orderBy":[{"name":"asc"}]}'
+
+Compare the server with its contract:
+
+  npx --yes pnpm@12 contract-check --spec packages/spec/generated/openapi.yaml --url "$API_URL" --auth scripts/contract-auth.ts
 
 To see events arrive, start a receiver in another terminal, and make a change in a third one:
 
@@ -60,13 +66,11 @@ function operatorCommand(
   { config }: Service,
   environment: NodeJS.ProcessEnv,
 ): { readonly command: string; readonly note: string } {
-  const { HOST, PORT, DATA_DIR } = environment;
-  const values = { HOST, PORT, DATA_DIR: DATA_DIR === undefined ? undefined : config.dataDir };
-  const set = Object.entries(values).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}='${value.replaceAll("'", "'\\''")}'`],
-  );
+  // The directory is relative to where the server was started.
+  const { DATA_DIR, ...others } = environment;
+  const settings = DATA_DIR === undefined ? others : { ...others, DATA_DIR: config.dataDir };
   return {
-    command: [...set, 'npx --yes pnpm@12 operator'].join(' '),
+    command: pasteable('operator', settings),
     // Secrets are not printed.
     note:
       config.databaseUrl === undefined

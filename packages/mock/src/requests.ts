@@ -55,7 +55,7 @@ function within(place: Parameter['in'], parameters: Parameter[]): Parameter[] {
 
 /**
  * The request as a command for a shell. Header values are in double quotes, so they can contain variables such as
- * `$ACCESS_TOKEN`; `indent` is how far the body's JSON is indented, by default not at all.
+ * `$TOKEN`; `indent` is how far the body's JSON is indented, by default not at all.
  */
 export function curl(server: string, request: ExampleRequest, indent = 0): string {
   const method =

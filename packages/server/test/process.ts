@@ -70,6 +70,14 @@ export async function runScript(environment: Environment, script: string, ...arg
   return finish(start(environment, [script, ...args]));
 }
 
+/** Runs a shell with commands as they are printed, without settings of its own. */
+export async function runShell(commands: string, directory: string): Promise<Finished> {
+  const { API_KEY, API_URL, TOKEN, ...others } = process.env;
+  const child = spawn('sh', ['-e'], { cwd: directory, env: others });
+  child.stdin.end(commands);
+  return finish(child);
+}
+
 /** Starts the demo, and waits until it has printed everything. */
 export function startDemo(environment: Environment): Promise<TestProcess> {
   return startScript(environment, [demoCli, 'serve'], [], 'Press Ctrl+C');

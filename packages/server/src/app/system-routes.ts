@@ -1,12 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { contentType } from 'mime-types';
 import { bundleFiles } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
-import { acceptedEncoding, CompressedDocuments, type Encoding } from '../http/compressed.ts';
-import { contentResult, fileContent } from '../http/content.ts';
+import { addressedContent } from '../http/addressed-content.ts';
+import { CompressedDocuments } from '../http/compressed.ts';
+import { type Content, contentResult, fileContent } from '../http/content.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { documentHeaders, pageHeaders } from '../http/pages.ts';
 import type { Result } from '../http/result.ts';
@@ -31,13 +32,13 @@ function page(name: string, path: string, handle: Handle, more: Partial<Route> =
 }
 
 /** The contract, its reference, and the public keys that verify tokens. */
-export function documentRoutes({ keys }: Pick<Service, 'keys'>): readonly Route[] {
+export function documentRoutes({ keys, config: { publicUrl } }: Pick<Service, 'keys' | 'config'>): readonly Route[] {
   return [
     page('contractJson', '/openapi.json', document(bundleFiles.json, 'application/json; charset=utf-8')),
     page('contractYaml', '/openapi.yaml', document(bundleFiles.yaml, 'application/yaml')),
     page('start', '/', () => ({ kind: 'page', status: 302, headers: { Location: '/reference' }, text: '' })),
-    page('reference', '/reference', referencePage()),
-    page('referenceFile', '/reference/{file}', nextTo, { pattern: nextToReference }),
+    page('reference', '/reference', referencePage(publicUrl)),
+    page('referenceFile', '/reference/{file}', nextTo(publicUrl), { pattern: nextToReference }),
     page('publicKeys', '/.well-known/jwks.json', async () => ({ kind: 'json', status: 200, body: await keys.jwks() })),
   ];
 }
@@ -87,46 +88,49 @@ function isBearer(exchange: Exchange, token: string): boolean {
 
 const documents = new CompressedDocuments();
 
-function document(path: string, type: string, missing = 'This document does not exist.'): Handle {
+/** @param read returns the content; undefined if it does not exist */
+function document(
+  path: string,
+  type: string,
+  read: (path: string, headers: Content['headers']) => Promise<Content | undefined> = fileContent,
+  missing = 'This document does not exist.',
+): Handle {
   return async (exchange) => {
-    const content = await fileContent(path, { ...revalidated, 'Content-Type': type });
+    const content = await read(path, { ...revalidated, 'Content-Type': type });
     if (content === undefined) throw new Rejection('NOT_FOUND', missing);
     return contentResult(await documents.accepted(path, content, exchange), exchange);
   };
 }
 
-/** Compressed variants of the page, written by `pnpm reference`. */
-const compressed: Readonly<Record<Encoding, string>> = { br: `${referenceFile}.br`, gzip: `${referenceFile}.gz` };
-
-function referencePage(): Handle {
+function referencePage(publicUrl: string): Handle {
   let known: { readonly changedAt: number; readonly headers: Record<string, string> } | undefined;
-  return async (exchange) => {
-    const plain = await fileContent(referenceFile, {});
-    if (plain === undefined) throw new Rejection('NOT_FOUND', 'The reference is not built. Run "pnpm reference".');
-    const changedAt = plain.changedAt.getTime();
+  const read = async (path: string, headers: Content['headers']) => {
+    const content = await addressedContent(publicUrl, path, headers);
+    if (content === undefined) return undefined;
+    const changedAt = content.changedAt.getTime();
     if (known?.changedAt !== changedAt) {
-      known = { changedAt, headers: pageHeaders(await readFile(referenceFile, 'utf8')) };
+      known = { changedAt, headers: pageHeaders(await text(await content.open(undefined))) };
     }
-    const headers = {
-      ...known.headers,
-      ...revalidated,
-      Vary: 'Accept-Encoding',
-      'Content-Type': 'text/html; charset=utf-8',
-    };
-    const encoding = acceptedEncoding(exchange);
-    if (encoding === undefined) return contentResult({ ...plain, headers }, exchange);
-    const content = await fileContent(compressed[encoding], { ...headers, 'Content-Encoding': encoding });
-    return contentResult(content ?? { ...plain, headers }, exchange);
+    return { ...content, headers: { ...known.headers, ...content.headers } };
   };
+  return document(
+    referenceFile,
+    'text/html; charset=utf-8',
+    read,
+    'The reference is not built. Run: npx --yes pnpm@12 reference',
+  );
 }
 
 /** Serves the reference as Markdown and the Postman collection. */
-function nextTo(exchange: Exchange, { file = '' }: Readonly<Record<string, string>>): Promise<Result> | Result {
-  const serve = document(
-    join(referenceFolder, file),
-    // Only of the ending: a text with a slash counts as a type.
-    contentType(extname(file)) || 'application/octet-stream',
-    'This page does not exist. /llms.txt lists all pages.',
-  );
-  return serve(exchange, {});
+function nextTo(publicUrl: string): Handle {
+  return (exchange, { file = '' }) => {
+    const serve = document(
+      join(referenceFolder, file),
+      // Only of the ending: a text with a slash counts as a type.
+      contentType(extname(file)) || 'application/octet-stream',
+      (path, headers) => addressedContent(publicUrl, path, headers),
+      'This page does not exist. /llms.txt lists all pages.',
+    );
+    return serve(exchange, {});
+  };
 }

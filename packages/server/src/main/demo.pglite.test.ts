@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { processEnvironment, runCli, runScript, startDemo } from '../../test/process.ts';
+import { processEnvironment, runCli, runScript, runShell, startDemo } from '../../test/process.ts';
 import { wire } from '../../test/wire.ts';
 
 const environment = await processEnvironment();
@@ -11,14 +11,12 @@ const start = fileURLToPath(new URL('../../../../scripts/start.ts', import.meta.
 function printedCommand(out: string, words: string) {
   const line = out.split('\n').find((one) => one.includes(words)) ?? '';
   const [settings = '', command = ''] = line.trim().split('npx --yes pnpm@12 operator ');
-  const values = [...settings.matchAll(/(\w+)='((?:[^']|'\\'')*)'/g)].map(
-    ([, name = '', value = '']) => [name, value.replaceAll("'\\''", "'")] as const,
-  );
+  const values = [...settings.matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value] as const);
   return { settings: Object.fromEntries(values), words: command.split(' ') };
 }
 
 function printedKey(out: string): string | undefined {
-  return /"apiKey":"([^"]+)"/.exec(out)?.[1];
+  return /API_KEY='([^']+)'/.exec(out)?.[1];
 }
 
 test('start › rejects a port that is in use before it creates anything', async () => {
@@ -37,6 +35,23 @@ test('start › rejects a port that is in use before it creates anything', async
   expect(printed.settings).toEqual({ DATA_DIR: environment.DATA_DIR, PORT: environment.PORT });
   const triggered = await runCli(printed.settings, ...printed.words);
   expect(triggered).toMatchObject({ code: 0, out: expect.stringContaining('Client.CREATE was emitted') });
+
+  // What is printed also works with another shell than the one of the developer.
+  const [block = ''] = /^ {2}export API_URL=[\s\S]*?(?=\nTo see events)/m.exec(server.written()) ?? [];
+  const pasted = block
+    .replaceAll(/^[A-Z].*:$/gm, '')
+    .replace(
+      'npx --yes pnpm@12 contract-check',
+      'node packages/contract-check/src/bin.ts --only listTaskTypes --probes 1',
+    );
+  const shell = await runShell(pasted, fileURLToPath(new URL('../../../../', import.meta.url)));
+  expect(shell.out).toContain('"Harbor & Pine LLC"');
+  expect(shell.out).toContain('No findings in 1 of 1 operations');
+  expect(shell.code).toBe(0);
+
+  // The samples of the reference are for this server.
+  const sample = await wire(server.address, { path: '/reference/operations/getClient.md' });
+  expect(sample.text).toContain(`curl "${server.address}/gql/v1/client/`);
 
   // `/` leads to the reference.
   expect(await wire(server.address, { path: '/' })).toMatchObject({ status: 302, headers: { location: '/reference' } });
