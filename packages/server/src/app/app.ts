@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type Request, type Response } from 'express';
 import { CrossOrigin } from '../http/cross-origin.ts';
+import { acceptedEncoding } from '../http/encoding.ts';
 import { Exchange } from '../http/exchange.ts';
 import { withPacedBodies } from '../http/paced-body.ts';
 import { dataHeaders } from '../http/pages.ts';
@@ -107,7 +108,10 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
   async function sendTo(response: Response, exchange: Exchange, route: Route | undefined, result: Result) {
     const headers = { ...dataHeaders, ...route?.headers, ...exchange.headers };
     try {
-      await send(response, crossOrigin.readable(result, exchange, route), headers);
+      const isCompressed = service.config.compressResponses && result.kind === 'json';
+      const varying = isCompressed ? { ...result, headers: { ...result.headers, Vary: 'Accept-Encoding' } } : result;
+      const encoding = isCompressed ? acceptedEncoding(exchange) : undefined;
+      await send(response, crossOrigin.readable(varying, exchange, route), headers, encoding);
       return { status: result.status, isComplete: true };
     } catch (error) {
       if (!response.headersSent) {

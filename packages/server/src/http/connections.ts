@@ -31,6 +31,8 @@ export interface ConnectionBounds {
   readonly total: number;
   /** Limit per address; undefined behind a proxy, which all connections come from. */
   readonly perAddress: number | undefined;
+  /** Origins whose pages can read why a request was rejected. */
+  readonly corsOrigins?: readonly string[];
 }
 
 /** `new`: has not sent a complete header yet. `busy`: has a request in progress. `idle`: its requests have responses. */
@@ -92,7 +94,7 @@ export class Connections {
       const limit = this.#start(request, response);
       if (limit === undefined) return listener(request, response);
       this.#rejected.inc({ limit });
-      void reject(response, limit);
+      void reject(response, limit, this.#bounds.corsOrigins ?? []);
     };
   }
 
@@ -173,7 +175,11 @@ function isProbe({ url = '' }: IncomingMessage): boolean {
   return probes.has(path);
 }
 
-async function reject(response: ServerResponse, limit: 'service' | 'address'): Promise<void> {
+async function reject(
+  response: ServerResponse,
+  limit: 'service' | 'address',
+  corsOrigins: readonly string[],
+): Promise<void> {
   // Loaded late, because the port is opened before everything else.
   const [{ Rejection }, { sendProblem }] = await Promise.all([
     import('../contract/rejection.ts'),
@@ -189,5 +195,6 @@ async function reject(response: ServerResponse, limit: 'service' | 'address'): P
           'Too many connections of your address are busy. Use fewer at the same time, and try again in 1 second.',
           { headers },
         ),
+    corsOrigins,
   );
 }

@@ -128,6 +128,26 @@ test('many connections that open at once and send their requests are all served'
   expect(statuses.every((status) => status === 200)).toBe(true);
 });
 
+test('a page of an allowed origin can read why all connections reject it, after its preflight', async () => {
+  const origin = 'https://app.example.com';
+  const { open, registry } = await serve({ total: 1, perAddress: undefined, corsOrigins: [origin] });
+  open().socket.write(request('/', 'par', 7));
+  await expect.poll(() => registry.metrics()).toMatch(/^connections_open\{state="busy"\} 1$/m);
+  const rejected = async (method: string, headers: string) => {
+    const { socket, received } = open();
+    socket.write(`${method} /gql/v1/orgs HTTP/1.1\r\nHost: x\r\n${headers}\r\n`);
+    return received;
+  };
+  const allows = new RegExp(`^Access-Control-Allow-Origin: ${origin}\r$`, 'm');
+  const preflight = await rejected('OPTIONS', `Origin: ${origin}\r\nAccess-Control-Request-Method: GET\r\n`);
+  expect(preflight).toMatch(/^HTTP\/1\.1 204 /);
+  expect(preflight).toMatch(allows);
+  const problem = await rejected('GET', `Origin: ${origin}\r\n`);
+  expect(problem).toMatch(/^HTTP\/1\.1 503 /);
+  expect(problem).toMatch(allows);
+  expect(await rejected('GET', 'Origin: https://evil.example\r\n')).not.toContain('Access-Control-Allow-Origin');
+});
+
 test('a connection with a request in progress is never closed: others are rejected, and probes are served', async () => {
   const { open, registry } = await serve({ total: 4, perAddress: undefined });
   const busy = openTimes(4, open);

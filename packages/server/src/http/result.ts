@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Rejection } from '../contract/rejection.ts';
+import { compressResponse, type Encoding, shortest } from './encoding.ts';
 import { problemDocument } from './problem.ts';
 
 interface Head {
@@ -43,12 +44,14 @@ export function problemResult(problem: Rejection, requestId: string): JsonResult
  * Sends a result. Content is read as fast as the caller receives it.
  *
  * @param headers of the request; those of the result take precedence.
+ * @param encoding how a long text can be compressed. One with an ETag is not: the tag identifies the bytes.
  * @throws if the content cannot be read to its end, or the caller disconnects. Then a part of it may have been sent.
  */
 export async function send(
   response: ServerResponse,
   result: Result,
   headers: Readonly<Record<string, string>>,
+  encoding?: Encoding,
 ): Promise<void> {
   const common = { ...headers, ...result.headers };
   // Has no body, and would otherwise have to repeat the length of the one that the caller has.
@@ -61,12 +64,16 @@ export async function send(
     return pipeline(content, response);
   }
   const text = result.kind === 'json' ? JSON.stringify(result.body) : result.text;
+  const length = Buffer.byteLength(text);
+  const isCompressed = encoding !== undefined && length >= shortest && !('ETag' in common);
+  const bytes = isCompressed ? await compressResponse(text, encoding) : undefined;
   response.writeHead(result.status, {
     ...common,
     ...typeOf(result),
-    'Content-Length': Buffer.byteLength(text),
+    ...(isCompressed && { 'Content-Encoding': encoding }),
+    'Content-Length': bytes?.length ?? length,
   });
-  response.end(isHead ? undefined : text);
+  response.end(isHead ? undefined : (bytes ?? text));
 }
 
 function typeOf(result: JsonResult | PageResult): { readonly 'Content-Type'?: string } {

@@ -1,17 +1,22 @@
 import type { ServerResponse } from 'node:http';
 import { v7 as uuidv7 } from 'uuid';
 import type { Rejection } from '../contract/rejection.ts';
+import { CrossOrigin } from './cross-origin.ts';
 import { dataHeaders } from './pages.ts';
-import { problemDocument } from './problem.ts';
+import { problemResult, send } from './result.ts';
 
-/** Sends a problem outside of the steps of a request. Headers that are set already are kept. */
-export function sendProblem(response: ServerResponse, problem: Rejection): void {
-  const body = JSON.stringify(problemDocument(problem, uuidv7()));
-  response.writeHead(problem.status, {
-    ...dataHeaders,
-    ...problem.headers,
-    'Content-Type': 'application/problem+json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-  });
-  response.end(response.req.method === 'HEAD' ? undefined : body);
+/**
+ * Sends a problem outside of the steps of a request. Headers that are set already are kept.
+ *
+ * @param corsOrigins origins whose pages can read it. Their preflights succeed, because a page cannot read the response to one.
+ */
+export function sendProblem(response: ServerResponse, problem: Rejection, corsOrigins: readonly string[]): void {
+  const { method = '', headers: sent } = response.req;
+  const asked = { method, header: (name: string) => sent[name]?.toString() };
+  const crossOrigin = new CrossOrigin(corsOrigins);
+  const result = crossOrigin.preflight(asked) ?? problemResult(problem, uuidv7());
+  // Also the connection of a preflight is closed, if that of its call would be.
+  const Connection = problem.headers.Connection ?? '';
+  const headers = { ...dataHeaders, ...(Connection !== '' && { Connection }) };
+  void send(response, crossOrigin.readable(result, asked, undefined), headers);
 }

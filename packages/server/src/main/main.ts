@@ -1,9 +1,9 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { pino } from 'pino';
 import type { BackgroundWork } from '../background/background.ts';
 import { arrivalLimits, Connections } from '../http/connections.ts';
 import { openStore } from '../platform/store/store.ts';
-import { databaseOf, readServerConfig } from '../service/config.ts';
+import { databaseOf, localUrl, readServerConfig } from '../service/config.ts';
 import { logOptions } from '../service/log.ts';
 import type { Service } from '../service/service.ts';
 import { listen } from './listen.ts';
@@ -29,11 +29,12 @@ export interface Running {
 export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWork): Promise<Running> {
   const config = readServerConfig(environment);
   const log = pino(logOptions(config.logLevel));
-  let handle: RequestListener = rejectWhileStarting;
+  let handle: RequestListener = (_request, response) => void rejectWhileStarting(response, config.corsOrigins);
   const connections = new Connections({
     total: config.maxConnections,
     // Behind a proxy, all connections come from the proxy's address.
     perAddress: config.trustProxy === 0 ? config.maxConnectionsPerAddress : undefined,
+    corsOrigins: config.corsOrigins,
   });
   const server = createServer(
     arrivalLimits,
@@ -77,7 +78,7 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
       setTimeout(() => process.exit(), 1_000).unref();
     };
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end());
-    return { service, stop, address: `http://${config.host}:${config.port}` };
+    return { service, stop, address: localUrl(config.host, config.port) };
   } catch (error) {
     server.close().closeAllConnections();
     await opening.catch(() => undefined);
@@ -87,14 +88,14 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
 }
 
 /** Responds to requests while the service starts. */
-async function rejectWhileStarting(_request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function rejectWhileStarting(response: ServerResponse, corsOrigins: readonly string[]): Promise<void> {
   const [{ Rejection }, { sendProblem }] = await Promise.all([
     import('../contract/rejection.ts'),
     import('../http/send-problem.ts'),
   ]);
   const headers = { 'Retry-After': '1' };
   const detail = 'The service is starting. Try again in a second.';
-  sendProblem(response, new Rejection('SERVICE_UNAVAILABLE', detail, { headers }));
+  sendProblem(response, new Rejection('SERVICE_UNAVAILABLE', detail, { headers }), corsOrigins);
 }
 
 async function closeServer(server: Server): Promise<void> {
