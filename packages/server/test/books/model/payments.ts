@@ -10,7 +10,8 @@ type Request<Kind extends BooksRequest['kind']> = BooksRequest & { readonly kind
 
 export function pay(books: ModelBooks, request: Request<'pay'>): void {
   const { ref, clientId, method, paymentDate, amount, allocations } = request;
-  must(paymentDate >= firstOpenDay(books));
+  // A payment that waits for its settlement has no entry yet.
+  must(method === 'ACH' || paymentDate >= firstOpenDay(books));
   // It has no status yet, so that nothing of it counts.
   const row: PaymentRow = {
     clientId,
