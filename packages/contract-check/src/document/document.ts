@@ -185,6 +185,16 @@ function register(
   }
 }
 
+/** Cached, because every violation of every response has a line, and finding one reads the syntax tree of its file. */
+const linesOf = new WeakMap<Source, Map<string, number>>();
+
 function lineOf(source: Source, pointer: string): number {
-  return getLineColLocation({ source, pointer, reportOnKey: true }).start.line;
+  const lines = linesOf.get(source) ?? new Map<string, number>();
+  linesOf.set(source, lines);
+  let line = lines.get(pointer);
+  if (line === undefined) {
+    line = getLineColLocation({ source, pointer, reportOnKey: true }).start.line;
+    lines.set(pointer, line);
+  }
+  return line;
 }
