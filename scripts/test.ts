@@ -1,5 +1,5 @@
 /**
- * Runs all checks, and then the tests of all packages. Ends with a line that counts them.
+ * Runs all checks, and beside them the tests of all packages. Ends with what failed, and a line that counts them.
  * Arguments are passed to vitest: `pnpm test packages/client`.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -29,27 +29,25 @@ process.env.NODE_COMPILE_CACHE ??= join(process.cwd(), 'node_modules/.cache/node
 let passed = 0;
 let failed = 0;
 const only = process.argv.slice(2);
+const failures: string[] = [];
 
-if (only.length === 0) {
-  // Two at a time, because most of them use one core.
-  const left = [...checks];
-  const runLeft = async () => {
-    for (let check = left.shift(); check !== undefined; check = left.shift()) await runCheck(check);
-  };
-  await Promise.all([runLeft(), runLeft()]);
-}
-
-const tests = await runTests(only);
+// Beside the tests, because each of them, and the preparation of the tests, uses one core.
+const [tests] = await Promise.all([runTests(only), only.length === 0 ? runChecks() : undefined]);
 passed += tests.passed;
 failed += tests.failed;
 // A file that cannot be loaded, or an error outside of any test, fails no test; and vitest may succeed without any.
 if (!tests.isProven && tests.failed === 0) failed += 1;
 
+for (const failure of failures) console.log(failure);
 // Tests that this machine cannot run are listed.
 for (const { file, name } of tests.skipped) console.log(`NOT RUN: ${file}: ${name}`);
 
 console.log(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+async function runChecks(): Promise<void> {
+  for (const check of checks) await runCheck(check);
+}
 
 async function runCheck({ name, command }: Check): Promise<void> {
   const started = performance.now();
@@ -59,7 +57,7 @@ async function runCheck({ name, command }: Check): Promise<void> {
   if (code === 0) passed += 1;
   else {
     failed += 1;
-    console.log(`${output}\n  This was: pnpm exec ${command.join(' ')}`);
+    failures.push(`✗ ${name}\n${output}\n  This was: pnpm exec ${command.join(' ')}`);
   }
 }
 
