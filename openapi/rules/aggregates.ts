@@ -41,7 +41,7 @@ export function nameColumns(document: JsonObject, complain: (message: string) =>
   const isUsed = Object.values(schemas).some((schema) => objectOf(schema)['x-aggregate'] !== undefined);
   if (!isUsed) return;
   const add = (name: string, schema: JsonObject): JsonObject => {
-    if (schemas[name] !== undefined) complain(`Rename ${name}: the bundle gives this name to a part of an aggregate.`);
+    if (schemas[name] !== undefined) complain(`Rename ${name}: the bundle uses this name for a part of an aggregate.`);
     schemas[name] = schema;
     return reference(name);
   };

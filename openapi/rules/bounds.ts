@@ -1,6 +1,6 @@
 /**
- * Without bounds a single call can carry what no column, page or memory holds, and generated tests cannot know the
- * edges. And a float cannot hold money: numbers that are not whole are decimal strings here.
+ * Without bounds, a single call can have values that do not fit into a column, a page or memory, and generated tests do not
+ * know the limits. A float cannot represent money exactly: numbers with decimal places are decimal strings.
  */
 import type { Place } from './contract.ts';
 import { eachSchema, typesOf } from './schemas.ts';
@@ -15,21 +15,23 @@ export const bounds = eachSchema((schema, report) => {
   const isShaped =
     isNamed || has('properties', 'items') || (isValue(schema) && !has('allOf', 'anyOf', 'oneOf', 'const'));
   if (types.length === 0 && isShaped) {
-    report(schema, 'Say the `type` of the value: without one it takes anything of any size.');
+    report(schema, 'Declare the `type` of the value: without it, any value of any size is valid.');
   }
   if (schema.text('format') === 'decimal' && !has('pattern')) {
-    report(schema, 'Give the decimal string a `pattern`: `format` alone is not checked everywhere.');
+    report(schema, 'Add a `pattern` to the decimal string: not every tool checks `format`.');
   }
   if (has('enum', 'const')) return;
   if (types.includes('string') && !has('maxLength') && !endsByItself(schema.get('pattern')?.value)) {
-    report(schema, 'Give the string a `maxLength`, or a `pattern` that bounds it.');
+    report(schema, 'Add a `maxLength` to the string, or a `pattern` that limits its length.');
   }
-  if (types.includes('array') && !has('maxItems')) report(schema, 'Give the array a `maxItems`.');
+  if (types.includes('array') && !has('maxItems')) report(schema, 'Add a `maxItems` to the array.');
   const isAnyArray = types.length > 1 && types.includes('object');
   if (types.includes('array') && !has('items', 'prefixItems') && !isAnyArray)
-    report(schema, 'Say the `items` of the array.');
-  if (types.includes('integer') && !has('minimum', 'exclusiveMinimum')) report(schema, 'Give the integer a `minimum`.');
-  if (types.includes('integer') && !has('maximum', 'exclusiveMaximum')) report(schema, 'Give the integer a `maximum`.');
+    report(schema, 'Declare the `items` of the array.');
+  if (types.includes('integer') && !has('minimum', 'exclusiveMinimum'))
+    report(schema, 'Add a `minimum` to the integer.');
+  if (types.includes('integer') && !has('maximum', 'exclusiveMaximum'))
+    report(schema, 'Add a `maximum` to the integer.');
   if (types.includes('number')) report(schema, 'Use a decimal string or an integer: a float is not exact.');
 });
 

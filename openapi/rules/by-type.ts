@@ -1,6 +1,6 @@
 /**
  * Makes a union of what has another form for each type of row. In the sources such a schema says what all types have in common,
- * with `attributes` left open; in the bundle it is one of `ClientUpsert`, `JobUpsert` and so on, told apart by `type`, so that a
+ * with `attributes` left open; in the bundle it is one of `ClientUpsert`, `JobUpsert` and so on, discriminated by `type`, so that a
  * misspelt field does not compile. What callers send is validated item by item: first by what all types have in common
  * (`x-items-open`), then as the type requires.
  */
@@ -43,7 +43,7 @@ export function splitByType(document: JsonObject, complain: (message: string) =>
   const schemas = objectOf(objectOf(document.components).schemas);
   const add: Add = (name, schema) => {
     if (schemas[name] !== undefined)
-      complain(`Rename ${name}: the bundle gives this name to a member of a union by type.`);
+      complain(`Rename ${name}: the bundle uses this name for a member of a union by type.`);
     schemas[name] = schema;
     return reference(name);
   };

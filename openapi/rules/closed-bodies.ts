@@ -1,7 +1,6 @@
 /**
  * A misspelt field in an open body is silently ignored, and the caller believes that it was stored. So every object
- * that can stand in a body or an answer says all its properties, or is a map on purpose: then it says how many entries
- * it takes.
+ * of a body or a response declares all its properties, or is a map on purpose, with a maximum number of entries.
  */
 import { operationsOf, type Place, wholeContract } from './contract.ts';
 import { bodiesOf, contentOf, partsOf, propertiesOf, typesOf } from './schemas.ts';
@@ -10,7 +9,7 @@ export const closedBodies = wholeContract((root, report) => {
   const seen = new Set<string>();
   for (const operation of operationsOf(root)) {
     if (operation.body !== undefined && contentOf(operation.body).length !== 1) {
-      report(operation.body, 'Take the body as application/json, by one schema.');
+      report(operation.body, 'Declare the body as application/json, with one schema.');
     }
     for (const schema of bodiesOf(operation)) visit(schema, false);
   }
@@ -31,7 +30,7 @@ export const closedBodies = wholeContract((root, report) => {
     if (isObject && !isClosed) {
       report(
         schema.home,
-        'Close the object by `additionalProperties: false` (with `allOf`: `unevaluatedProperties: false`), or give a map `maxProperties`.',
+        'Close the object by `additionalProperties: false` (with `allOf`: `unevaluatedProperties: false`), or add `maxProperties` to a map.',
       );
     }
     for (const places of propertiesOf(schema).values()) {

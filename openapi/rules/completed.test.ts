@@ -158,6 +158,6 @@ test('a table in another form is rejected', async () => {
   const files = shortContract();
   set(files, table, ['cases', 'always', 'header'], []);
   expect((await lint(files)).map(({ message }) => message)).toContainEqual(
-    expect.stringMatching(/Mend the form of `x-operation-defaults`/),
+    expect.stringMatching(/Correct the form of `x-operation-defaults`/),
   );
 });

@@ -1,6 +1,6 @@
 /**
  * Adds to each operation what `openapi/operation-defaults.yaml` says that it has, so that a path file contains only what is its own.
- * It runs before the rules and before the bundle is made: both see whole operations. What a path file repeats is an error, because a
+ * It runs before the rules and before the bundle is created: both see whole operations. What a path file repeats is an error, because a
  * change of the table would not reach it.
  */
 import { dirname, relative, resolve } from 'node:path';

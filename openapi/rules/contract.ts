@@ -1,7 +1,6 @@
 /**
  * How the rules read the contract: by places. A place follows references by itself, and knows both where a value is
- * used and where it is written, so a rule says what it wants in the words of the contract and reports where a person
- * mends it.
+ * used and where it is written, so a rule is written in the terms of the contract and reports where to correct it.
  */
 import { basename, dirname } from 'node:path';
 import type { Location, Oas3Rule, UserContext } from '@redocly/openapi-core';

@@ -1,6 +1,5 @@
 /**
- * The server tells callers of a deprecated operation since when it is deprecated and when it is removed, in the headers `Deprecation`
- * and `Sunset`. Both follow from `x-deprecation`, and callers have six months to change.
+ * The server sends the dates of deprecation and removal of a deprecated operation in the headers `Deprecation` and `Sunset`. Both follow from `x-deprecation`, and callers have six months to change.
  */
 import { eachOperation } from './contract.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The reference is made of these texts, and an integrator has nothing else. A property may take the words of what it
- * refers to; an operator of a where clause (`_eq`) means the same everywhere and is explained with the common filters.
+ * The reference consists of these texts, and an integrator has nothing else. A property can use the description of the
+ * schema that it refers to; an operator of a where clause (`_eq`) means the same everywhere and is explained with the common filters.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { nameOf, operationsOf, Place, reporter } from './contract.ts';
@@ -14,11 +14,11 @@ export const descriptions: Oas3Rule = () => ({
     const root = new Place(node, context.location, context.resolve);
     for (const { place } of operationsOf(root)) {
       const summary = place.text('summary') ?? '';
-      if (summary === '') report(place, 'Give the operation a `summary`.');
+      if (summary === '') report(place, 'Add a `summary` to the operation.');
       else if (summary.length > longestSummary || summary.endsWith('.')) {
-        report(place.get('summary') ?? place, `Say the summary in ${longestSummary} characters, without a full stop.`);
+        report(place.get('summary') ?? place, `Shorten the summary to ${longestSummary} characters, without a period.`);
       }
-      if (!isDescribed(place)) report(place, 'Give the operation a `description`.');
+      if (!isDescribed(place)) report(place, 'Add a `description` to the operation.');
     }
   },
   Schema(node, context) {
@@ -27,7 +27,7 @@ export const descriptions: Oas3Rule = () => ({
     if (isCondition(location) || /\/(allOf|then|else)(\/\d+)?$/.test(location.pointer)) return;
     const schema = new Place(node, location, resolve);
     const report = reporter(context);
-    if (nameOf(location) !== undefined && !isDescribed(schema)) report(schema, 'Give the schema a `description`.');
+    if (nameOf(location) !== undefined && !isDescribed(schema)) report(schema, 'Add a `description` to the schema.');
 
     const parts = partsOf(schema);
     const described = new Set(
@@ -40,13 +40,13 @@ export const descriptions: Oas3Rule = () => ({
     )) {
       for (const [name, property] of part.map('properties')) {
         if (!described.has(name) && !name.startsWith('_'))
-          report(property, `Give the property ${name} a \`description\`.`);
+          report(property, `Add a \`description\` to the property ${name}.`);
       }
     }
   },
   Header(node, context) {
     if (!isDescribed(new Place(node, context.location, context.resolve))) {
-      context.report({ message: 'Give the header a `description`.', location: context.location });
+      context.report({ message: 'Add a `description` to the header.', location: context.location });
     }
   },
 });

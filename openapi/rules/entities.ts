@@ -1,7 +1,7 @@
 /**
- * A row is read whole: every field is present, with null where it is empty, so a missing one is a defect and not a
- * question. What callers may write on a row `X` is `XFields`; it serves creation and partial update alike and so requires
- * nothing. Ids say what they refer to, because the server checks references by it.
+ * A row is returned whole: every field is present, and null if it is empty, so a missing one is a defect. The fields of a
+ * row `X` that callers can write are `XFields`, which requires nothing, because creation and partial update share it. IDs
+ * declare what they refer to, because the server checks references by it.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { Place, type Report, reporter, typeNameOf } from './contract.ts';
@@ -41,7 +41,7 @@ function checkRow(schema: Place, report: Report): void {
     const isId =
       /[a-z]Ids?$/.test(name) && places.some((place) => (place.get('items') ?? place).text('format') === 'uuid');
     if (isId && places.every((place) => place.get('x-references') === undefined)) {
-      report(places[0] ?? schema, `Say in \`x-references\` what ${name} refers to.`);
+      report(places[0] ?? schema, `Declare in \`x-references\` what ${name} refers to.`);
     }
   }
 }
@@ -50,8 +50,9 @@ function checkFields(name: string, schema: Place, fields: Place | undefined, rep
   const operations = rowExtensions.flatMap((key) => schema.list(key, 'operations').map((operation) => operation.value));
   if (fields === undefined) {
     const isWritten = operations.includes('UPSERT') || operations.includes('UPDATE');
-    if (isWritten) report(schema, `Describe what a caller may write on it in a schema ${name}Fields.`);
+    if (isWritten) report(schema, `Describe the fields that a caller can write in a schema ${name}Fields.`);
     return;
   }
-  if (requiredOf(fields).size > 0) report(fields, 'Require nothing in the fields: a partial update takes any of them.');
+  if (requiredOf(fields).size > 0)
+    report(fields, 'Require nothing in the fields: a partial update can have any of them.');
 }

@@ -1,6 +1,6 @@
 /**
- * A value of an enum is a word that somebody chose, and means what it was chosen for. So its description explains each value, but
- * for those whose name says all.
+ * The value of an enum is a word with a specific meaning. So its description explains each value, except those whose name is
+ * explanation enough.
  */
 import { eachSchema } from './schemas.ts';
 

@@ -1,4 +1,4 @@
-/** The examples tell one story: whoever follows an ID in one of them finds the row with this ID in another. */
+/** The examples tell one story: an ID in one of them is the ID of a row in another. */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { isObject, type JsonObject, nameOf, operationsOf, Place, reporter } from './contract.ts';
 import { isEntity } from './schemas.ts';

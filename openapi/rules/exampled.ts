@@ -1,6 +1,6 @@
 /**
- * Gives each property that callers write an example in the bundle: the value that it has in the examples of whole requests and
- * responses. So tools that show one property at a time tell the same story, and no value is written twice.
+ * Adds an example to each property that callers write, in the bundle: the value that it has in the examples of whole requests and
+ * responses. So tools that show one property at a time show the same rows, and no value is written twice.
  */
 import type { Oas3Decorator } from '@redocly/openapi-core';
 import { isObject, isReference, type JsonObject, nameIn, objectOf } from './contract.ts';
@@ -12,7 +12,7 @@ export const exampled: Oas3Decorator = () => ({
       if (!isObject(document)) return;
       addExamples(document, (schema, property) =>
         report({
-          message: `Give ${schema}.${property} a value in an example of a request or response, or \`examples\` of its own.`,
+          message: `Add a value of ${schema}.${property} to an example of a request or response, or \`examples\` to the property.`,
           location: location.child(['components', 'schemas', schema, 'properties', property]),
         }),
       );

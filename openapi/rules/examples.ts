@@ -1,6 +1,6 @@
 /**
- * The mock answers with the examples, the reference shows them and the tests send them, so there is one for every body,
- * answer and parameter. They stand in files of their own, by name: what is shown twice is then the same twice.
+ * The mock returns the examples, the reference shows them and the tests send them, so every body, response and parameter
+ * has one. Each is in a file of its own, by name, so that an example that is shown twice is the same twice.
  */
 import { isReference, operationsOf, type Place, type Report, wholeContract } from './contract.ts';
 
@@ -22,7 +22,7 @@ export const examples = wholeContract((root, report) => {
 
 function checkValue(value: Place, kind: string, report: Report): void {
   if (value.layers.length > 0 && value.get('example') === undefined && value.get('examples') === undefined) {
-    report(value.home, `Give the ${kind} an example.`);
+    report(value.home, `Add an example to the ${kind}.`);
   }
 }
 
@@ -35,8 +35,8 @@ function checkContent(message: Place, report: Report): void {
       if (!isReference(example.raw)) report(example, 'Put the example into a file under examples/, and refer to it.');
       // A reference that leads nowhere is the finding of `no-unresolved-refs`.
       if (example.layers.length === 0) continue;
-      if (example.text('summary') === undefined) report(example.home, 'Say in `summary` what the example shows.');
-      if (example.get('value') === undefined) report(example.home, 'Give the example a `value`.');
+      if (example.text('summary') === undefined) report(example.home, 'Describe in `summary` what the example shows.');
+      if (example.get('value') === undefined) report(example.home, 'Add a `value` to the example.');
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Every extension that the contract knows: where it may stand, its form, and who reads it. An extension that is not
- * here does nothing, and that is the error the rule `extensions` prevents.
+ * Every extension of the contract: where it can be used, its form, and who reads it. An extension that is not listed here
+ * has no effect, which the rule `extensions` reports.
  */
 
 const names = (pattern: string) => ({
@@ -101,10 +101,10 @@ export const extensionTable: Record<string, Extension> = {
     },
     why: 'what operations have without saying so in their path files',
   },
-  'x-roles': { on: ['Operation'], schema: roles, why: 'the roles of which any one admits the call' },
+  'x-roles': { on: ['Operation'], schema: roles, why: 'the roles of which any one allows the call' },
   'x-rate-limit': { on: ['Operation'], schema: policyName, why: 'the policy that the call counts against' },
-  'x-body-limit': { on: ['Operation'], schema: policyName, why: 'the largest body that the operation takes' },
-  'x-idempotent': { on: ['Operation'], schema: { enum: [true, false, 'key'] }, why: 'whether a call may be repeated' },
+  'x-body-limit': { on: ['Operation'], schema: policyName, why: 'the largest body that the operation accepts' },
+  'x-idempotent': { on: ['Operation'], schema: { enum: [true, false, 'key'] }, why: 'whether a call can be repeated' },
   'x-deprecation': {
     on: ['Operation'],
     schema: {
@@ -123,10 +123,10 @@ export const extensionTable: Record<string, Extension> = {
       maxProperties: 1,
       properties: { value: {}, rule: { type: 'string', minLength: 1 } },
     },
-    why: 'what the service puts where a field is left out on creation',
+    why: 'the value that the service sets if a field is omitted on creation',
   },
   'x-unique': { on: ['Schema'], schema: { const: true }, why: 'no two rows of a tenant share the value' },
-  'x-references': { on: ['Schema'], schema: typeName, why: 'the type of the row that an id names' },
+  'x-references': { on: ['Schema'], schema: typeName, why: 'the type of the row that an ID refers to' },
   'x-scale': { on: ['Schema'], schema: { type: 'integer', minimum: 0, maximum: 6 }, why: 'decimal places' },
   'x-references-by': {
     on: ['Schema'],
@@ -135,7 +135,7 @@ export const extensionTable: Record<string, Extension> = {
       required: ['key', 'types'],
       properties: { key: { type: 'string', pattern: '^[a-z][A-Za-z0-9]*$' }, types: names(typeName.pattern) },
     },
-    why: 'the field, of rows of these types, whose value a reference by something else than an id names',
+    why: 'the field, of rows of these types, whose value a reference other than an ID contains',
   },
   'x-entity': {
     on: ['Schema'],
@@ -228,7 +228,7 @@ export const extensionTable: Record<string, Extension> = {
     on: ['Schema'],
     ofSchemaAlone: true,
     schema: { anyOf: [{ type: 'object' }, { const: true }] },
-    why: 'an item of a request that fails alone, whatever is wrong with it; in a union by type, what all items have in common',
+    why: 'an item of a request that fails alone if it is invalid; in a union by type, the common part of all items',
   },
   'x-disabled-events': {
     on: ['Schema'],
@@ -242,7 +242,7 @@ export const extensionTable: Record<string, Extension> = {
         properties: { entityType: typeName, operations: eventOperations },
       },
     },
-    why: 'events that the catalog lists and that nobody can subscribe to',
+    why: 'events of the catalog without subscriptions',
   },
   'x-event': {
     on: ['Operation', 'PathItem'],
@@ -262,7 +262,7 @@ export const extensionTable: Record<string, Extension> = {
     on: ['Schema'],
     ofSchemaAlone: true,
     schema: { type: 'object', minProperties: 1, additionalProperties: { type: 'integer', minimum: 400, maximum: 599 } },
-    why: 'problem codes that no operation can answer, with their status',
+    why: 'problem codes that no operation returns, with their status',
   },
   'x-search-limits': {
     on: ['Root'],

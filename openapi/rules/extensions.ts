@@ -1,6 +1,6 @@
 /**
- * The server, the index and the checks obey the extensions, so a misspelt or misplaced one would be silence where a
- * rule was meant. Only what stands in the table may be used, where the table says, in the form that it says.
+ * The server, the index and the checks obey the extensions, so a misspelt or misplaced one would silently have no effect.
+ * Only those of the table can be used, in the places and the form that the table specifies.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -22,7 +22,7 @@ export function findings(object: unknown, type: string): [key: string, sentence:
       const validate = validators.get(key);
       if (extension === undefined || validate === undefined) {
         return [
-          [key, `Do without \`${key}\`, or add it with its form and its reader to openapi/rules/extension-table.ts.`],
+          [key, `Remove \`${key}\`, or add it with its form and its reader to openapi/rules/extension-table.ts.`],
         ];
       }
       if (!extension.on.includes(type)) {
@@ -32,7 +32,7 @@ export function findings(object: unknown, type: string): [key: string, sentence:
         return [
           [
             key,
-            `Mend the form of \`${key}\` (${extension.why}): ${ajv.errorsText(validate.errors, { dataVar: key })}.`,
+            `Correct the form of \`${key}\` (${extension.why}): ${ajv.errorsText(validate.errors, { dataVar: key })}.`,
           ],
         ];
       }

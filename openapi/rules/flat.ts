@@ -1,7 +1,7 @@
 /**
  * Makes the bundle flat, whatever the sources are composed of: each object has its own properties, `required` and
- * `additionalProperties`. A schema that only served composition is left out, and so are `$defs`: in the sources they lead to
- * what nothing else refers to.
+ * `additionalProperties`. A schema that only served composition is omitted, and so are `$defs`: in the sources they refer to
+ * schemas that nothing else refers to.
  */
 import type { Oas3Decorator } from '@redocly/openapi-core';
 import { isObject, isReference, type JsonObject, nameIn, objectOf } from './contract.ts';

@@ -1,5 +1,5 @@
 /**
- * Valid JSON Schema that a tool in our chain gets wrong; each was met. The contract does without, so that the
+ * Valid JSON Schema that a tool of ours processes incorrectly; each was seen. The contract does not use it, so that the
  * validator, the types, the mock and the reference all see the same.
  */
 import type { Location, Oas3Rule } from '@redocly/openapi-core';
@@ -24,12 +24,11 @@ export const keywords: Oas3Rule = () => ({
 
 function check(schema: Place, report: Report): void {
   for (const keyword of unknownKeywords) {
-    if (schema.get(keyword) !== undefined)
-      report(schema, `Say it without \`${keyword}\`: our validators do not follow it.`);
+    if (schema.get(keyword) !== undefined) report(schema, `Replace \`${keyword}\`: the validators do not support it.`);
   }
   // Ajv in strict mode refuses tuples of open length, and the server would not start.
   if (schema.get('prefixItems') !== undefined && schema.get('minItems') === undefined) {
-    report(schema, 'Give a schema with `prefixItems` a `minItems`.');
+    report(schema, 'Add a `minItems` to the schema with `prefixItems`.');
   }
 }
 
@@ -39,7 +38,7 @@ function checkDirection(node: unknown, location: Location, report: Report): void
     if (isObject(node) && node[keyword] === true)
       report(
         location,
-        `Do without \`${keyword}\`: describe what is written and what is read by two schemas with a common part.`,
+        `Remove \`${keyword}\`: describe written and read values with two schemas that have a common part.`,
       );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The server takes each operation's limits from the contract and has none of its own, so each operation names its
- * policy, and one with a body says how large that may be.
+ * The server reads the limits of each operation from the contract and has none of its own, so each operation names its
+ * policy, and one with a body the maximum size of the body.
  */
 import { isPublic, operationsOf, type Place, type Report, wholeContract } from './contract.ts';
 
@@ -44,7 +44,7 @@ function checkJsonLimits(root: Place, report: Report): void {
   );
   const values = ['depth', 'values', 'digits', 'nameLength', 'combiningMarks'].map((name) => declared.get(name)?.value);
   if (String(shown) !== String(values))
-    report(declared, `Say in \`info.description\` that "A body has at most" these limits: ${values.join(', ')}.`);
+    report(declared, `State in \`info.description\` that "A body has at most" these limits: ${values.join(', ')}.`);
 }
 
 /** Callers read what a search costs in a table, and the server reads it as data: they must agree. */
@@ -59,10 +59,10 @@ function checkCosts(root: Place, report: Report): void {
   }
   const limit = String(costs.get('cost')?.value);
   if (!text.includes(`costs more than ${limit} `)) {
-    report(costs, `Say in \`info.description\` that a clause that "costs more than ${limit}" is rejected.`);
+    report(costs, `State in \`info.description\` that a clause that "costs more than ${limit}" is rejected.`);
   }
   const costly = String(costs.get('costly')?.value);
   if (!text.includes(`costs ${costly} or more`)) {
-    report(costs, `Say in \`info.description\` that a clause that "costs ${costly} or more" is costly.`);
+    report(costs, `State in \`info.description\` that a clause that "costs ${costly} or more" is costly.`);
   }
 }

@@ -10,7 +10,7 @@ export const locations = wholeContract((root, report) => {
     if (success === undefined || header === undefined || example === undefined) continue;
     const values = paths.map((path) => valuesOf(path, example)).find((found) => found !== undefined);
     if (values === undefined) {
-      report(header, `Give Location of ${id} an example that is a path of the contract: ${example} is not one.`);
+      report(header, `Add an example to Location of ${id} that is a path of the contract: ${example} is not one.`);
       continue;
     }
     const shown = success

@@ -1,6 +1,6 @@
 /**
- * One way to write a name, so that nobody has to look up whether it is `client_id`, `ClientID` or `clientId`. The few
- * names that come from outside keep their own form.
+ * One way to write a name, so that there is no need to look up whether it is `client_id`, `ClientID` or `clientId`. The few
+ * names that other standards define keep their form.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { Place, reporter, typeNameOf } from './contract.ts';

@@ -1,6 +1,6 @@
 /**
- * Operations become methods of the client, files of the server and keys of the index. A closed table of verbs keeps the
- * 97 names guessable: who knows one knows the others, and nobody writes `fetchClients` beside `getClient`.
+ * Operations become methods of the client, files of the server and keys of the index. A closed table of verbs keeps
+ * the names predictable: there is no `fetchClients` next to `getClient`.
  */
 import { eachOperation } from './contract.ts';
 

@@ -123,9 +123,17 @@ const cases: Record<string, Case[]> = {
   ],
   'operation-tag': [
     ['two tags', (files) => set(files, boat, ['get', 'tags'], ['boats', 'ships']), /exactly one tag/],
-    ['a tag that is not the folder', (files) => set(files, boat, ['get', 'tags'], ['ships']), /the tag `boats`/],
-    ['the tag of extensions without the mark', (files) => set(files, boat, ['get', 'tags'], ['extensions']), /by both/],
-    ['the mark without the tag', (files) => set(files, boat, ['get', 'x-extension'], true), /by both/],
+    [
+      'a tag that is not the folder',
+      (files) => set(files, boat, ['get', 'tags'], ['ships']),
+      /name of its folder, `boats`/,
+    ],
+    [
+      'the tag of extensions without the mark',
+      (files) => set(files, boat, ['get', 'tags'], ['extensions']),
+      /with both the tag/,
+    ],
+    ['the mark without the tag', (files) => set(files, boat, ['get', 'x-extension'], true), /with both the tag/],
   ],
   'path-file': [
     [
@@ -229,7 +237,7 @@ const cases: Record<string, Case[]> = {
       /exactly one status of success/,
     ],
   ],
-  answers: [
+  responses: [
     [
       'a success without its limit',
       (files) => set(files, boat, ['get', 'responses', '200', 'headers', 'RateLimit'], undefined),
@@ -243,17 +251,17 @@ const cases: Record<string, Case[]> = {
     [
       'a version of what is not a row',
       (files) => set(files, search, ['post', 'responses', '200', 'headers', 'ETag'], ref('../../headers/ETag.yaml')),
-      /Leave out the header ETag/,
+      /Remove the header ETag/,
     ],
     [
       'a new row without its version',
       (files) => set(files, create, ['post', 'responses', '201', 'headers', 'ETag'], undefined),
-      /header ETag with 201/,
+      /header ETag for 201/,
     ],
     [
       'a body of 304',
       (files) => set(files, boat, ['get', 'responses', '304', 'content'], { 'application/json': {} }),
-      /Leave out the content of 304/,
+      /Remove the content of 304/,
     ],
     [
       '201 without a place',
@@ -273,7 +281,7 @@ const cases: Record<string, Case[]> = {
     [
       'an error without its limit',
       (files) => set(files, 'responses/Problem403.yaml', ['headers', 'RateLimit'], undefined),
-      /RateLimit with 403/,
+      /RateLimit for 403/,
     ],
     [
       'an error of no form',
@@ -314,7 +322,7 @@ const cases: Record<string, Case[]> = {
     ],
   ],
   roles: [
-    ['no role', (files) => set(files, boat, ['get', 'x-roles'], undefined), /Name the roles/],
+    ['no role', (files) => set(files, boat, ['get', 'x-roles'], undefined), /List the roles/],
     ['a role that does not exist', (files) => set(files, boat, ['get', 'x-roles'], ['BOAT_X']), /`BOAT_X` is not one/],
     [
       'a role of a field that does not exist',
@@ -327,7 +335,11 @@ const cases: Record<string, Case[]> = {
         set(files, 'schemas/boats/BoatStatus.yaml', ['x-state-machine', 'transitions', 0, 'roles'], ['BOAT_X']),
       /`BOAT_X` is not one/,
     ],
-    ['a marker beside a role', (files) => set(files, boat, ['get', 'x-roles'], ['ANY', 'BOAT_R']), /stands for itself/],
+    [
+      'a marker beside a role',
+      (files) => set(files, boat, ['get', 'x-roles'], ['ANY', 'BOAT_R']),
+      /must be the only one/,
+    ],
     ['a public call that wants a token', (files) => set(files, token, ['post', 'security'], undefined), /both/],
     [
       'a record role that does not exist',
@@ -383,11 +395,11 @@ const cases: Record<string, Case[]> = {
     [
       'nothing said',
       (files) => set(files, boat, ['get', 'x-idempotent'], undefined),
-      /may be repeated: true, false or key/,
+      /can be repeated: true, false or key/,
     ],
     ['a key that is not taken', (files) => set(files, create, ['post', 'parameters'], []), /`Idempotency-Key`/],
-    ['a read that may not be repeated', (files) => set(files, boat, ['get', 'x-idempotent'], false), /a GET may/],
-    ['a search that may not be repeated', (files) => set(files, search, ['post', 'x-idempotent'], false), /a read may/],
+    ['a read that may not be repeated', (files) => set(files, boat, ['get', 'x-idempotent'], false), /a GET can/],
+    ['a search that may not be repeated', (files) => set(files, search, ['post', 'x-idempotent'], false), /a read can/],
     ['a creation that is repeated', (files) => set(files, create, ['post', 'x-idempotent'], true), /two rows/],
   ],
   examples: [
@@ -404,12 +416,12 @@ const cases: Record<string, Case[]> = {
     [
       'a parameter without an example',
       (files) => set(files, 'parameters/Tenant.yaml', ['example'], undefined),
-      /Give the parameter/,
+      /example to the parameter/,
     ],
     [
       'a header without an example',
       (files) => set(files, 'headers/ETag.yaml', ['example'], undefined),
-      /Give the header/,
+      /example to the header/,
     ],
     [
       'an example without a summary',

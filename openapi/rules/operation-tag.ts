@@ -1,7 +1,7 @@
 /**
- * A tag is a chapter of the reference, a folder of the contract and a room of the server, so an operation has exactly
- * one and stands in its folder. Operations beyond the product interface are told apart by the tag `extensions` together
- * with `x-extension`; they keep the folder of what they extend, as they share its path.
+ * A tag is a chapter of the reference, a folder of the contract and a folder of the server, so an operation has exactly
+ * one and is in its folder. Operations beyond the product interface have the tag `extensions` and `x-extension`; they are in
+ * the folder of the operations that they extend, whose path they share.
  */
 import { basename, dirname } from 'node:path';
 import { eachOperation, folderOf } from './contract.ts';
@@ -11,14 +11,14 @@ export const operationTag = eachOperation(({ place }, report) => {
   const isExtension = place.get('x-extension')?.value === true;
   const where = place.get('tags') ?? place;
   if (tags.length !== 1) {
-    report(where, 'Give the operation exactly one tag.');
+    report(where, 'Add exactly one tag to the operation.');
   } else if (isExtension !== (tags[0] === 'extensions')) {
     report(
       where,
-      'Mark an operation beyond the product interface by the tag `extensions` and by `x-extension: true`, by both.',
+      'Mark an operation beyond the product interface with both the tag `extensions` and `x-extension: true`.',
     );
   } else if (!isExtension && isSplit(place.home.source.absoluteRef) && tags[0] !== folderOf(place.home)) {
-    report(where, `Give the operation the tag \`${folderOf(place.home)}\`, as its folder is named, or move its file.`);
+    report(where, `Tag the operation with the name of its folder, \`${folderOf(place.home)}\`, or move its file.`);
   }
 });
 

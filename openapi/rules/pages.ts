@@ -1,6 +1,6 @@
 /**
- * `page` counts rows in one interface and pages in the other, and clients walk lists by it. So a list that goes on says which, in
- * `x-paging`; one that is returned whole has no next page to ask for, and is not named a page.
+ * `page` counts rows in one interface and pages in the other, and clients page through lists by it. So a list with several pages declares
+ * which, in `x-paging`; one that is returned whole has no next page, and its name does not end in `Page`.
  */
 import { eachOperation } from './contract.ts';
 import { contentOf, partsOf, propertiesOf, typesOf } from './schemas.ts';
@@ -14,12 +14,12 @@ export const pages = eachOperation(({ success }, report) => {
     if (goesOn && !isSaid)
       report(
         schema.home,
-        'Say in `x-paging` whether `page` counts rows (offset) or pages (number), or whether there is none (cursor, feed).',
+        'Declare in `x-paging` whether `page` counts rows (offset) or pages (number), or whether there is none (cursor, feed).',
       );
     if (isSaid !== (schema.name?.endsWith('Page') === true))
-      report(schema.home, 'End the name of a page in `Page`, and of nothing else.');
+      report(schema.home, 'End the names of pages, and only these, in `Page`.');
     const rows = properties.get('data')?.[0];
     if (isSaid && (rows === undefined || !typesOf(rows).includes('array')))
-      report(schema.home, 'Leave out `x-paging`, or return the rows of the page in `data`.');
+      report(schema.home, 'Remove `x-paging`, or return the rows of the page in `data`.');
   }
 });

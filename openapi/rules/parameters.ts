@@ -1,6 +1,6 @@
 /**
- * What the service reads of every call has to be declared on every call, or the validator does not check it, the client
- * does not send it and the reference does not show it.
+ * The headers that the service reads of every call must be declared on every call. Otherwise the validator does not check
+ * them, the client does not send them and the reference does not show them.
  */
 import { isOneRow } from './conditions.ts';
 import { eachOperation, isPublic, parameterNamed } from './contract.ts';

@@ -1,6 +1,6 @@
 /**
- * The validator fills in defaults. In a partial update, where what is left out keeps its value, a default would
- * overwrite it. What the service puts on creation stands in `x-on-create`.
+ * The validator fills in defaults. In a partial update, where an omitted field keeps its value, a default would
+ * overwrite it. The values that the service sets on creation are in `x-on-create`.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { operationsOf, Place, type Report, reporter } from './contract.ts';
@@ -27,7 +27,7 @@ function refuseDefaults(part: Place, report: Report): void {
     if (value !== undefined) {
       report(
         value,
-        `Say the default of ${name} in \`x-on-create\`: \`default\` would overwrite it in a partial update.`,
+        `Declare the default of ${name} in \`x-on-create\`: \`default\` would overwrite it in a partial update.`,
       );
     }
   }

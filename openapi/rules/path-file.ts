@@ -1,7 +1,7 @@
 /**
  * The file of a path is found without a search, because its name follows from the path: the segments after the version
- * with `_` between them. A parameter leaves no word of its own; it makes the word before it singular, as one row is.
- * Where two paths come to the same name, the one under `/gql/v1` keeps it and the one under `/api/v1` is prefixed with
+ * with `_` between them. A parameter adds no word; the word before it becomes singular, because it is one row.
+ * If two paths have the same name, the one under `/gql/v1` keeps it and the one under `/api/v1` is prefixed with
  * `api_`; and the one without a parameter keeps it and the other gets the parameter's last word (`staff_id`).
  */
 import { basename } from 'node:path';

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
 import { findings } from './plain-words.ts';
 import type { Files } from './small-contract.ts';
@@ -37,6 +38,29 @@ const places: [place: string, change: (files: Files) => void][] = [
 
 test.each(places)('plain-words reports a word in %s', async (_place, change) => {
   expect(await sentences('plain-words', change)).toContain(answers);
+});
+
+describe('the messages of the rules, and the purposes of extensions', () => {
+  const folder = new URL('.', import.meta.url);
+  // The list has the words itself, and the others are no rules.
+  const without = ['plain-words.ts', 'small-contract.ts', 'testing.ts'];
+  const files = readdirSync(folder).filter((file) => /^[\w-]+\.ts$/.test(file) && !without.includes(file));
+
+  function textsIn(file: string): string[] {
+    const code = readFileSync(new URL(file, folder), 'utf8').replaceAll(/^\s*(\/?\*|\/\/).*$/gm, '');
+    const literals = code.matchAll(/'([A-Z][^'\n]*\.)'|`((?:[^`\\\n]|\\.)*\.)`|\bwhy: '([^'\n]*)'/g);
+    return [...literals]
+      .map(([, text, template = '', why]) => text ?? why ?? template.replaceAll('\\`', '`'))
+      .map((text) => text.replaceAll(/\$\{[^}]*\}/g, 'X'));
+  }
+
+  it.each(files)('in %s are in plain words', (file) => {
+    expect(textsIn(file).flatMap(findings)).toEqual([]);
+  });
+
+  it('are more than 150', () => {
+    expect(files.flatMap(textsIn).length).toBeGreaterThan(150);
+  });
 });
 
 describe('findings', () => {

@@ -1,6 +1,6 @@
 /**
  * Integrators read the contract, and many of them are not native speakers: the same thing has the same plain word everywhere. Each
- * entry is a word that the contract does not use, and what to write instead. What stands in backticks is code.
+ * entry is a word that the contract does not use, and what to write instead. Text in backticks is code.
  */
 import type { Oas3Rule, UserContext } from '@redocly/openapi-core';
 import { isObject, type JsonObject, objectOf } from './contract.ts';

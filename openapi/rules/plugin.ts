@@ -1,10 +1,10 @@
-/** Our own rules of the contract, and what becomes of it in the bundle, as a plugin of Redocly. Each is one file that says why. */
+/** The rules of the contract, and the decorators that create the bundle, as a plugin of Redocly. Each is one file, which explains why. */
 import type { Oas3Decorator, Oas3Preprocessor, Oas3Rule } from '@redocly/openapi-core';
 import { aggregates } from './aggregates.ts';
-import { answers } from './answers.ts';
 import { bounds } from './bounds.ts';
 import { byType } from './by-type.ts';
 import { closedBodies } from './closed-bodies.ts';
+import { completeResponses } from './complete-responses.ts';
 import { completed, withOperationDefaults } from './completed.ts';
 import { deprecations } from './deprecations.ts';
 import { described } from './described.ts';
@@ -35,6 +35,7 @@ import { referenced } from './referenced.ts';
 import { references } from './references.ts';
 import { renamed } from './renamed.ts';
 import { repetition } from './repetition.ts';
+import { responses } from './responses.ts';
 import { restrictedFields } from './restricted-fields.ts';
 import { restrictedRates } from './restricted-rates.ts';
 import { restrictedSearches } from './restricted-searches.ts';
@@ -47,7 +48,6 @@ import { titled } from './titled.ts';
 import { uniqueNames } from './unique-names.ts';
 import { unusedFiles } from './unused-files.ts';
 import { webhooks } from './webhooks.ts';
-import { wholeAnswers } from './whole-answers.ts';
 
 export const rules: Record<string, Oas3Rule> = {
   'operation-id': operationId,
@@ -55,7 +55,7 @@ export const rules: Record<string, Oas3Rule> = {
   'path-file': pathFile,
   parameters,
   statuses,
-  answers,
+  responses,
   roles,
   limits,
   repetition,
@@ -72,7 +72,7 @@ export const rules: Record<string, Oas3Rule> = {
   'property-types': propertyTypes,
   bounds,
   'closed-bodies': closedBodies,
-  'whole-answers': wholeAnswers,
+  'complete-responses': completeResponses,
   entities,
   'enum-values': enumValues,
   searches,

@@ -1,5 +1,5 @@
 /**
- * A name promises a type: what ends in `Id` is an id, in `At` an instant, in `Date` a business day. Types, tables and
+ * A name implies a type: names that end in `Id` are IDs, in `At` instants, in `Date` business days. Types, tables and
  * people rely on it, and one shared schema per type keeps their pattern and bounds the same everywhere.
  */
 import { isReference, type Place } from './contract.ts';
@@ -31,11 +31,11 @@ export const propertyTypes = eachProperty((name, given, report) => {
   if (/[a-z]Ids$/.test(name)) {
     const items = property.get('items');
     if (!isSearch(property) && items?.text('format') !== 'uuid')
-      report(property, `Make ${name} a list of Uuid, by reference.`);
+      report(property, `Declare ${name} as a list of references to Uuid.`);
     return;
   }
   if (/^(is|can)[A-Z]/.test(name) && !isSearch(property) && !typesOf(property).includes('boolean')) {
-    report(property, `Make ${name} a boolean.`);
+    report(property, `Declare ${name} as a boolean.`);
   }
   const promise = promises.find((candidate) => candidate.name.test(name));
   if (promise === undefined || isSearch(property)) return;
@@ -44,7 +44,7 @@ export const propertyTypes = eachProperty((name, given, report) => {
   // A decimal may have bounds of its own, a percentage over 100 for one; the others are the same everywhere.
   const isShared = promise.format === 'decimal' ? property.get('x-scale') !== undefined : isReference(property.raw);
   if (property.text('format') !== promise.format || !isShared) {
-    report(property, `Make ${name} ${promise.what}, as its name promises.`);
+    report(property, `Declare ${name} as ${promise.what}, which its name means.`);
   }
 });
 

@@ -1,5 +1,5 @@
 /**
- * express-openapi-validator refuses a value in the query that has a `:` or a `+` in it, unless the parameter allows
+ * express-openapi-validator rejects a value in the query that contains a `:` or a `+`, unless the parameter allows
  * reserved characters. Every instant has a `:`, and free text may have anything.
  */
 import { eachOperation } from './contract.ts';
@@ -13,7 +13,7 @@ export const queryText = eachOperation(({ parameters }, report) => {
     const isBound = ['enum', 'const', 'pattern'].some((keyword) => items.get(keyword) !== undefined);
     const isFree = typesOf(items).includes('string') && (!isBound || items.text('format') === 'date-time');
     if (isFree && parameter.get('allowReserved')?.value !== true) {
-      report(parameter.home, 'Say `allowReserved: true`: the value may have a `:` or a `+`.');
+      report(parameter.home, 'Set `allowReserved: true`: the value can contain a `:` or a `+`.');
     }
   }
 });

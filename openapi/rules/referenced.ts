@@ -1,6 +1,6 @@
 /**
  * Some schemas of the bundle are for tools alone: the union of all events, the roles, what callers write on rows. `x-schemas` lists
- * those that nothing refers to, so that no tool takes them for forgotten.
+ * those that nothing refers to, so that no tool reports them as unused.
  */
 import type { Oas3Decorator } from '@redocly/openapi-core';
 import { isObject, isReference, type JsonObject, nameIn, objectOf, reference } from './contract.ts';

@@ -1,7 +1,6 @@
 /**
  * The server looks up what an id refers to by `x-references` (and what a code refers to by `x-references-by`), and the
- * records API shows it to integrators; what it says of where rows are read (`recordsUrl`) they follow. What the
- * contract does not have could not be looked up by anyone.
+ * records API returns it to integrators, who follow `recordsUrl` to read the rows. So both must exist in the contract.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { Place, reporter, typeNameOf } from './contract.ts';
@@ -31,7 +30,7 @@ export const references: Oas3Rule = () => {
         const report = reporter(context);
         for (const type of [...byId, ...byKey.flatMap((reference) => reference.list('types'))]) {
           if (!schemas.has(String(type.value))) {
-            report(type, `Refer to a type that the contract has: there is no schema \`${type.value}\`.`);
+            report(type, `Refer to a type of the contract: the schema \`${type.value}\` does not exist.`);
           }
         }
         const paths = Object.keys(root.paths ?? {});
@@ -39,14 +38,14 @@ export const references: Oas3Rule = () => {
           // Types that are read by a path with their name, such as `/api/v1/records/batch/{type}`.
           const general = String(url.value).replace(/\/[A-Z][A-Za-z0-9]*$/, '/{type}');
           if (!paths.includes(general))
-            report(url, `Say where the rows are read: the contract has no path ${general}.`);
+            report(url, `Refer to the path of the rows: the path ${general} does not exist.`);
         }
         for (const reference of byKey) {
           const key = reference.text('key') ?? '';
           for (const type of reference.list('types')) {
             const schema = schemas.get(String(type.value));
             if (schema !== undefined && !propertiesOf(schema).has(key)) {
-              report(reference, `Refer by a field of \`${type.value}\`: it has no \`${key}\`.`);
+              report(reference, `Refer by a field of \`${type.value}\`: \`${key}\` does not exist.`);
             }
           }
         }

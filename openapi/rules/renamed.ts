@@ -1,6 +1,6 @@
 /**
- * Gives a schema of the bundle another name than its type: generators make a class or a type of each schema, and some names are
- * taken, such as `File` in browsers. The type keeps its name in records, references and events; `x-type` has it.
+ * Gives a schema of the bundle another name than its type: generators make a class or a type of each schema, and some names
+ * exist already, such as `File` in browsers. The type keeps its name in records, references and events; `x-type` has it.
  */
 import type { Oas3Decorator } from '@redocly/openapi-core';
 import { isObject, type JsonObject, objectOf, reference } from './contract.ts';

@@ -1,7 +1,7 @@
 /**
  * What people's work costs is seen only by those with the role, wherever it is shown. So a property named a rate has the type
- * `Rate` or `NullableRate`, and each property of these types names the roles that read it, and those that write it: whoever
- * reads null could otherwise write it back. Prices on invoice lines have another type: whoever reads an invoice sees them.
+ * `Rate` or `NullableRate`, and each property of these types names the roles that read it, and those that write it: a caller
+ * who reads null could otherwise write it back. Prices on invoice lines have another type: all readers of an invoice see them.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { operationsOf, Place, reporter } from './contract.ts';
@@ -20,7 +20,7 @@ export const restrictedRates: Oas3Rule = () => {
       for (const [name, property] of new Place(properties, context.location, context.resolve).entries()) {
         if (rate.test(property.name ?? '')) rates.push(property);
         else if (named.test(name) && !isOnlyNull(property) && !search.test(property.name ?? ''))
-          report(property, `Make ${name} a reference to Rate or NullableRate.`);
+          report(property, `Declare ${name} as a reference to Rate or NullableRate.`);
       }
     },
     Root: {

@@ -1,5 +1,5 @@
 /**
- * Filtering or sorting by a value tells what the value is: ten searches by `billingRate` find every rate. So no where clause and
+ * Filtering or sorting by a value reveals it: ten searches by `billingRate` find every rate. So no where clause and
  * no sort key names a property that some readers must not see.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
@@ -26,7 +26,7 @@ export const restrictedSearches: Oas3Rule = () => {
           for (const [column, places] of propertiesOf(schema)) {
             const isRestricted = fields.get(column)?.some((field) => field.get('x-read-roles') !== undefined);
             if (isRestricted)
-              report(places[0] ?? schema, `Leave out ${column}: a search by it would reveal it to everybody.`);
+              report(places[0] ?? schema, `Remove ${column}: a search by it would reveal its values to every caller.`);
           }
         }
       },

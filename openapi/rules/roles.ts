@@ -1,6 +1,6 @@
 /**
- * Who may call what is said in the contract and nowhere else, and the server refuses to start where an operation names
- * no role. The roles themselves are the enum of the schema `Role`: a misspelt role would be one that nobody can have.
+ * Permissions are declared in the contract and nowhere else, and the server does not start if an operation names no role.
+ * The roles are the enum of the schema `Role`: no user could have a misspelt one.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { nameOf, operationsOf, Place, reporter } from './contract.ts';
@@ -34,15 +34,15 @@ export const roles: Oas3Rule = () => {
         }
         for (const { place } of operationsOf(root)) {
           const named = place.list('x-roles');
-          if (named.length === 0) report(place, 'Name the roles that admit the call in `x-roles`.');
+          if (named.length === 0) report(place, 'List the roles that allow the call in `x-roles`.');
           const marker = named.find((role) => markers.includes(String(role.value)));
           if (marker !== undefined && named.length > 1) {
-            report(marker, `\`${marker.value}\` stands for itself: name no other role beside it.`);
+            report(marker, `Remove the other roles: \`${marker.value}\` must be the only one.`);
           }
           for (const role of named) if (!markers.includes(String(role.value))) check(role);
           const isOpen = place.get('security')?.items().length === 0;
           if (isOpen !== (marker?.value === 'PUBLIC')) {
-            report(place, 'A call without a token has `x-roles: [PUBLIC]` and `security: []`, both.');
+            report(place, 'Declare both `x-roles: [PUBLIC]` and `security: []` for a call without a token.');
           }
         }
         for (const role of others) check(role);

@@ -38,12 +38,12 @@ type Case = [what: string, change: (files: Files) => void, sentence: RegExp];
 
 const cases: Record<string, Case[]> = {
   extensions: [
-    ['an extension that nobody knows', (files) => set(files, row, ['x-colour'], 'red'), /Do without `x-colour`/],
+    ['an extension that is not in the table', (files) => set(files, row, ['x-colour'], 'red'), /Remove `x-colour`/],
     ['one of another place', (files) => set(files, row, ['x-roles'], ['BOAT_R']), /Move `x-roles`/],
     [
       'one of another form',
       (files) => set(files, row, ['x-record', 'operations'], ['ERASE']),
-      /Mend the form of `x-record`/,
+      /Correct the form of `x-record`/,
     ],
     [
       'one beside a reference',
@@ -55,17 +55,17 @@ const cases: Record<string, Case[]> = {
     [
       'rows that are read nowhere',
       (files) => set(files, row, ['x-record', 'recordsUrl'], '/gql/v1/ships'),
-      /no path \/gql\/v1\/ships/,
+      /path \/gql\/v1\/ships does not exist/,
     ],
     [
       'a reference to no type',
       (files) => set(files, fields, ['properties', 'harborId', 'x-references'], 'Habour'),
-      /no schema `Habour`/,
+      /the schema `Habour` does not exist/,
     ],
     [
       'a reference by no field',
       (files) => set(files, fields, ['properties', 'homeCode', 'x-references-by', 'key'], 'code'),
-      /it has no `code`/,
+      /`code` does not exist/,
     ],
   ],
   descriptions: [
@@ -87,14 +87,14 @@ const cases: Record<string, Case[]> = {
     [
       'an operation without a description',
       (files) => set(files, 'paths/boats/boat.yaml', ['get', 'description'], ''),
-      /operation a `desc/,
+      /`description` to the operation/,
     ],
-    ['a schema without a description', (files) => set(files, row, ['description'], undefined), /Give the schema/],
-    ['a property without a description', property('note', { type: 'string', maxLength: 9 }), /Give the property note/],
+    ['a schema without a description', (files) => set(files, row, ['description'], undefined), /to the schema/],
+    ['a property without a description', property('note', { type: 'string', maxLength: 9 }), /to the property note/],
     [
       'a header without a description',
       (files) => set(files, 'headers/ETag.yaml', ['description'], undefined),
-      /Give the header/,
+      /to the header/,
     ],
   ],
   names: [
@@ -121,17 +121,21 @@ const cases: Record<string, Case[]> = {
     [
       'an id that is any text',
       property('ownerId', { type: 'string', maxLength: 9, description: 'x' }),
-      /Make ownerId a reference to Uuid/,
+      /Declare ownerId as a reference to Uuid/,
     ],
     [
       'ids that are any text',
       property('ownerIds', { type: 'array', maxItems: 1, items: { type: 'string', maxLength: 1 } }),
-      /list of Uuid/,
+      /list of references to Uuid/,
     ],
-    ['an instant of its own', property('soldAt', { type: 'string', format: 'date-time', maxLength: 9 }), /Make soldAt/],
-    ['a day that is an instant', property('soldDate', ref('../common/Instant.yaml')), /Make soldDate/],
-    ['an amount that is a number', property('totalAmount', { type: 'integer' }), /Make totalAmount a decimal/],
-    ['a truth value that is text', property('isNew', { type: 'string', maxLength: 1 }), /Make isNew a boolean/],
+    [
+      'an instant of its own',
+      property('soldAt', { type: 'string', format: 'date-time', maxLength: 9 }),
+      /Declare soldAt as/,
+    ],
+    ['a day that is an instant', property('soldDate', ref('../common/Instant.yaml')), /Declare soldDate as/],
+    ['an amount that is a number', property('totalAmount', { type: 'integer' }), /Declare totalAmount as a decimal/],
+    ['a truth value that is text', property('isNew', { type: 'string', maxLength: 1 }), /Declare isNew as a boolean/],
   ],
   bounds: [
     ['a string without end', property('note', { type: 'string' }), /`maxLength`/],
@@ -142,20 +146,20 @@ const cases: Record<string, Case[]> = {
     ['an integer without a ceiling', property('count', { type: 'integer', minimum: 0 }), /`maximum`/],
     ['a float', property('length', { type: 'number', minimum: 0, maximum: 9 }), /a float is not exact/],
     ['a nullable string without end', property('note', { type: ['string', 'null'] }), /`maxLength`/],
-    ['a value of any type', property('note', { description: 'x' }), /Say the `type`/],
+    ['a value of any type', property('note', { description: 'x' }), /Declare the `type`/],
     [
       'an enum of any type',
       (files) => set(files, 'schemas/boats/BoatStatus.yaml', ['type'], undefined),
-      /Say the `type`/,
+      /Declare the `type`/,
     ],
     [
       'a decimal string of any form',
       (files) => set(files, 'schemas/common/Money.yaml', ['pattern'], undefined),
       /a `pattern`/,
     ],
-    ['a composed schema of any type', (files) => set(files, row, ['type'], undefined), /Say the `type`/],
-    ['an array of anything', property('notes', { type: 'array', maxItems: 3 }), /Say the `items`/],
-    ['a parameter of any type', (files) => set(files, 'parameters/Id.yaml', ['schema'], {}), /Say the `type`/],
+    ['a composed schema of any type', (files) => set(files, row, ['type'], undefined), /Declare the `type`/],
+    ['an array of anything', property('notes', { type: 'array', maxItems: 3 }), /Declare the `items`/],
+    ['a parameter of any type', (files) => set(files, 'parameters/Id.yaml', ['schema'], {}), /Declare the `type`/],
   ],
   'closed-bodies': [
     [
@@ -178,10 +182,10 @@ const cases: Record<string, Case[]> = {
     [
       'a body of no form',
       (files) => set(files, 'paths/boats/boats.yaml', ['post', 'requestBody', 'content'], {}),
-      /by one schema/,
+      /with one schema/,
     ],
     [
-      'an open answer',
+      'an open response',
       (files) => set(files, 'schemas/boats/BoatPage.yaml', ['additionalProperties'], undefined),
       /Close the object/,
     ],
@@ -207,9 +211,9 @@ const cases: Record<string, Case[]> = {
       /what harborId refers to/,
     ],
   ],
-  'whole-answers': [
+  'complete-responses': [
     [
-      'an answer that may lack something',
+      'a response that may lack a property',
       (files) => set(files, 'schemas/boats/BoatPage.yaml', ['required'], ['data']),
       /Require home/,
     ],
@@ -229,13 +233,13 @@ const cases: Record<string, Case[]> = {
       'a column that no row has',
       (files) =>
         set(files, 'schemas/boats/BoatColumns.yaml', ['properties', 'colour'], ref('../common/TextFilter.yaml')),
-      /Leave out colour/,
+      /Remove colour/,
     ],
     [
       'a sort key that no row has',
       (files) =>
         set(files, 'schemas/boats/BoatOrderBy.yaml', ['properties', 'colour'], ref('../common/OrderDirection.yaml')),
-      /Leave out colour/,
+      /Remove colour/,
     ],
     [
       'a filter of another type',
@@ -270,7 +274,7 @@ const cases: Record<string, Case[]> = {
       /second transition from AFLOAT to SUNK by hullBroken/,
     ],
     ['roles of an event', machine(['transitions', 2, 'roles'], ['BOAT_W']), /an event has no caller/],
-    ['a condition that nobody explains', machine(['conditions'], undefined), /Define the condition isTight/],
+    ['a condition without a definition', machine(['conditions'], undefined), /Define the condition isTight/],
     [
       'a condition that no transition has',
       machine(['transitions', 0, 'conditions'], undefined),
@@ -309,14 +313,18 @@ const cases: Record<string, Case[]> = {
     ['a rate that those who do not see it can write', rated({ 'x-read-roles': ['BOAT_R'] }), /x-write-roles/],
     ['a rate in a response alone', rated({}, row), /x-read-roles/],
     ['a rate in a request alone', rated({}, 'schemas/boats/BoatCreateRequest.yaml'), /x-write-roles/],
-    ['a rate of another type', property('dayRate', ref('../common/Money.yaml')), /Make dayRate a reference to Rate/],
+    [
+      'a rate of another type',
+      property('dayRate', ref('../common/Money.yaml')),
+      /Declare dayRate as a reference to Rate/,
+    ],
   ],
   'restricted-searches': [
     [
       'a condition on a restricted value',
       (files) =>
         set(files, 'schemas/boats/BoatColumns.yaml', ['properties', 'homeCode'], ref('../common/TextFilter.yaml')),
-      /Leave out homeCode/,
+      /Remove homeCode/,
     ],
     [
       'a condition on a restricted value of a related row',
@@ -329,20 +337,20 @@ const cases: Record<string, Case[]> = {
         };
         set(files, 'schemas/boats/BoatColumns.yaml', ['properties', 'tender'], ref('./BoatRelationWhere.yaml'));
       },
-      /Leave out homeCode/,
+      /Remove homeCode/,
     ],
     [
       'a sort key that is restricted',
       (files) =>
         set(files, 'schemas/boats/BoatOrderBy.yaml', ['properties', 'homeCode'], ref('../common/OrderDirection.yaml')),
-      /Leave out homeCode/,
+      /Remove homeCode/,
     ],
   ],
   pages: [
     [
       'a page that may go on, of rows or of pages',
       (files) => set(files, 'schemas/boats/BoatPage.yaml', ['x-paging'], undefined),
-      /Say in `x-paging`/,
+      /Declare in `x-paging`/,
     ],
     [
       'a list named a page that is returned whole',
@@ -350,9 +358,9 @@ const cases: Record<string, Case[]> = {
         set(files, 'schemas/boats/BoatPage.yaml', ['x-paging'], undefined);
         set(files, 'schemas/boats/BoatPage.yaml', ['properties', 'hasMore', 'const'], false);
       },
-      /End the name of a page in `Page`/,
+      /End the names of pages/,
     ],
-    ['paging without rows', (files) => set(files, row, ['x-paging'], 'offset'), /Leave out `x-paging`/],
+    ['paging without rows', (files) => set(files, row, ['x-paging'], 'offset'), /Remove `x-paging`/],
   ],
   webhooks: [
     [
@@ -364,7 +372,7 @@ const cases: Record<string, Case[]> = {
     [
       'an operationId of another name',
       (files) => set(files, webhook, ['post', 'operationId'], 'boatMade'),
-      /operationId boatCreated/,
+      /its name, boatCreated/,
     ],
     [
       'a body of another event',
@@ -377,41 +385,37 @@ const cases: Record<string, Case[]> = {
       /header webhook-signature/,
     ],
     [
-      'an event whose end is not said',
+      'an event without the response that ends its subscription',
       (files) => set(files, webhook, ['post', 'responses', '410'], undefined),
-      /answers 410/,
+      /responds with 410/,
     ],
     [
       'another row in the body',
       (files) => set(files, webhook, [...body, 'allOf', 1, 'properties', 'data'], ref('../schemas/boats/Harbor.yaml')),
-      /by the schema Boat/,
+      /with the schema Boat/,
     ],
     [
       'roles that the schema of the row names too',
       (files) => set(files, webhook, ['post', 'x-event', 'readRoles'], ['BOAT_R']),
-      /Say in `readRoles`/,
+      /either in `readRoles`/,
     ],
   ],
   keywords: [
     [
       'what validators do not follow',
       (files) => set(files, row, ['dependentSchemas'], {}),
-      /without `dependentSchemas`/,
+      /Replace `dependentSchemas`/,
     ],
     [
       'a tuple of open length',
       property('pair', { type: 'array', maxItems: 2, prefixItems: [{ enum: ['A'] }] }),
       /a `minItems`/,
     ],
-    [
-      'a field that only the service writes',
-      property('age', { type: 'integer', readOnly: true }),
-      /without `readOnly`/,
-    ],
+    ['a field that only the service writes', property('age', { type: 'integer', readOnly: true }), /Remove `readOnly`/],
     [
       'a field that is never returned',
       property('pin', { ...ref('../common/Uuid.yaml'), writeOnly: true }),
-      /`writeOnly`/,
+      /Remove `writeOnly`/,
     ],
   ],
   'enum-values': [

@@ -76,7 +76,7 @@ export function isEntity(schema: Place): boolean {
   return partsOf(schema).some((part) => part.get('x-entity')?.value === true);
 }
 
-/** The schemas of an operation's body and answers, with the name of what they are. */
+/** The schemas of an operation's body and responses, with the name of what they are. */
 export function bodiesOf(operation: Operation): Place[] {
   return [operation.body, ...operation.responses.map(([, response]) => response)].flatMap((message) =>
     message === undefined ? [] : contentOf(message),

@@ -1,6 +1,6 @@
 /**
  * The columns and sort keys of a search are those of the row, with the operators of its type. Otherwise the reference
- * would promise what the database cannot do, or `_like` on a date.
+ * would show filters that the database does not support, such as `_like` on a date.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { nameOf, Place, reporter } from './contract.ts';
@@ -38,7 +38,7 @@ export const searches: Oas3Rule = () => {
               if (!has.has(operator)) report(schema, `Add the operator ${operator}: every filter of its kind has it.`);
             }
             if (schema.get('minProperties')?.value !== 1)
-              report(schema, 'Say `minProperties: 1`: no operator is no condition.');
+              report(schema, 'Set `minProperties: 1`: a filter without an operator is no condition.');
           }
           const row = schemas.get(name.replace(/(Columns|OrderBy)$/, '')) ?? commonRow(name);
           if (row === undefined || !/(Columns|OrderBy)$/.test(name)) continue;
@@ -46,9 +46,9 @@ export const searches: Oas3Rule = () => {
           for (const [column, [filter]] of propertiesOf(schema)) {
             const field = fields.get(column)?.[0];
             if (field === undefined) {
-              if (filter !== undefined) report(filter, `Leave out ${column}: ${row.name} has no such field.`);
+              if (filter !== undefined) report(filter, `Remove ${column}: it is not a field of ${row.name}.`);
             } else if (filter !== undefined && name.endsWith('Columns') && filter.name !== filterFor(field)) {
-              report(filter, `Filter ${column} by ${filterFor(field)}, as its type asks.`);
+              report(filter, `Filter ${column} by ${filterFor(field)}, as its type requires.`);
             }
           }
         }

@@ -1,5 +1,5 @@
 /**
- * A contract in small that keeps every rule: boats are searched by POST, created with a key, read and updated
+ * A small contract that follows every rule: boats are searched by POST, created with a key, read and updated
  * one by one; a token comes from a key; and an event reports a new boat.
  */
 import { type JsonObject, objectOf } from './contract.ts';

@@ -1,6 +1,6 @@
 /**
- * The server moves rows by these tables and by nothing else. A state that nothing leads to, or a name that nothing has, would be
- * a transition that everybody reads and nobody can use.
+ * The server changes the state of rows only by these tables. A state without a transition to it, or the name of an operation
+ * that does not exist, would describe a transition that cannot happen.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { operationsOf, Place, type Report, reporter } from './contract.ts';
@@ -59,11 +59,11 @@ function checkStates(schema: Place, machine: Place, report: Report): void {
     for (const one of transitions) if (textsOf(one, 'from').includes(state)) reached.add(one.text('to') ?? '');
   }
   for (const state of states) {
-    if (!reached.has(state)) report(machine, `Add a transition that leads to ${state}: no row can become it.`);
+    if (!reached.has(state)) report(machine, `Add a transition that leads to ${state}: no row can reach it.`);
   }
   for (const one of transitions) {
     if (textsOf(one, 'from').includes(one.text('to') ?? ''))
-      report(one, `Remove ${one.text('to')} from \`from\`: a row that keeps its state does not move.`);
+      report(one, `Remove ${one.text('to')} from \`from\`: a transition changes the state.`);
   }
 }
 

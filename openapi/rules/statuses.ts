@@ -1,7 +1,6 @@
 /**
- * An undeclared status is a defect: the check against a running server refuses it, and the handler's types leave it no
- * place. So every status that can come is declared, and none that cannot: what can come follows from the shape of the
- * operation.
+ * An undeclared status is a defect: the contract check rejects it, and the types of handlers do not have it. So every status
+ * that an operation can return is declared, and no other: which ones follows from the rest of the operation.
  */
 import { eachOperation, isPublic, type Operation, parameterNamed } from './contract.ts';
 
@@ -68,7 +67,8 @@ export const statuses = eachOperation((operation, report) => {
     }
   }
   for (const status of declared) {
-    if (!known.has(status)) report(where, `Remove ${status}: the service does not answer it, or add it to the rule.`);
+    if (!known.has(status))
+      report(where, `Remove ${status}, which the service does not return, or add it to the rule.`);
   }
   if (declared.filter((status) => successes.includes(status)).length !== 1) {
     report(where, 'Declare exactly one status of success: 200, 201 or 202.');

@@ -1,5 +1,5 @@
 /**
- * What nothing refers to is not part of the contract, but people would read and mend it as if it were. Redocly looks
+ * A file that nothing refers to is not part of the contract, but people would read and correct it as if it were. Redocly looks
  * for unused components only; here they are files.
  */
 import { readdirSync } from 'node:fs';
@@ -22,7 +22,7 @@ export const unusedFiles: Oas3Rule = () => {
         if (used.size <= 1) return;
         for (const file of folders.flatMap((folder) => yamlFiles(join(root, folder)))) {
           if (!used.has(file)) {
-            report({ message: `Refer to ${relative(root, file)}, or delete it: nothing leads there.`, location });
+            report({ message: `Refer to ${relative(root, file)}, or delete it: nothing refers to it.`, location });
           }
         }
       },

@@ -1,6 +1,6 @@
 /**
- * A caller reads every answer in the same way: what it is (JSON, or a problem document), which call it belongs to, what
- * is left of the limit, and, where there is more to say, the one header that says it.
+ * Callers read every response in the same way: its media type (JSON, or a problem document), the ID of its request, the
+ * remaining rate limit, and the headers that its status requires.
  */
 import { eachOperation, isPublic, type Operation, type Place, parameterNamed } from './contract.ts';
 import { contentOf, isEntity, propertiesOf } from './schemas.ts';
@@ -9,7 +9,7 @@ import { contentOf, isEntity, propertiesOf } from './schemas.ts';
 const ofProblems = ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'];
 const always = ['X-Request-Id'];
 const ofTheLimit = ['RateLimit', 'RateLimit-Policy'];
-/** Where a call counted against the limit; what is rejected earlier, or fails, does not know what is left of it. */
+/** The statuses of calls that count against the limit; those that are rejected earlier, or fail, do not have the remaining limit. */
 const counted = ['304', '400', '403', '404', '409', '410', '412', '413', '415', '429'];
 const onStatus: Record<string, string[]> = {
   '201': ['Location', 'ETag'],
@@ -20,43 +20,43 @@ const onStatus: Record<string, string[]> = {
   '503': ['Retry-After'],
 };
 
-/** Work that goes on has a resource with its progress, unless the response is only a number. */
+/** Unfinished work has a resource with its progress, unless the response is only a number. */
 function namesResource(response: Place): boolean {
   return contentOf(response).some((schema) => [...propertiesOf(schema).keys()].some((name) => /(^id|Id)$/.test(name)));
 }
 
-export const answers = eachOperation((operation, report) => {
+export const responses = eachOperation((operation, report) => {
   for (const [status, response] of operation.responses) {
     const isSuccess = status.startsWith('2');
-    const wanted = [
+    const required = [
       ...always,
       ...(isSuccess || counted.includes(status) ? ofTheLimit : []),
       ...(isSuccess ? onThis(operation, response) : []),
       ...(status !== '202' || namesResource(response) ? (onStatus[status] ?? []) : []),
     ];
     const headers = response.get('headers')?.keys() ?? [];
-    for (const header of wanted) {
-      if (!headers.includes(header)) report(response.home, `Answer the header ${header} with ${status}.`);
+    for (const header of required) {
+      if (!headers.includes(header)) report(response.home, `Declare the header ${header} for ${status}.`);
     }
-    if (headers.includes('ETag') && !wanted.includes('ETag')) {
-      report(response.home, 'Leave out the header ETag: it is the version of one row, and this answer is not a row.');
+    if (headers.includes('ETag') && !required.includes('ETag')) {
+      report(response.home, 'Remove the header ETag: it is the version of one row, and this response is not one row.');
     }
-    if (headers.includes('Idempotency-Replayed') && !wanted.includes('Idempotency-Replayed')) {
-      report(response.home, 'Leave out the header Idempotency-Replayed: the operation takes no key.');
+    if (headers.includes('Idempotency-Replayed') && !required.includes('Idempotency-Replayed')) {
+      report(response.home, 'Remove the header Idempotency-Replayed: the operation has no key.');
     }
 
     const content = response.get('content')?.keys() ?? [];
     if (status === '304') {
-      if (content.length > 0) report(response.home, 'Leave out the content of 304: the caller has it.');
+      if (content.length > 0) report(response.home, 'Remove the content of 304: the caller has it.');
       continue;
     }
     const media = isSuccess ? 'application/json' : 'application/problem+json';
     if (content.length !== 1 || content[0] !== media) {
-      report(response.home, `Answer ${status} as ${media}, and as nothing else.`);
+      report(response.home, `Declare ${media} as the only media type of ${status}.`);
     }
     for (const [, media] of response.map('content')) {
       const schema = media.get('schema');
-      if (schema === undefined) report(media, 'Give the answer a `schema`.');
+      if (schema === undefined) report(media, 'Add a `schema` to the response.');
       else if (!isSuccess) {
         const members = propertiesOf(schema);
         const missing = ofProblems.filter((name) => !members.has(name));
@@ -71,7 +71,7 @@ export const answers = eachOperation((operation, report) => {
   }
 });
 
-/** The headers that a success has because of what it answers. */
+/** The headers that a success has because of its content. */
 function onThis(operation: Operation, response: Place): string[] {
   return [
     ...(contentOf(response).some(isEntity) ? ['ETag'] : []),
