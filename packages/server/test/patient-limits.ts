@@ -5,6 +5,7 @@ export const patientLimits: Limits = {
   ...standardLimits,
   connect: 60_000,
   firstConnect: 60_000,
+  lock: 60_000,
   read: 60_000,
   statement: 120_000,
 };
