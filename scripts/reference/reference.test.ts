@@ -20,10 +20,13 @@ import { clientSample, curlSample } from './samples.ts';
 
 const contract = await readContract();
 const operations = operationsOf(contract);
-/** One operation of each chapter and method: opening one in a browser takes a second, and similar ones look alike. */
-const opened = [...Map.groupBy(operations, ({ id, method }) => `${index[id].tag} ${method}`).values()].flatMap(
-  ([first]) => first ?? [],
-);
+/**
+ * One operation of each method, and with `SAMPLES=all` of each chapter and method: opening one in a browser takes a second, and similar
+ * ones look alike.
+ */
+const isEachChapterOpened = process.env.SAMPLES === 'all';
+const kindOf = ({ id, method }: Operation) => (isEachChapterOpened ? `${index[id].tag} ${method}` : method);
+const opened = [...Map.groupBy(operations, kindOf).values()].flatMap(([first]) => first ?? []);
 const chapters = new Set(operations.map(({ id }) => index[id].tag));
 const script = fileURLToPath(new URL('../reference.ts', import.meta.url));
 

@@ -1,11 +1,11 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Files that take a minute or more. Vitest sorts by previous durations, which are unknown on a new machine: one of these,
+ * Files that take longest. Vitest sorts by previous durations, which are unknown on a new machine: one of these,
  * started last, would run alone at the end.
  */
 const long =
-  /\/(contract-check|workflows|drifts|samples|browser|processes|batch-processes|crash|kill)(\.\w+)?\.test\.ts$/;
+  /\/(contract-check|workflows|drifts|samples|reference|browser|processes|batch-processes|crash|kill|demo|main|pglite|mcp)(\.\w+)?\.test\.ts$/;
 
 /** Starts the tests with the slowest files. */
 export default class LongestFirst extends BaseSequencer {

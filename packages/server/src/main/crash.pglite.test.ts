@@ -4,7 +4,8 @@ import { wire } from '../../test/wire.ts';
 
 const environment = await processEnvironment();
 const json = { 'Content-Type': 'application/json' };
-const crashes = 3;
+/** How often the server is killed. `KILL_ROUNDS=20` takes minutes. */
+const crashes = Number(process.env.KILL_ROUNDS ?? 2);
 /** Number of onboardings that succeed before the process is killed during further ones. */
 const confirmedBefore = 12;
 
