@@ -162,6 +162,21 @@ describe('aggregateTimeEntries', () => {
     expect({ status, errors }).toEqual({ status: 400, errors: expect.arrayContaining([error]) });
   });
 
+  test('returns everything by four columns in pages, each group once', async () => {
+    const by = ['staffId', 'workDate', 'status', 'hours'].map((column) => ({ column }));
+    const request = { groupBy: by, measures: count, pageSize: 2 };
+    const all = await aggregate({ ...request, pageSize: 1_000 });
+    const groups: unknown[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const page: Page = await aggregate({ ...request, ...(cursor !== null && { cursor }) });
+      groups.push(...page.data);
+      cursor = page.nextCursor;
+      if (cursor === null) break;
+    }
+    expect(groups).toEqual(all.data);
+    expect(groups.length).toBeGreaterThan(4);
+  });
+
   test('rejects a name of a figure that is no word', async () => {
     for (const name of ['Total', '1st', '__proto__', 'a-b', 'a'.repeat(32)])
       expect(await rejection({ measures: JSON.parse(`{"${name}":{"function":"COUNT"}}`) })).toMatchObject({

@@ -1,9 +1,12 @@
+import type { components } from '@financial-automation/spec';
 import { expect, test } from 'vitest';
 import { testService } from '../../../test/service.ts';
 import type { Input } from '../../contract/handler.ts';
+import { asOperator } from '../../operator/tenants.ts';
 import { only } from '../records/testing.ts';
 import { findBreaches } from './ledger/invariants.ts';
 import { differencesOf } from './ledger/kept-sums.ts';
+import { payment as paymentEntity, recordResult } from './payment/payment.ts';
 import { firm } from './testing.ts';
 
 const service = await testService();
@@ -185,3 +188,91 @@ async function numbers(): Promise<number[]> {
     .map(({ attributes }) => Number(String(Object(attributes).invoiceNumber).split('-').at(-1)))
     .toSorted((left, right) => left - right);
 }
+
+const entriesOf = async (where: object) => {
+  const { body } = await preparer.call<components['schemas']['LedgerEntryPage']>(
+    'POST',
+    '/gql/v1/ledger_entries/search',
+    { where, pageSize: 200 },
+  );
+  return body.data.map(({ kind, amount }) => `${kind} ${amount}`);
+};
+
+test('of concurrent callers who unapply the same allocation, one does, and the others change nothing', async () => {
+  const owner = await newClient();
+  const bill = await postedInvoice('80.00', owner.id);
+  const paid = await payBy(owner.id, '80.00', [{ invoiceId: bill.id, amount: '80.00' }], 'CHECK');
+  const { systemRef } = await payment(paid.id ?? '');
+  const results = await many(6, () =>
+    write({ type: 'Payment', systemRef, attributes: { allocations: [] } }, 'updateRecords'),
+  );
+  expect(tally(results)).toEqual({ UPDATED: 1, UNCHANGED: 5 });
+  expect(await entriesOf({ paymentId: { _eq: paid.id }, account: { _eq: 'CREDIT' } })).toEqual([
+    'PAYMENT 80.00',
+    'ALLOCATION -80.00',
+    'DEALLOCATION 80.00',
+  ]);
+  expect(await invoice(bill.id)).toMatchObject({ status: 'POSTED', amountDue: '80.00' });
+  await expectAgreement();
+});
+
+test('a return during a refund is recorded, whichever comes first', async () => {
+  const owner = await newClient();
+  for (let round = 0; round < 4; round++) {
+    const bill = await postedInvoice('50.00', owner.id);
+    const paid = await payBy(owner.id, '60.00', [{ invoiceId: bill.id, amount: '50.00' }], 'CHECK');
+    const { systemRef, id } = await payment(paid.id ?? '');
+    const [refunded] = await Promise.all([
+      write({ type: 'Payment', systemRef, attributes: { refundedAmount: '25.00' } }, 'updateRecords'),
+      asOperator(service.service, service.tenant, 'test', (unit) =>
+        unit.plan((plan) => {
+          plan.getForUpdate(paymentEntity, id);
+          recordResult(plan, id, { status: 'RETURNED' }, 'paymentReturned');
+        }),
+      ),
+    ]);
+    // Money that the bank takes back after its refund is gone twice.
+    const isFirst = refunded.status === 'UPDATED';
+    if (!isFirst) expect(refunded).toMatchObject({ error: { code: 'INVALID_STATE' } });
+    const lost = isFirst ? '25.00' : '0.00';
+    expect(await payment(id)).toMatchObject({
+      status: 'RETURNED',
+      refundedAmount: lost,
+      unappliedAmount: isFirst ? '-25.00' : '0.00',
+      allocations: [],
+    });
+    expect(await invoice(bill.id)).toMatchObject({ status: 'POSTED', amountDue: '50.00' });
+  }
+  await expectAgreement();
+});
+
+test('figures as of a day do not change once its closing returns, whatever is approved at the same time', async () => {
+  const { body: orgs } = await preparer.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
+  const setClosed = (booksClosedThrough: string | null, more: object = {}) =>
+    update('Org', orgs.data[0]?.systemRef ?? '', { booksClosedThrough, ...more });
+  const closed = '2026-01-31';
+  const figures = async () => {
+    const { body } = await preparer.call<{ data: object[] }>('POST', '/gql/v1/ledger_entries/aggregate', {
+      where: { businessDate: { _lte: closed } },
+      groupBy: [{ column: 'clientId' }, { column: 'account' }],
+      measures: { balance: { function: 'SUM', column: 'amount' }, entries: { function: 'COUNT' } },
+      pageSize: 1000,
+    });
+    return body.data;
+  };
+  const owner = await newClient();
+  const drafts: { systemRef: string }[] = [];
+  for (let index = 0; index < 10; index++)
+    drafts.push(await inReview([{ unitAmount: '10.00' }], { clientId: owner.id }));
+  const close = async () => {
+    expect(await setClosed(closed)).toMatchObject({ status: 'UPDATED' });
+    return figures();
+  };
+  const [before, ...approved] = await Promise.all([close(), ...drafts.map(({ systemRef }) => approve(systemRef))]);
+  const { UPDATED: posted = 0, PERIOD_CLOSED: late = 0 } = tally(approved);
+  expect(posted + late).toBe(drafts.length);
+  expect(await figures()).toEqual(before);
+  expect(await entriesOf({ clientId: { _eq: owner.id }, businessDate: { _lte: closed } })).toHaveLength(posted);
+  await expectAgreement();
+  expect(await setClosed(null, { changeReason: 'Other tests' })).toMatchObject({ status: 'UPDATED' });
+});

@@ -114,7 +114,7 @@ async function prepare(send: Send, round: number) {
   };
 }
 
-test('the books are consistent after every restart of a server that is killed during approvals and payments, and each invoice has one document', {
+test('the books are consistent after every restart of a server that is killed during approvals, payments and their corrections, and each invoice has one document', {
   timeout: 600_000 + rounds * 120_000,
 }, async () => {
   await runCli(environment, 'tenant', 'create', tenant);
@@ -139,6 +139,11 @@ test('the books are consistent after every restart of a server that is killed du
         if (result?.status !== 'fulfilled') unfinished += 1;
         else if (result.value[0]?.error === null) acknowledged.push({ systemRef: request.systemRef });
       }
+      // Both halves of each allocation are taken back, or none.
+      const { type, systemRef } = payment(index);
+      await preparing('PUT', [{ type, systemRef, attributes: { allocations: [] } }]).catch(() => {
+        unfinished += 1;
+      });
     });
     await pause(Math.random() * documents * 25);
     server.kill('SIGKILL');

@@ -24,6 +24,25 @@ const { store, tenant } = service;
 const expectAgreement = async () =>
   expect(await store.read(tenant.id, (session) => session.all(disagreements(tenant.id)))).toEqual([]);
 
+test('payment of an invoice of a closed period counts for the day on which it is paid', async () => {
+  const { client, invoiceId } = await owing('120.00');
+  const { body } = await service.call<{ data: { systemRef: string }[] }>('POST', '/gql/v1/orgs', {});
+  const setClosed = (booksClosedThrough: string | null, more: object = {}) =>
+    records.update([{ type: 'Org', systemRef: body.data[0]?.systemRef, attributes: { booksClosedThrough, ...more } }]);
+  const yesterday = Temporal.Now.plainDateISO(tenant.timeZone).subtract({ days: 1 }).toString();
+  expect(await setClosed(yesterday)).toMatchObject([{ status: 'UPDATED' }]);
+  const link = await linkOf(client.ref, { invoiceIds: [invoiceId] });
+  await payer().pay(link.path, goodCard);
+  expect(await invoice(invoiceId)).toMatchObject({ status: 'PAID' });
+  const entries = await store.read(tenant.id, (session) =>
+    session.all<{ kind: string }>(sql`select kind from ledger_entry e
+      where business_date > ${yesterday} and (invoice_id = ${invoiceId} or payment_id in (
+        select payment_id from ledger_entry where invoice_id = ${invoiceId})) order by kind, account`),
+  );
+  expect(entries.map(({ kind }) => kind)).toEqual(['ALLOCATION', 'ALLOCATION', 'PAYMENT']);
+  expect(await setClosed(null, { changeReason: 'Other tests' })).toMatchObject([{ status: 'UPDATED' }]);
+});
+
 describe('the page shows', () => {
   test('the firm, the client, the amount due, and a form', async () => {
     const { client, invoiceId } = await owing('1250.00');
