@@ -1,4 +1,5 @@
 import type { BackgroundWork } from '../background/background.ts';
+import { markPages } from '../bulk/mark-pages.ts';
 import { writeInvoice } from '../modules/billing/document/write-invoice.ts';
 import { draftBySchedule } from '../modules/billing/draft/draft-by-schedule.ts';
 import { markOverdue } from '../modules/billing/invoice/mark-overdue.ts';
@@ -12,5 +13,5 @@ import { removeOldEvents } from '../modules/events/delivery/remove-old-events.ts
 /** All background work. A job or clock task that is not listed here does not run. */
 export const backgroundWork: BackgroundWork = {
   jobs: [writeLetter, writeInvoice, createEngagements],
-  clockTasks: [markOverdue, draftBySchedule, expireLinks, followAttempts, expireLetters, removeOldEvents],
+  clockTasks: [markOverdue, draftBySchedule, expireLinks, followAttempts, expireLetters, removeOldEvents, markPages],
 };

@@ -103,6 +103,24 @@ export function anyPageReader(scope: PageScope, entity: AnyEntity, request: Page
   return readerOf(scope, entity, request);
 }
 
+/** The IDs of a page of all rows, found from the last mark before it: the database keeps marks in large tables. */
+function fromMark(
+  entity: AnyEntity,
+  tenantId: number,
+  { order, offset, limit }: { readonly order: RawBuilder<unknown>; readonly offset: number; readonly limit: number },
+): RawBuilder<unknown> {
+  return sql`
+    with mark as materialized (
+      (select m.id, m.rows_before from page_mark m
+        where m.tenant_id = ${tenantId} and m.table_name = ${entity.table} and m.rows_before <= ${offset}::integer
+        order by m.rows_before desc limit 1)
+      union all select '00000000-0000-0000-0000-000000000000', 0
+      order by rows_before desc limit 1)
+    select e.id from ${sql.table(entity.table)} ${sql.id('e')}
+    where ${entity.within('e', tenantId)} and e.id >= (select id from mark)
+    order by ${order} limit ${limit} offset ${offset}::integer - (select rows_before from mark)`;
+}
+
 /** @typeParam Row what the entity's table returns: it matches the contract, and responses are validated against it */
 function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, request: PageRequest): PageRead<Row> {
   const { tenantId, vault, name, paging, place, condition, holds } = scope;
@@ -128,6 +146,8 @@ function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, reque
   const ranges = position === undefined ? [sql`true`] : afterClauses(entity, 'e', keys, position.values);
   // Values that are calculated for a row are only calculated for those of the page, and not for those that are skipped.
   const isSkipping = position === undefined && offset > 0;
+  // The number of a page says where it is only among all rows in the order of their IDs.
+  const isMarked = paging === 'number' && conditions.length === 2 && Object.keys(where).length + orderBy.length === 0;
 
   const run = async (session: Session) => {
     // One additional row shows whether there are more, without counting.
@@ -137,9 +157,11 @@ function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, reque
       if (missing === 0) break;
       const order = orderClause(entity, 'e', keys);
       const rest = sql`where ${matching} and ${range} order by ${order} limit ${missing}`;
+      const skipping = isMarked
+        ? fromMark(entity, tenantId, { order, offset, limit: missing })
+        : sql`select e.id from ${sql.table(entity.table)} ${sql.id('e')} ${rest} offset ${offset}`;
       const statement = isSkipping
-        ? sql<Row>`${selection(entity)} where ${entity.within('e', tenantId)} and e.id = any(array(
-              select e.id from ${sql.table(entity.table)} ${sql.id('e')} ${rest} offset ${offset})) order by ${order}`
+        ? sql<Row>`${selection(entity)} where ${entity.within('e', tenantId)} and e.id = any(array(${skipping})) order by ${order}`
         : sql<Row>`${selection(entity)} ${rest}`;
       const found = await session.all(dependsOnOperands(where) ? plannedForValues(statement) : statement);
       rows.push(...found);
