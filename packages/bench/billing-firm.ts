@@ -128,6 +128,13 @@ export async function openBench(databaseUrl: string, log: Logger, makeTenant: ty
       const input = { path: {}, query: {}, body, bytes: undefined };
       return Reflect.apply(handlers.upsertEntries, undefined, [context, input]);
     },
+    /** Entries that wait for approval; calling what is returned approves them. */
+    async submittedEntries(count: number) {
+      const entries = Array.from({ length: count }, newEntry);
+      await call('POST', '/api/v1/entries', { records: entries });
+      const approved = entries.map(({ type, systemRef }) => ({ type, systemRef, attributes: { status: 'APPROVED' } }));
+      return () => call('POST', '/api/v1/entries', { records: approved }, approver);
+    },
     /** A draft in review; calling what is returned approves it. */
     async draftInReview(lines: number) {
       const rows = await work(lines);

@@ -35,6 +35,7 @@ try {
   for (let round = 0; round <= rounds; round++) {
     await write(round, '100 time entries upserted', async () => () => bench.upsertEntries(100));
     await write(round, '1,000 time entries upserted', async () => () => bench.upsertEntries(1_000));
+    await write(round, '100 time entries approved', () => bench.submittedEntries(100));
     await write(round, 'a draft with 400 lines approved', async () => {
       const approve = await bench.draftInReview(400);
       return approve;

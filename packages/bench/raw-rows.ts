@@ -12,9 +12,11 @@ const tables = {
   draft_invoice: ['id'],
   invoice: ['id'],
   invoice_line: ['id'],
+  invoice_billing: ['invoice_id', 'job_id'],
   invoice_line_wip: ['line_id', 'position'],
   wip_entry: ['id'],
   wip_relief: ['invoice_id', 'wip_entry_id'],
+  ledger_entry: ['id'],
   draft_invoice_history: ['id'],
   payment_allocation: ['payment_id', 'position'],
   audit_log: ['id'],
@@ -43,7 +45,7 @@ const keyOf = (table: string, row: Json) =>
 /** The rows that a call could change. */
 export async function snapshotOf(store: Store, tenantId: number): Promise<Snapshot> {
   const snapshot = new Map<string, ReadonlyMap<string, Json>>();
-  for (const table of ['tenant_counter', 'draft_invoice', 'invoice', 'wip_entry', ...summing]) {
+  for (const table of ['tenant_counter', 'time_entry', 'draft_invoice', 'invoice', 'wip_entry', ...summing]) {
     const rows = await allRows(store, tenantId, table, sql`true`);
     snapshot.set(table, new Map(rows.map((row) => [keyOf(table, row), row])));
   }
