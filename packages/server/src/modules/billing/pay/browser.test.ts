@@ -40,6 +40,8 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
   /** Checks that the page has no errors, nothing overflows horizontally, and all controls are large enough. */
   async function checkPage(what: string): Promise<void> {
     if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}-${what}.png`, fullPage: true });
+    // A reload after some seconds would interrupt readers (WCAG 2.2.4).
+    expect(await page.locator('meta[http-equiv="refresh"]').count()).toBe(0);
     const root = 'document.documentElement';
     expect(await page.evaluate(`${root}.scrollWidth <= ${root}.clientWidth`)).toBe(true);
     for (const target of await page.locator('button:visible, .button:visible, label.choice:visible').all()) {
@@ -158,12 +160,22 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await open();
     await page.goto(`${server.address}${link.path}`);
     expect(await heading()).toBe('Payment in progress');
+    expect(await page.getByText('shows the result as soon as it is known').isVisible()).toBe(true);
     await checkPage('in-progress');
+    const [watching, watchingContext] = [page, context];
+    await open({ javaScriptEnabled: false });
+    await page.goto(`${server.address}${link.path}`);
+    expect(await page.getByText('shows the result as soon as it is known').isVisible()).toBe(false);
+    const [withoutScripts, othersContext] = [page, context];
+    [page, context] = [watching, watchingContext];
     await payerPage.getByRole('button', { name: 'Confirm' }).click();
     await payerPage.getByRole('heading', { name: 'Receipt' }).waitFor();
-    // The other page reloads automatically.
+    // The other page shows it by itself.
     await page.getByRole('heading', { name: 'This link was already used' }).waitFor({ timeout: 60_000 });
     await checkPage('used');
+    await withoutScripts.getByRole('link', { name: 'Check now' }).click();
+    await withoutScripts.getByRole('heading', { name: 'This link was already used' }).waitFor();
+    await othersContext.close();
     await payerContext.close();
   });
 

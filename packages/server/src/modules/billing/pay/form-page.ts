@@ -1,7 +1,7 @@
 import type { PayMethod } from '../../../platform/payments/processor.ts';
 import { testAccounts, testCards, testRoutingNumber } from '../../../platform/payments/sandbox.ts';
 import type { Entered, FieldError, FieldName, FormShape } from './form.ts';
-import { formatMoney, formatShortDay } from './format.ts';
+import { formatDay, formatMoney } from './format.ts';
 import { type Content, type Html, html } from './html.ts';
 import { layout } from './layout.ts';
 import type { LinkPage } from './link-page.ts';
@@ -67,7 +67,7 @@ function invoiceTable({ invoices, currency, amount }: LinkPage): Content {
 <thead><tr><th scope="col">Invoice</th><th scope="col">Due</th><th scope="col">Amount due</th></tr></thead>
 <tbody>${invoices.map(
     ({ number, dueDate, due }) =>
-      html`<tr><th scope="row">${number}</th><td class="when">${formatShortDay(dueDate)}</td><td>${formatMoney(due, currency)}</td></tr>`,
+      html`<tr><th scope="row">${number}</th><td class="when">${formatDay(dueDate)}</td><td>${formatMoney(due, currency)}</td></tr>`,
   )}</tbody>
 ${
   amount !== null &&
@@ -83,7 +83,7 @@ function pendingNotice({ invoices, currency }: LinkPage): Content {
   const pending = invoices.filter((one) => cents(one.pending) > 0n);
   return pending.map(
     ({ number, pending: amount }) =>
-      html`<p class="alert">${formatMoney(amount, currency)} for ${number} is already on its way from a bank. Do not pay it twice.</p>`,
+      html`<p class="alert">${formatMoney(amount, currency)} for ${number} is already being transferred from a bank account. Do not pay it twice.</p>`,
   );
 }
 

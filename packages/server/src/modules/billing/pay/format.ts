@@ -8,7 +8,7 @@ function isNumeral(text: string): text is `${number}` {
   return /^-?\d+(\.\d+)?$/.test(text);
 }
 
-/** A short date: Mar 2, 2026. */
-export function formatShortDay(day: string): string {
+/** A day on all pages, short enough for the tables of a phone: Mar 2, 2026. */
+export function formatDay(day: string): string {
   return Temporal.PlainDate.from(day).toLocaleString('en-US', { dateStyle: 'medium' });
 }

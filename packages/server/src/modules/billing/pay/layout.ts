@@ -1,18 +1,21 @@
 import { type Content, type Html, html } from './html.ts';
 import { styleElement } from './style.ts';
+import { watchElement } from './watch.ts';
 
 export interface PageShape {
   readonly title: string;
   /** The firm that requests the payment; undefined if it must not be disclosed. */
   readonly orgName?: string | undefined;
   readonly isTest?: boolean;
-  /** Reloads a page automatically after this many seconds. */
-  readonly refresh?: { readonly seconds: number; readonly url: string };
+  /** Where the page forwards to at once. */
+  readonly forwardTo?: string;
+  /** Whether the page looks for its next state. */
+  readonly isWatched?: boolean;
   readonly body: Content;
 }
 
 /** Renders a complete page. */
-export function layout({ title, orgName, isTest = false, refresh, body }: PageShape): string {
+export function layout({ title, orgName, isTest = false, forwardTo, isWatched = false, body }: PageShape): string {
   const document: Html = html`<!doctype html>
 <html lang="en">
 <head>
@@ -20,7 +23,7 @@ export function layout({ title, orgName, isTest = false, refresh, body }: PageSh
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex, nofollow">
 <meta name="color-scheme" content="light dark">
-${refresh === undefined ? '' : html`<meta http-equiv="refresh" content="${refresh.seconds}; url=${refresh.url}">`}
+${forwardTo !== undefined && html`<meta http-equiv="refresh" content="0; url=${forwardTo}">`}${isWatched && watchElement}
 <title>${title}</title>
 ${styleElement}
 </head>

@@ -124,6 +124,7 @@ describe('a payment by card', () => {
     const receipt = await browser.get(link.path);
     expect(receipt.text).toContain('<h1>Receipt</h1>');
     expect(receipt.text).toContain('Visa ending in 4242');
+    expect(receipt.text).toMatch(/<dt>Date<\/dt><dd>[A-Z][a-z]{2} \d{1,2}, \d{4}<\/dd>/);
     expect((await browser.get(link.path)).text).toBe(receipt.text);
     // Submitted again after the back button.
     const again = await browser.post(link.path, fields);
@@ -203,8 +204,8 @@ describe('a payment by card', () => {
 
       const stranger = payer();
       const seen = await stranger.get(link.path);
-      expect(seen.text).toContain('Another payment through this link');
-      expect(seen.text).toContain(`content="5; url=${link.path}"`);
+      expect(seen.text).toContain('Someone is already paying with this link');
+      expect(seen.text).toContain(`<a href="${link.path}">Check now</a>`);
       expect(seen.text).not.toContain('challenge');
       expect((await stranger.get(`${link.path}/challenge`)).headers.location).toBe(link.path);
       const { text } = await browser.get(`${link.path}/challenge`);

@@ -130,7 +130,9 @@ describe('an invoice that is paid with a check while the payer of its link is at
     ]);
     expect(await invoice(invoiceId)).toMatchObject({ status: 'PAID', amountPaid: '500.00' });
     expect(await balances(client.id)).toMatchObject({ outstandingBalance: '0.00', unappliedCredit: '0.00' });
-    expect((await browser.get(link.path)).text).toContain('Your payment of $500.00 came after that and was refunded');
+    expect((await browser.get(link.path)).text).toContain(
+      'Your payment of $500.00 was made after that and was refunded',
+    );
     const stranger = (await payer().get(link.path)).text;
     expect(stranger).not.toContain('Nothing was charged');
     expect(stranger).not.toContain('500.00');
@@ -177,7 +179,7 @@ describe('a step whose result is lost', () => {
     await confirm();
     const page = await browser.get(link.path);
     expect(page.text).toContain(
-      step === 'capture' ? 'We are waiting for the result' : 'Your payment of $500.00 came after that. It will be',
+      step === 'capture' ? 'We are waiting for the result' : 'Your payment of $500.00 was made after that. It will be',
     );
     await tick();
     await tick();

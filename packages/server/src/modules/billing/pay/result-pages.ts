@@ -1,6 +1,5 @@
-import { formatDay } from '../../documents/format.ts';
 import type { Attempt } from './attempt.ts';
-import { formatMoney } from './format.ts';
+import { formatDay, formatMoney } from './format.ts';
 import { type Content, html } from './html.ts';
 import { layout, messagePage } from './layout.ts';
 import type { LinkPage, LinkPayment } from './link-page.ts';
@@ -35,7 +34,7 @@ ${
 }
 ${
   /[1-9]/.test(payment.unapplied) &&
-  html`<p>${formatMoney(payment.unapplied, currency)} ${allocated ? 'is more than was open and' : ''} stays with ${orgName} as a credit of ${clientName}.</p>`
+  html`<p>${formatMoney(payment.unapplied, currency)} ${allocated ? 'is more than was due, and ' : ''}will be kept as a credit of ${clientName} with ${orgName}.</p>`
 }
 <p class="lead">Keep this page or print it. You can open it again with the same link in this browser.</p>
 </div>`;
@@ -83,7 +82,7 @@ export function usedPage({ orgName }: LinkPage): string {
     title: `Already used – ${orgName}`,
     orgName,
     heading: 'This link was already used',
-    text: html`<p>A link can be paid once, and somebody has paid through this one. The receipt opens in the browser that paid.</p>${askAgain(orgName)}`,
+    text: html`<p>This link can be used once, and a payment has already been made with it. To see the receipt, open the link in the browser in which you paid.</p>${askAgain(orgName)}`,
   });
 }
 
@@ -92,7 +91,7 @@ const ends: Readonly<Record<'EXPIRED' | 'CANCELLED' | 'INVALIDATED', { heading: 
   CANCELLED: { heading: 'This link was cancelled', text: 'The sender cancelled it.' },
   INVALIDATED: {
     heading: 'This link is no longer valid',
-    text: 'The amount due has changed since the link was sent: an invoice was paid in another way, or withdrawn.',
+    text: 'The amount due has changed since the link was sent: an invoice was paid in another way, or cancelled.',
   },
 };
 
@@ -113,7 +112,7 @@ export function endedPage(
 }
 
 function endForOthers({ payment }: LinkPage): string {
-  return payment === undefined ? 'Nothing was charged.' : 'A payment that came after that is not kept.';
+  return payment === undefined ? 'Nothing was charged.' : 'A payment that was made after that is refunded in full.';
 }
 
 /** What became of the payment of somebody who was paying when the link ended. */
@@ -122,15 +121,15 @@ function endForPayer({ currency, payment }: LinkPage, { amount, status }: Attemp
   if (status === 'DECLINED') return `${sum} was not completed. Nothing was charged.`;
   switch (payment?.status) {
     case 'PENDING':
-      return `${sum} was already on its way from your bank. It will be refunded in full when it arrives.`;
+      return `${sum} is already on its way from your bank. It will be refunded in full when it arrives.`;
     case 'REFUNDED':
-      return `${sum} came after that and was refunded in full. Your bank can take up to ten business days to show it.`;
+      return `${sum} was made after that and was refunded in full. Your bank can take up to ten business days to show it.`;
     case 'FAILED':
       return `${sum} failed at your bank. Nothing was charged.`;
     case 'RETURNED':
       return `${sum} was returned by your bank.`;
     default:
-      return `${sum} came after that. It will be refunded in full.`;
+      return `${sum} was made after that. It will be refunded in full.`;
   }
 }
 
@@ -143,7 +142,7 @@ export interface ProcessingPage {
   readonly isTest: boolean;
 }
 
-/** Renders the page until the result is known. It reloads automatically. */
+/** Renders the page until the result is known. */
 export function processingPage({ link, path, own, isTest }: ProcessingPage): string {
   const { orgName } = link;
   const canGoOn = own !== undefined && own.attempt.actionUrl !== null;
@@ -151,8 +150,8 @@ export function processingPage({ link, path, own, isTest }: ProcessingPage): str
     ? html`<p>The payment of ${formatMoney(own.attempt.amount, own.attempt.currency)} is waiting for you. Continue with it, or cancel it to start again.</p>
 <a class="button" href="${path}/continue">Continue</a>
 <form method="post" action="${path}/cancel"><input type="hidden" name="formKey" value="${own.formKey}"><button type="submit" class="plain">Cancel this payment</button></form>`
-    : html`<div role="status"><p>${own === undefined ? 'Another payment through this link is in progress.' : 'We are waiting for the result of your payment. Do not pay again.'}</p></div>
-<p class="lead">This page looks again every five seconds. <a href="${path}">Check now</a></p>`;
+    : html`<div role="status"><p>${own === undefined ? 'Someone is already paying with this link.' : 'We are waiting for the result of your payment. Do not pay again.'}</p></div>
+<p class="lead"><span data-watched hidden>This page shows the result as soon as it is known. </span><a href="${path}">Check now</a></p>`;
   const heading = canGoOn ? 'Payment not finished' : 'Payment in progress';
   return messagePage({
     title: `${heading} – ${orgName}`,
@@ -160,7 +159,7 @@ export function processingPage({ link, path, own, isTest }: ProcessingPage): str
     isTest,
     heading,
     text,
-    ...(canGoOn ? {} : { refresh: { seconds: 5, url: path } }),
+    isWatched: !canGoOn,
   });
 }
 
@@ -175,7 +174,7 @@ export function continuePage({ orgName }: LinkPage, url: string, isTest: boolean
     isTest,
     heading: 'One more step',
     text: html`<p>You are being taken to the next step of the payment.</p><a class="button" href="${url}">Continue</a>`,
-    refresh: { seconds: 0, url },
+    forwardTo: url,
   });
 }
 
@@ -186,7 +185,7 @@ export function challengePage({ orgName }: LinkPage, attempt: Attempt, formKey: 
     orgName,
     isTest: true,
     heading: 'Confirm the payment',
-    text: html`<p>This stands for the page on which a bank asks whether it is really you who pays ${formatMoney(attempt.amount, attempt.currency)} to ${orgName}.</p>
+    text: html`<p>In a real payment, your bank would now ask you to confirm the payment of ${formatMoney(attempt.amount, attempt.currency)} to ${orgName}.</p>
 <form method="post"><input type="hidden" name="formKey" value="${formKey}">
 <button type="submit" name="answer" value="confirm">Confirm</button>
 <button type="submit" name="answer" value="reject" class="plain">Reject</button></form>`,
@@ -218,7 +217,7 @@ export function failurePage(status: number, retryAfter: string | undefined, requ
   const text =
     status === 429
       ? `There were too many requests from your network, or for this link. ${again}`
-      : `The page could not be shown. If you have just submitted a payment, open the link again to see what became of it, and do not pay twice. ${again}`;
+      : `The page could not be shown. If you have just submitted a payment, open the link again to see whether it was completed. Do not pay twice. ${again}`;
   return messagePage({
     title: heading,
     heading,
@@ -231,7 +230,7 @@ export function foreignFormPage(path: string): string {
   return messagePage({
     title: 'Form not accepted',
     heading: 'Open the link again',
-    text: html`<p>Your browser did not send what proves that the form comes from this page. It must accept cookies. Nothing was charged.</p>
+    text: html`<p>We could not confirm that the form was sent from this page. Allow cookies for this site, and open the payment page again. Nothing was charged.</p>
 <a class="button" href="${path}">Open the payment page</a>`,
   });
 }

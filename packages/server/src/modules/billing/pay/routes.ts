@@ -29,7 +29,7 @@ import {
   unknownPage,
   usedPage,
 } from './result-pages.ts';
-import { contentPolicy } from './style.ts';
+import { contentPolicy, watchPolicy } from './style.ts';
 
 /** A request for an existing link, with its data. */
 interface Visit extends Pick<FollowUp, 'tenant' | 'write' | 'log'> {
@@ -154,7 +154,7 @@ export function paymentRoutes(service: Service): readonly Route[] {
           isTest,
           own: own === undefined ? undefined : { attempt: own, formKey: key },
         });
-        return shownPage(200, page);
+        return { ...shownPage(200, page), headers: { 'Content-Security-Policy': watchPolicy } };
       }
       case 'USED':
         return own !== undefined && link.payment !== undefined

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Html } from './html.ts';
+import { watchHash } from './watch.ts';
 
 /** Both color schemes have a contrast of at least 4.5 for text, and of 3 for the borders of fields. */
 const css = `
@@ -80,3 +81,6 @@ export const contentPolicy = [
   `base-uri 'none'`,
   `frame-ancestors 'none'`,
 ].join('; ');
+
+/** For the page that looks for the result of a payment; it has no fields. */
+export const watchPolicy = `${contentPolicy}; script-src ${watchHash}; connect-src 'self'`;
