@@ -31,6 +31,7 @@ export async function demo(environment: NodeJS.ProcessEnv): Promise<void> {
 The API is served at ${address} with the demo tenant "${tenant}".
 
   Reference   ${address}/reference
+  Console     ${address}/console (sign in with the API key below)
   Contract    ${address}/openapi.yaml
   Mock        npx --yes pnpm@12 mock
 

@@ -12,6 +12,7 @@ import { paymentRoutes } from '../modules/billing/pay/routes.ts';
 import { contentRoute } from '../modules/files/content-route.ts';
 import { checkRoles } from '../platform/auth/roles.ts';
 import type { Service } from '../service/service.ts';
+import { consoleRoutes } from './console/routes.ts';
 import { toRejection } from './failure.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { documentRoutes, healthRoutes, metricsRoute } from './system-routes.ts';
@@ -33,6 +34,7 @@ export function routesOf(service: Service): readonly Route[] {
     ...(service.config.metricsPort === undefined ? [metricsRoute(service)] : []),
     ...documentRoutes(service),
     ...paymentRoutes(service),
+    ...consoleRoutes(service),
     contentRoute(service),
     ...operationRoutes(service),
   ];
@@ -67,6 +69,8 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
     const sent = await sendTo(response, exchange, route, result);
     const seconds = Number(process.hrtime.bigint() - started) / 1e9;
     service.metrics.responded(route?.name ?? 'none', sent.status, seconds);
+    if (route?.isRecorded === true && exchange.tenant !== undefined)
+      record(exchange, exchange.tenant, route, result, seconds);
     service.log[route?.isProbe === true ? 'debug' : 'info']({
       ...exchange.logFields,
       operation: route?.name,
@@ -76,6 +80,19 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
       milliseconds: Math.round(seconds * 1e5) / 100,
       ...(sent.isComplete ? {} : { isIncomplete: true }),
     });
+  }
+
+  function record(
+    { id, method, path = '', user = '' }: Exchange,
+    tenant: string,
+    route: Route,
+    result: Result,
+    seconds: number,
+  ) {
+    const { status } = result;
+    const request = { id, at: new Date().toISOString(), operation: route.name, method, path, user, status };
+    const body = result.kind === 'json' ? result.body : undefined;
+    service.recentRequests.record(tenant, { ...request, milliseconds: Math.round(seconds * 1e4) / 10 }, body);
   }
 
   /** Finds the route and its result. Whatever fails becomes a problem. */

@@ -11,17 +11,13 @@ import { largeBody } from '../http/large-bodies.ts';
 import { invalid } from '../http/problem.ts';
 import { type JsonResult, jsonType, problemResult, type Result } from '../http/result.ts';
 import type { Route } from '../http/route.ts';
-import type { Turn } from '../http/turn.ts';
 import { authorize, isPublic } from '../platform/auth/roles.ts';
 import type { Context, PublicContext } from '../service/context.ts';
 import type { Service } from '../service/service.ts';
 import { toRejection } from './failure.ts';
-import { type AnyHandler, handlers } from './handlers.ts';
 import { type Claim, claimKey, isReplay, type StoredResponse } from './idempotency.ts';
+import { type HandlerInput, type HandlerResult, handlerOf, readInTurn } from './run-operation.ts';
 import { signIn } from './sign-in.ts';
-
-type HandlerInput = Parameters<AnyHandler>[1];
-type HandlerResult = Awaited<ReturnType<AnyHandler>>;
 
 /** A route for each operation of the contract. */
 export function operationRoutes(service: Service): readonly Route[] {
@@ -31,6 +27,7 @@ export function operationRoutes(service: Service): readonly Route[] {
     methods: [operation.method],
     // Not of the path: another method may not be deprecated.
     headers: {},
+    isRecorded: true,
     handle(exchange, path) {
       Object.assign(exchange.headers, deprecationHeaders(operation));
       return call(service, operation, exchange, path);
@@ -61,6 +58,7 @@ async function call(
     // A request without a caller has no user to limit yet: the operation applies the limit once it has verified the key.
     if (context.caller !== undefined) {
       exchange.tenant = context.tenant.name;
+      exchange.user = context.caller.apiUserName;
       const limited = `${context.tenant.id}/${context.caller.apiUserId}`;
       Object.assign(exchange.headers, await service.rateLimit.take(operation, limited));
       authorize(operation, context.caller.roles);
@@ -115,10 +113,6 @@ function rehearses({ dryRun, id }: Operation, exchange: Exchange): boolean {
   return true;
 }
 
-function readInTurn({ read }: Context, turn: Turn): Context['read'] {
-  return (work, isCostly = false) => (isCostly ? turn.costly(() => read(work)) : read(work));
-}
-
 /** Runs a handler under an `Idempotency-Key`: its response is stored in the same transaction as its changes. */
 async function handleOnce(
   service: Service,
@@ -154,10 +148,6 @@ function storingResult(context: Context, claim: Claim): Context['write'] {
       await claim.store(unit.transaction, { status, headers, body });
       return result;
     });
-}
-
-function handlerOf(operation: Operation): AnyHandler {
-  return handlers[operation.id] as AnyHandler;
 }
 
 /**

@@ -30,6 +30,8 @@ export class Exchange {
   readonly address: string;
   /** Name of the tenant, once the route knows it. */
   tenant: string | undefined;
+  /** Name of the API user, once the route knows it. */
+  user: string | undefined;
   /** Headers of the response, whether the route succeeds or fails. */
   readonly headers: Record<string, string>;
   readonly #request: Request;

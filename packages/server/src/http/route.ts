@@ -18,6 +18,8 @@ export interface Route {
   readonly isSameOrigin?: boolean;
   /** Whether requests come every few seconds from other machines. Their access lines have the level `debug`. */
   readonly isProbe?: boolean;
+  /** Whether the latest requests can be read on the console. Their paths have no secrets. */
+  readonly isRecorded?: boolean;
   /** @throws Rejection or any other error, which becomes a problem */
   handle(exchange: Exchange, parameters: Readonly<Record<string, string>>): Promise<Result> | Result;
   /** Presents a problem to the caller; as JSON by default. */

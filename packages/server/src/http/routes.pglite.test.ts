@@ -167,6 +167,15 @@ async function recordPayment(): Promise<void> {
   for (const method of ['GET', 'POST']) await record(`notification, ${method}`, { method, path: '/pay/webhook' });
 }
 
+async function recordConsole(): Promise<void> {
+  const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  const path = '/console';
+  for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'POST']) await record(`console, ${method}`, { method, path });
+  const signIn = { method: 'POST', path: `${path}/sign-in` };
+  await record('console, wrong key', { ...signIn, headers: form, body: 'apiKey=x' });
+  await record('console, no form', { ...signIn, headers: json, body: '{}' });
+}
+
 async function recordDocuments(): Promise<void> {
   for (const path of [
     '/healthz',
@@ -212,6 +221,7 @@ test('every kind of route responds as in the snapshot', async () => {
   await recordOperations();
   await recordDownloads();
   await recordPayment();
+  await recordConsole();
   await recordDocuments();
   await recordNowhere();
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(snapshot);

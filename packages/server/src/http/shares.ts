@@ -118,6 +118,22 @@ export class Shares {
     return { inProgress: this.#inProgress, waiting: this.#waiting, perTenant: perTenant.sort((a, b) => b - a) };
   }
 
+  /** What a tenant uses now and on average over the last minute, and the limits that hold for it. */
+  usageOf(tenantName: string): {
+    readonly limits: ShareLimits;
+    readonly inProgress: number;
+    readonly waiting: number;
+    readonly average: number;
+  } {
+    const tenant = this.#tenants.get(tenantName);
+    return {
+      limits: this.#limits,
+      inProgress: tenant?.inProgress ?? 0,
+      waiting: tenant?.waiting ?? 0,
+      average: tenant?.average() ?? 0,
+    };
+  }
+
   #queue(tenant: Share, user: Share): Promise<void> {
     return new Promise((resolve, reject) => {
       const start = () => {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import { schemaOf } from '../contract/contract.ts';
+import { type ApiKeyRow, listKeys, revokeKey } from '../platform/auth/api-key-store.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { recordChanges, type TracedChange } from '../platform/store/trace.ts';
@@ -13,20 +14,6 @@ export interface NewApiKey {
   readonly roles: readonly string[];
   readonly days: number;
   readonly description: string | undefined;
-}
-
-export interface ApiKeyRow {
-  readonly id: string;
-  readonly user: string;
-  readonly roles: readonly string[];
-  readonly createdAt: string;
-  readonly expiresAt: string;
-  /** Rounded to a quarter of an hour; null if it was never used. */
-  readonly lastUsedAt: string | null;
-  readonly revokedAt: string | null;
-  /** The signing key that signed it, whose retirement invalidates it; null for keys older than this column. */
-  readonly signingKey: string | null;
-  readonly description: string | null;
 }
 
 const millisecondsADay = 86_400_000;
@@ -145,13 +132,7 @@ function audit(
 /** Returns the keys of a tenant, the newest first, without the key text. */
 export async function listApiKeys(operator: Operator, tenantName: string): Promise<ApiKeyRow[]> {
   const tenant = await tenantNamed(operator, tenantName);
-  return operator.service.store.read(tenant.id, (session) =>
-    session.all<ApiKeyRow>(sql`
-      select k.id, u.name as user, u.roles, k.created_at as "createdAt", k.expires_at as "expiresAt",
-        k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt", k.signing_kid as "signingKey", k.description
-      from api_key k join api_user u on u.tenant_id = k.tenant_id and u.id = k.api_user_id
-      where k.tenant_id = ${tenant.id} order by k.id desc`),
-  );
+  return operator.service.store.read(tenant.id, (session) => listKeys(session, tenant.id));
 }
 
 /**
@@ -161,20 +142,7 @@ export async function listApiKeys(operator: Operator, tenantName: string): Promi
  */
 export async function revokeApiKey(operator: Operator, tenantName: string, id: string): Promise<void> {
   const tenant = await tenantNamed(operator, tenantName);
-  const revoked = await operator.service.store.write(tenant.id, async (transaction) => {
-    const key = await transaction.first<{ id: string; revokedAt: string }>(sql`
-      update api_key set revoked_at = now()
-      where tenant_id = ${tenant.id} and id::text = ${id} and revoked_at is null
-      returning id, revoked_at as "revokedAt"`);
-    if (key === undefined) return false;
-    await audit(transaction, tenant, 'api-key revoke', {
-      entityType: 'ApiKey',
-      entityId: key.id,
-      kind: 'DELETE',
-      before: { revokedAt: null },
-      after: { revokedAt: key.revokedAt },
-    });
-    return true;
-  });
-  if (!revoked) throw new Error(`The tenant ${tenantName} has no active key ${id}.`);
+  const origin = { tenantId: tenant.id, apiUserId: null, actor: 'operator', requestId: null };
+  const isRevoked = await operator.service.store.write(tenant.id, (transaction) => revokeKey(transaction, origin, id));
+  if (!isRevoked) throw new Error(`The tenant ${tenantName} has no active key ${id}.`);
 }

@@ -18,6 +18,7 @@ import type { ContentStorage } from '../platform/storage/storage.ts';
 import type { Store } from '../platform/store/store.ts';
 import type { Config } from './config.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { RecentRequests } from './recent-requests.ts';
 
 /** State that lives as long as the process and is shared by all requests. */
 export interface Service {
@@ -32,6 +33,7 @@ export interface Service {
   readonly validator: ContractValidator;
   readonly rateLimit: RateLimit;
   readonly failureLimit: FailureLimit;
+  readonly recentRequests: RecentRequests;
   /** Slows down callers who ignore rejections. */
   readonly rejectionDelay: RejectionDelay;
   readonly shares: Shares;
@@ -76,6 +78,7 @@ export async function createService(
     shares: measuredShares({ ...shareLimits(connections), wait }, metrics.registry),
     costlySearches: measuredCostlySearches(connections, wait, metrics.registry),
     largeBodies: measuredLargeBodies(wait, metrics.registry),
+    recentRequests: new RecentRequests(),
     rejectionDelay: new RejectionDelay(config.rateLimitFactor),
     largeBodyChecks: new LargeBodyChecks(metrics.registry, log),
     metrics,

@@ -5,7 +5,7 @@ import { createApiKey } from '../../operator/api-keys.ts';
 
 const { limit, window } = operations.createToken.rateLimit;
 // One proxy in front of the service appends the address that it sees.
-const { service, tenant, call } = await testService({ config: { rateLimitFactor: 1, trustProxy: 1 } });
+const { service, tenant, call, address } = await testService({ config: { rateLimitFactor: 1, trustProxy: 1 } });
 
 /** Options of a request from an address. Values that the caller forges precede the one that the proxy appends. */
 const from = (address: string, forged = '') => ({
@@ -119,4 +119,21 @@ describe('the exchange of API keys', () => {
     expect(limited.headers.get('ratelimit')).toMatch(/^"token";r=0;t=\d+$/);
     expect(await exchange(other, from('198.51.100.1'))).toMatchObject({ status: 200 });
   });
+});
+
+test('failed sign-ins on the console count like failed key exchanges', async () => {
+  const signIn = async (apiKey: string) => {
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded', ...from('192.0.2.77') };
+    const body = new URLSearchParams({ apiKey }).toString();
+    const response = await fetch(`${address}/console/sign-in`, { method: 'POST', headers, body, redirect: 'manual' });
+    return response.status;
+  };
+  const statuses: number[] = [];
+  for (let attempt = 1; attempt <= limit; attempt++) statuses.push(await signIn('garbage'));
+  expect(new Set(statuses)).toEqual(new Set([401]));
+  expect(await signIn('garbage')).toBe(429);
+  expect(await exchange('garbage', from('192.0.2.77'))).toMatchObject({ status: 429 });
+  // A valid key is accepted nevertheless, as by the API.
+  const options = { tenant: tenant.name, user: 'console', roles: ['API_ADMIN'], days: 1, description: undefined };
+  expect(await signIn((await createApiKey({ service }, options)).key)).toBe(303);
 });

@@ -36,20 +36,3 @@ export function formKey(vault: Vault, linkId: string, { session }: Browser): str
 export function isFormKey(vault: Vault, linkId: string, { session }: Browser, key: string): boolean {
   return vault.verify(purpose, `${linkId} ${session}`, key);
 }
-
-/** Headers that identify where a form was sent from. */
-export interface FormOrigin {
-  readonly site: string | undefined;
-  readonly origin: string | undefined;
-  readonly host: string | undefined;
-}
-
-/**
- * Whether a form can come from this service's own pages. Browsers send no origin from pages without a referrer, but
- * report whether the request is same-site; older ones send neither, and then only the key of the form decides.
- */
-export function isOwnOrigin({ site, origin, host }: FormOrigin, publicUrl: string): boolean {
-  if (site !== undefined) return site === 'same-origin';
-  if (origin === undefined || origin === 'null') return true;
-  return URL.canParse(origin) && (origin === new URL(publicUrl).origin || new URL(origin).host === host);
-}

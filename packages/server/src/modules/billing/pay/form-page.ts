@@ -1,8 +1,8 @@
+import { type Content, type Html, html } from '../../../http/html.ts';
 import type { PayMethod } from '../../../platform/payments/processor.ts';
 import { testAccounts, testCards, testRoutingNumber } from '../../../platform/payments/sandbox.ts';
 import type { Entered, FieldError, FieldName, FormShape } from './form.ts';
 import { formatDay, formatMoney } from './format.ts';
-import { type Content, type Html, html } from './html.ts';
 import { layout } from './layout.ts';
 import type { LinkPage } from './link-page.ts';
 

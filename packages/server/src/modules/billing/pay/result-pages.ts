@@ -1,6 +1,6 @@
+import { type Content, html } from '../../../http/html.ts';
 import type { Attempt } from './attempt.ts';
 import { formatDay, formatMoney } from './format.ts';
-import { type Content, html } from './html.ts';
 import { layout, messagePage } from './layout.ts';
 import type { LinkPage, LinkPayment } from './link-page.ts';
 

@@ -1,5 +1,7 @@
 import type { Rejection } from '../../../contract/rejection.ts';
 import type { Exchange } from '../../../http/exchange.ts';
+import { readFields } from '../../../http/form.ts';
+import { isOwnOrigin } from '../../../http/own-origin.ts';
 import type { PageResult } from '../../../http/result.ts';
 import type { Route } from '../../../http/route.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
@@ -10,7 +12,7 @@ import {
 } from '../../../platform/payments/processor.ts';
 import type { Service } from '../../../service/service.ts';
 import { type Attempt, findAttempt } from './attempt.ts';
-import { type Browser, browserOf, formKey, isFormKey, isOwnOrigin } from './browser.ts';
+import { type Browser, browserOf, formKey, isFormKey } from './browser.ts';
 import { type Entered, type FieldError, type FormShape, readForm } from './form.ts';
 import { formPage } from './form-page.ts';
 import { addressKey, createPayLimits } from './limits.ts';
@@ -50,12 +52,8 @@ const pageHeaders = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
-/** Maximum size of a form, and of a notification, in bytes. */
-const largestForm = 16 * 1024;
+/** Maximum size of a notification, in bytes. */
 const largestNotification = 1024 * 1024;
-
-/** Browsers submit forms in the encoding of the page. */
-const formType = /^application\/x-www-form-urlencoded *(; *charset *= *"?utf-8"? *)?$/i;
 
 type Step = 'page' | 'continue' | 'challenge' | 'cancel';
 
@@ -97,7 +95,7 @@ export function paymentRoutes(service: Service): readonly Route[] {
     await limits.take('link', `${tenant.id}/${found.linkId}`);
 
     const isSubmission = exchange.method === 'POST';
-    const fields = isSubmission ? await readFields(exchange, address) : new URLSearchParams();
+    const fields = isSubmission ? await readFields(exchange, '', address) : new URLSearchParams();
     if (fields === undefined) return shownPage(415, failurePage(415, undefined, ''));
     if (isSubmission) {
       await limits.take('submission', address);
@@ -117,12 +115,7 @@ export function paymentRoutes(service: Service): readonly Route[] {
         ? reply
         : { ...reply, headers: { ...reply.headers, 'Set-Cookie': browser.setCookie } };
     }
-    const origin = {
-      site: exchange.header('sec-fetch-site'),
-      origin: exchange.header('origin'),
-      host: exchange.header('host'),
-    };
-    if (!isOwnOrigin(origin, config.publicUrl) || !isFormKey(vault, link.id, browser, fields.get('formKey') ?? ''))
+    if (!isOwnOrigin(exchange, config.publicUrl) || !isFormKey(vault, link.id, browser, fields.get('formKey') ?? ''))
       return shownPage(403, foreignFormPage(path));
     if (step === 'page') return submitted(visit, fields);
     return handledStep(visit, stepNamed(step), fields);
@@ -282,12 +275,6 @@ export function paymentRoutes(service: Service): readonly Route[] {
     await followUp({ processor, tenant, write, log }, attempt);
     return shownPage(200, '');
   }
-}
-
-/** Reads the fields of a form; undefined if the body is not a form. */
-async function readFields(exchange: Exchange, address: string): Promise<URLSearchParams | undefined> {
-  if (!formType.test(exchange.header('content-type') ?? '')) return undefined;
-  return new URLSearchParams((await exchange.body(largestForm, '', address)).toString());
 }
 
 function stepNamed(text: string): Step {

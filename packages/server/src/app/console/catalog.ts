@@ -1,0 +1,205 @@
+/** What the data browser can show, derived from the contract: lists, their columns and filters, reads by ID, and references. */
+import { allOperations, contract, type Operation, type Schema, schemaOf } from '../../contract/contract.ts';
+
+/** A field by which a list can be filtered. */
+export interface FilterField {
+  readonly name: string;
+  /** By operator, such as `_eq`, the schema of its value. */
+  readonly operators: ReadonlyMap<string, Schema>;
+}
+
+/** A list of rows of one type. */
+export interface DataList {
+  /** Name of the type, which is also that in addresses. */
+  readonly type: string;
+  readonly title: string;
+  readonly operation: Operation;
+  /** Parameters of the path, such as the type of a lookup. */
+  readonly path: Readonly<Record<string, string>>;
+  readonly properties: ReadonlyMap<string, Schema>;
+  /** Columns of the list. */
+  readonly columns: readonly string[];
+  readonly filters: readonly FilterField[];
+  /** Reads one row; undefined if there is only the list. */
+  readonly byId: Operation | undefined;
+}
+
+interface OperationSchemas {
+  readonly body: Schema | undefined;
+  readonly response: Schema | undefined;
+  readonly query: readonly { readonly name: string; readonly required: boolean; readonly schema: Schema }[];
+}
+
+/** The schemas of an operation in the bundle. */
+function schemasOf({ path, method, statuses }: Operation): OperationSchemas {
+  const item: Record<string, unknown> = Object(contract.paths[path]);
+  const raw: Record<string, unknown> = Object(item[method.toLowerCase()]);
+  const parameters = [item.parameters, raw.parameters].flatMap((list) =>
+    Array.isArray(list) ? list.map(resolved) : [],
+  );
+  const success = statuses.find((status) => status < 300);
+  return {
+    body: jsonOf(raw.requestBody),
+    response: jsonOf(resolved(Object(raw.responses)[String(success)])),
+    query: parameters.flatMap((parameter) => {
+      const { name, required, schema, in: place }: Record<string, unknown> = Object(parameter);
+      return place === 'query'
+        ? [{ name: String(name), required: required === true, schema: merged(Object(schema)) }]
+        : [];
+    }),
+  };
+}
+
+function jsonOf(content: unknown): Schema | undefined {
+  return Object(Object(Object(content).content)['application/json']).schema;
+}
+
+/** Follows a `$ref` to any component. */
+function resolved(value: unknown): unknown {
+  const reference: unknown = Object(value).$ref;
+  if (typeof reference !== 'string') return value;
+  return reference
+    .split('/')
+    .slice(1)
+    .reduce((part: unknown, name) => Object(part)[name], contract);
+}
+
+/** A schema with what it refers to; its own words take precedence. */
+export function merged(schema: Schema): Schema {
+  return schema.$ref === undefined ? schema : { ...merged(schemaOf(schema.$ref)), ...schema };
+}
+
+function nameOf(schema: Schema | undefined): string | undefined {
+  return schema?.$ref?.split('/').at(-1);
+}
+
+/** The type of the rows in a page, and that of a read by ID. */
+function rowsOf(operation: Operation): string | undefined {
+  const { response } = schemasOf(operation);
+  return response === undefined ? undefined : nameOf(merged(response).properties?.data?.items);
+}
+
+const baseFields = new Set(['id', 'systemRef', 'sysRefs', 'active', 'createdAt', 'updatedAt', 'version']);
+const mostColumns = 6;
+
+/** Names and numbers first, then states, amounts and days; no references, texts or lists. */
+function columnsOf(properties: ReadonlyMap<string, Schema>): string[] {
+  const rank = (name: string, schema: Schema): number => {
+    const types = [schema.type ?? 'string'].flat();
+    if (baseFields.has(name) || schema['x-references'] !== undefined || name.endsWith('Id')) return 0;
+    if (types.includes('array') || types.includes('object') || schema.oneOf !== undefined) return 0;
+    if (/^(name|displayName|title|code|subject)$|(Number|[a-z]Name)$/.test(name)) return 5;
+    if (/^(status|outcome|kind|account)$/.test(name)) return 4;
+    if (/^(total|amount|amountDue|hours|outstandingAmount)$/.test(name)) return 3;
+    if (schema.format === 'date') return 2;
+    return schema.enum !== undefined || types.includes('boolean') ? 1.5 : 1;
+  };
+  const ranked = [...properties].map(([name, schema], position) => ({ name, position, rank: rank(name, schema) }));
+  const best = ranked.filter((column) => column.rank > 0).sort((a, b) => b.rank - a.rank || a.position - b.position);
+  return best
+    .slice(0, mostColumns)
+    .sort((a, b) => Number(b.rank === 5) - Number(a.rank === 5) || a.position - b.position)
+    .map(({ name }) => name);
+}
+
+function filtersOf(operation: Operation): FilterField[] {
+  const { body, query } = schemasOf(operation);
+  const where = body === undefined ? undefined : merged(body).properties?.where;
+  if (where !== undefined) {
+    return Object.entries(merged(where).properties ?? {}).flatMap(([name, condition]) => {
+      const operators = Object.entries(merged(condition).properties ?? {}).filter(([operator]) => /^_/.test(operator));
+      const own = operators.map(([operator, schema]): [string, Schema] => [operator, merged(schema)]);
+      return name.startsWith('_') || own.length === 0 ? [] : [{ name, operators: new Map(own) }];
+    });
+  }
+  return query
+    .filter(({ name }) => !['page', 'pageSize', 'cursor', 'includeTotal'].includes(name))
+    .map(({ name, schema }) => ({ name, operators: new Map([['=', schema]]) }));
+}
+
+/** Entity types have other names than some schemas, such as File and FileMetadata. */
+function typeOf(schema: string): string {
+  return schemaOf(schema)['x-type'] ?? schema;
+}
+
+function propertiesOf(schema: Schema): Map<string, Schema> {
+  return new Map(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, merged(property)]));
+}
+
+function describeList(schema: string, operation: Operation, path: DataList['path'] = {}): DataList {
+  const type = typeOf(schema);
+  const properties = propertiesOf(schemaOf(schema));
+  const byId = allOperations.find(
+    (one) => one.method === 'GET' && /^[^{]*\/\{\w+\}$/.test(one.path) && nameOf(schemasOf(one).response) === schema,
+  );
+  const words = type.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ');
+  return {
+    type,
+    title: words,
+    operation,
+    path,
+    properties,
+    columns: columnsOf(properties),
+    filters: filtersOf(operation),
+    byId,
+  };
+}
+
+/** Lists of standard types, by type. */
+export const dataLists: ReadonlyMap<string, DataList> = findLists();
+
+function findLists(): Map<string, DataList> {
+  const found = new Map<string, DataList>();
+  for (const operation of allOperations) {
+    if (operation.paging === null || operation.path.includes('{')) continue;
+    const type = rowsOf(operation);
+    if (type === undefined || schemaOf(type)['x-entity'] !== true) continue;
+    const { query } = schemasOf(operation);
+    if (query.some(({ required }) => required)) continue;
+    const list = describeList(type, operation);
+    // Of two lists, the one with filters.
+    if ((found.get(list.type)?.filters.length ?? -1) < list.filters.length) found.set(list.type, list);
+  }
+  for (const [type, schema] of Object.entries(contract.components.schemas)) {
+    const row = schema['x-record'] ?? schema['x-code-type'] ?? schema['x-entry-type'];
+    if (row === undefined || found.has(typeOf(type))) continue;
+    const [, start, name] = /^(.*\/)([^/]+)$/.exec(row.recordsUrl) ?? [];
+    const operation = allOperations.find(({ path, method }) => method === 'POST' && path === `${start}{type}`);
+    if (operation !== undefined && name !== undefined) found.set(type, describeList(type, operation, { type: name }));
+  }
+  return new Map([...found].sort(([one], [other]) => one.localeCompare(other)));
+}
+
+const lookup = allOperations.find(({ id }) => id === 'lookupRecords');
+
+/** The list of a custom record type, whose fields the contract does not know. */
+export function customList(type: string): DataList | undefined {
+  if (lookup === undefined) return undefined;
+  return {
+    type,
+    title: type,
+    operation: lookup,
+    path: { type },
+    properties: new Map(),
+    columns: [],
+    filters: [],
+    byId: undefined,
+  };
+}
+
+export interface Reference {
+  readonly list: DataList;
+  readonly field: string;
+  readonly operator: string;
+}
+
+/** The lists that can be filtered by a reference to a type. */
+export function referencesTo(type: string): Reference[] {
+  return [...dataLists.values()].flatMap((list) =>
+    list.filters.flatMap(({ name, operators }) => {
+      if (list.properties.get(name)?.['x-references'] !== type) return [];
+      const operator = ['_eq', '_contains', '='].find((one) => operators.has(one));
+      return operator === undefined ? [] : [{ list, field: name, operator }];
+    }),
+  );
+}

@@ -1,0 +1,340 @@
+import { mkdirSync } from 'node:fs';
+import { sql } from 'kysely';
+import type { Page } from 'playwright-core';
+import { afterAll, describe, expect, test } from 'vitest';
+import { startBrowser } from '../../../../../scripts/reference/browser.ts';
+import { violationsIn } from '../../../../../scripts/reference/violations.ts';
+import { deliveringService } from '../../../test/delivery.ts';
+import { startReceiver } from '../../../test/receiver.ts';
+import { type WireResponse, wire } from '../../../test/wire.ts';
+import { payingFirm } from '../../modules/billing/pay/testing.ts';
+import { createApiKey } from '../../operator/api-keys.ts';
+import type { Tenant } from '../../platform/auth/caller.ts';
+import { dataLists, referencesTo } from './catalog.ts';
+
+const server = await deliveringService({ sandbox: true });
+const { service, store, address, tenant, call, subscribe, deliveries } = server;
+const { invoiceOf, newClient } = await payingFirm(server);
+await server.start();
+
+/** With `SCREENSHOTS=<folder>`, stores a picture of each page there. */
+const folder = process.env.SCREENSHOTS;
+if (folder !== undefined) mkdirSync(folder, { recursive: true });
+
+function newKey(user: string, roles: readonly string[] = ['API_ADMIN', 'PYMT_EVNT_ALL'], of: Tenant = tenant) {
+  return createApiKey({ service }, { tenant: of.name, user, roles, days: 1, description: `Key of ${user}` });
+}
+
+/** A browser without JavaScript that is signed in, or not yet. */
+class Visitor {
+  cookie = '';
+
+  get(path: string): Promise<WireResponse> {
+    return wire(address, { path: `/console${path}`, headers: { Cookie: this.cookie } });
+  }
+
+  post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<WireResponse> {
+    return wire(address, {
+      method: 'POST',
+      path: `/console${path}`,
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', Cookie: this.cookie, ...headers },
+      body: new URLSearchParams(fields).toString(),
+    });
+  }
+
+  /** Submits a form of a page, with its hidden fields. */
+  async submit(page: string, path: string, fields: Record<string, string> = {}): Promise<WireResponse> {
+    const { text } = await this.get(page);
+    return this.post(path, { formKey: /name="formKey" value="([^"]+)"/.exec(text)?.[1] ?? '', ...fields });
+  }
+
+  async signIn(apiKey: string): Promise<WireResponse> {
+    const response = await this.post('/sign-in', { apiKey });
+    this.cookie = response.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    return response;
+  }
+}
+
+async function visitor(key?: string): Promise<Visitor> {
+  const one = new Visitor();
+  await one.signIn(key ?? (await newKey('ops')).key);
+  return one;
+}
+
+const audit = (operation: string) =>
+  store.read(tenant.id, (session) =>
+    session.all<{ actor: string; entityId: string; requestId: string | null }>(sql`
+      select actor, entity_id as "entityId", request_id as "requestId" from audit_log
+      where tenant_id = ${tenant.id} and operation = ${operation}`),
+  );
+
+describe('signing in', () => {
+  test('sets a cookie that only the console gets, and no script or other site can use', async () => {
+    const response = await new Visitor().signIn((await newKey('ops')).key);
+    expect(response).toMatchObject({ status: 303, headers: { location: '/console' } });
+    expect(response.headers['set-cookie']?.[0]).toMatch(
+      /^console_session=[\w.-]+; Path=\/console; Max-Age=3600; HttpOnly; SameSite=Strict$/,
+    );
+  });
+
+  test('is required for every page, and rejects a key that is wrong, or has not the role', async () => {
+    for (const path of ['', '/requests', '/data/Client', '/nothing', '/keys'])
+      expect([path, (await new Visitor().get(path)).status]).toEqual([path, 401]);
+    expect(await new Visitor().post('/clock', { advanceBy: 'P1D' })).toMatchObject({ status: 303 });
+    const wrong = await new Visitor().signIn('not.a.key');
+    expect(wrong.status).toBeGreaterThanOrEqual(400);
+    expect(wrong.text).toContain('This is not a valid API key.');
+    const { key } = await newKey('reader', ['CLNT_R']);
+    const reader = new Visitor();
+    expect(await reader.signIn(key)).toMatchObject({ status: 403 });
+    expect(reader.cookie).toBe('');
+  });
+
+  test('ends when the key is revoked or the session is changed', async () => {
+    const { id, key } = await newKey('leaver');
+    const leaver = await visitor(key);
+    expect(await leaver.get('')).toMatchObject({ status: 200 });
+    const changed = new Visitor();
+    changed.cookie = leaver.cookie.replace(tenant.name, 'other');
+    expect(await changed.get('')).toMatchObject({ status: 401 });
+    const admin = await visitor();
+    expect(await admin.submit('/keys', `/keys/${id}/revoke`)).toMatchObject({
+      status: 303,
+      headers: { location: '/console/keys?done=revoked' },
+    });
+    await expect.poll(async () => (await leaver.get('')).status, { timeout: 20_000 }).toBe(401);
+    const rows = await audit('api-key revoke');
+    expect(rows).toEqual([{ actor: 'ops', entityId: id, requestId: expect.any(String) }]);
+    expect(await admin.submit('/keys', `/keys/${id}/revoke`)).toMatchObject({ status: 404 });
+  });
+
+  test('ends by signing out', async () => {
+    const one = await visitor();
+    const response = await one.submit('', '/sign-out');
+    expect(response.headers['set-cookie']?.[0]).toMatch(/^console_session=; .*Max-Age=0;/);
+  });
+});
+
+describe('forms', () => {
+  test('change nothing without their key, or from another site', async () => {
+    const [one, other] = [await visitor(), await visitor()];
+    const { text } = await one.get('/clock');
+    const formKey = /name="formKey" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    const fields = { advanceBy: 'P1D', formKey };
+    expect(await one.post('/clock', { advanceBy: 'P1D' })).toMatchObject({ status: 403 });
+    // The form key of another session.
+    expect(await other.post('/clock', fields)).toMatchObject({ status: 403 });
+    expect(await one.post('/clock', fields, { 'Sec-Fetch-Site': 'cross-site' })).toMatchObject({ status: 403 });
+    expect(await one.post('/clock', fields, { Origin: 'https://evil.example' })).toMatchObject({ status: 403 });
+    expect(await one.post('/clock', fields, { 'Content-Type': 'application/json' })).toMatchObject({ status: 403 });
+    expect((await call('GET', '/api/v1/sandbox/clock')).body).toMatchObject({ offsetSeconds: 0 });
+  });
+});
+
+describe('pages', () => {
+  test('forbid scripts, frames and everything from elsewhere', async () => {
+    const { headers } = await (await visitor()).get('/data');
+    expect(headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+    );
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+    });
+    expect(headers['access-control-allow-origin']).toBeUndefined();
+  });
+
+  test('show names as text', async () => {
+    const { id } = await newClient({ name: '<script>alert(1)</script> & "Sons"' });
+    const { text } = await (await visitor()).get(`/data/Client/${id}`);
+    expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;Sons&quot;');
+    expect(text).not.toContain('<script');
+  });
+
+  test('of another tenant show and change nothing of this one', async () => {
+    const elsewhere = await server.addTenant('elsewhere');
+    const stranger = await visitor((await newKey('stranger', ['API_ADMIN'], elsewhere)).key);
+    const client = await newClient({ name: 'Only here LLC' });
+    const receiver = await startReceiver();
+    const subscription = await subscribe(receiver);
+    const { id: keyId } = await newKey('mine');
+    const { headers } = await call('GET', '/gql/v1/client/unknown');
+    const requestId = headers.get('x-request-id');
+    expect((await stranger.get('/data/Client')).text).not.toContain('Only here');
+    for (const path of [`/data/Client/${client.id}`, `/subscriptions/${subscription.id}`, `/requests/${requestId}`])
+      expect([path, (await stranger.get(path)).status]).toEqual([path, 404]);
+    expect((await stranger.get('/keys')).text).not.toContain(keyId);
+    expect(await stranger.submit('/keys', `/keys/${keyId}/revoke`)).toMatchObject({ status: 404 });
+    expect(await stranger.submit('', `/subscriptions/${subscription.id}/deactivate`)).toMatchObject({ status: 404 });
+    // It is no sandbox.
+    expect((await stranger.get('')).text).not.toContain('/console/clock');
+    expect(await stranger.get('/clock')).toMatchObject({ status: 404 });
+  });
+
+  test('find a request by its ID, with its problem and without what was sent', async () => {
+    const rejected = await call('POST', '/gql/v1/clients/search', { where: { nme: { _eq: 'secret-value' } } });
+    const id = rejected.headers.get('x-request-id');
+    const one = await visitor();
+    const { text } = await one.get(`/requests?id=${id}`);
+    expect(text).toContain(`/console/requests/${id}`);
+    const detail = (await one.get(`/requests/${id}`)).text;
+    expect(detail).toContain('VALIDATION_ERROR');
+    expect(detail).toContain('/where/nme');
+    expect(detail).not.toContain('secret-value');
+  });
+
+  test('reject what is no address and no input', async () => {
+    const one = await visitor();
+    for (const path of [
+      '/keys/%00',
+      '/data/Client/%00',
+      '/data/%',
+      '/data/__proto__',
+      '/data/Nothing',
+      '/requests/x',
+      '/a/b/c/d',
+    ])
+      expect([path, (await one.get(path)).status]).toEqual([path, 404]);
+    expect(await one.submit('/keys', '/keys/%00/revoke')).toMatchObject({ status: 404 });
+    for (const path of ['/data/Client/x', '/subscriptions/x', '/data/Client?page=x'])
+      expect([path, (await one.get(path)).status]).toEqual([path, path.includes('page') ? 200 : 400]);
+    expect((await one.get('/data/File?filter=fileName+%3D&value=%00a')).text).toContain('role="alert"');
+    expect(await one.submit('', '/subscriptions/x/retry', { deliveryId: '\u0000' })).toMatchObject({ status: 400 });
+    expect(await one.submit('', '/clock', { advanceBy: '\u0000' })).toMatchObject({ status: 400 });
+  });
+
+  test('show every list of the contract', async () => {
+    const one = await visitor();
+    for (const type of dataLists.keys()) expect([type, (await one.get(`/data/${type}`)).status]).toEqual([type, 200]);
+    expect(dataLists.size).toBeGreaterThan(25);
+    expect(referencesTo('Invoice').map(({ list, field }) => `${list.type}.${field}`)).toContain(
+      'LedgerEntry.invoiceId',
+    );
+  });
+});
+
+const browser = await startBrowser();
+afterAll(() => browser.close());
+const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } } as const;
+
+describe.each(Object.entries(sizes))('in a browser, on a %s', (name, viewport) => {
+  async function open(options: object = {}): Promise<Page> {
+    const context = await browser.newContext({ viewport, ...options });
+    const page = await context.newPage();
+    page.on('console', (message) => {
+      if (!message.text().startsWith('Failed to load resource: the server responded with'))
+        throw new Error(message.text());
+    });
+    return page;
+  }
+
+  async function check(page: Page, what: string): Promise<void> {
+    if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}-${what}.png`, fullPage: true });
+    const root = 'document.documentElement';
+    expect(await page.evaluate(`${root}.scrollWidth <= ${root}.clientWidth`), what).toBe(true);
+    for (const target of await page.locator('button:visible, .button:visible').all())
+      expect((await target.boundingBox())?.height, what).toBeGreaterThanOrEqual(44);
+    expect(await violationsIn(page), what).toEqual([]);
+  }
+
+  test('an administrator follows an invoice, replays a delivery, advances the clock, and signs out', async () => {
+    const client = await newClient({ name: `Harbor & Pine on a ${name}` });
+    const invoiceId = await invoiceOf(client.id, '1250.00');
+    const receiver = await startReceiver();
+    receiver.respond = (_arrival, response) => void response.writeHead(500).end('No room');
+    const subscription = await subscribe(receiver, { entityType: 'Client' });
+    await newClient({ name: 'Fails to arrive' });
+    await expect.poll(async () => (await deliveries(subscription.id)).length).toBeGreaterThan(0);
+    await call('GET', '/gql/v1/client/unknown');
+
+    const page = await open();
+    await page.goto(`${address}/console`);
+    await check(page, 'sign-in');
+    await page.getByLabel('API key').fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').waitFor();
+    await check(page, 'sign-in-failed');
+    await page.getByLabel('API key').fill((await newKey('ops')).key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await check(page, 'overview');
+
+    const menu = page.getByRole('navigation');
+    await menu.getByRole('link', { name: 'Data' }).click();
+    await check(page, 'data');
+    await page.getByRole('link', { name: 'Invoice', exact: true }).click();
+    await page.getByLabel('Field and operator').selectOption('clientId _eq');
+    await page.getByLabel('Value').fill(client.id);
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByRole('table').waitFor();
+    await check(page, 'list');
+    await page.locator(`a[href="/console/data/Invoice/${invoiceId}"]`).click();
+    await page.getByRole('heading', { name: 'Ledger entries' }).waitFor();
+    expect(await page.getByRole('region', { name: 'Ledger entries' }).textContent()).toContain('RECEIVABLE');
+    expect(await page.getByRole('region', { name: 'Events' }).textContent()).toContain('CREATE');
+    await check(page, 'row');
+    await page.locator(`a[href="/console/data/Client/${client.id}"]`).first().click();
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain(`Harbor & Pine on a ${name}`);
+    await page.goto(`${address}/console/data/Invoice?filter=total+_gt&value=much`);
+    expect(await page.getByRole('alert').textContent()).toContain('VALIDATION_ERROR');
+    await check(page, 'list-rejected');
+
+    await menu.getByRole('link', { name: 'Subscriptions' }).click();
+    await page.locator(`a[href="/console/subscriptions/${subscription.id}"]`).waitFor();
+    await check(page, 'subscriptions');
+    await page.locator(`a[href="/console/subscriptions/${subscription.id}"]`).click();
+    await check(page, 'subscription');
+    receiver.respond = () => undefined;
+    await page
+      .getByRole('region', { name: 'Deliveries' })
+      .getByRole('button', { name: 'Deliver again' })
+      .first()
+      .click();
+    await page.getByText('Another attempt is scheduled.').waitFor();
+    await expect
+      .poll(async () => (await deliveries(subscription.id)).map(({ outcome }) => outcome))
+      .toContain('SUCCESS');
+    await page.getByRole('button', { name: 'Deactivate' }).click();
+    await page.getByRole('button', { name: 'Reactivate' }).waitFor();
+    expect(await audit('deactivateEventSubscription')).toContainEqual(
+      expect.objectContaining({ actor: 'ops', entityId: subscription.id }),
+    );
+
+    await menu.getByRole('link', { name: 'Requests' }).click();
+    await check(page, 'requests');
+    await page.getByRole('link', { name: 'getClient' }).first().click();
+    await page.getByRole('heading', { name: 'Problem' }).waitFor();
+    await check(page, 'request');
+    for (const part of ['API keys', 'Limits', 'Settings', 'Clock']) {
+      await menu.getByRole('link', { name: part }).click();
+      await check(page, part.toLowerCase().replace(' ', '-'));
+    }
+    const clock = await call<{ offsetSeconds: number }>('GET', '/api/v1/sandbox/clock');
+    await page.getByLabel('By').fill('P2D');
+    await page.getByRole('button', { name: 'Advance' }).click();
+    await page.getByText('The clock is advanced.').waitFor();
+    expect((await call('GET', '/api/v1/sandbox/clock')).body).toMatchObject({
+      offsetSeconds: clock.body.offsetSeconds + 2 * 86_400,
+    });
+    await page.getByLabel('By').fill('soon');
+    await page.getByRole('button', { name: 'Advance' }).click();
+    await page.getByRole('alert').waitFor();
+    await check(page, 'clock-rejected');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    await page.context().close();
+  });
+
+  test('has no accessibility violations in dark colors', async () => {
+    const page = await open({ colorScheme: 'dark' });
+    await page.goto(`${address}/console`);
+    await page.getByLabel('API key').fill((await newKey('ops')).key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    for (const path of ['/subscriptions', '/requests', '/keys', '/data/Client']) {
+      await page.goto(`${address}/console${path}`);
+      await check(page, `dark${path.replaceAll('/', '-')}`);
+    }
+    await page.context().close();
+  });
+});

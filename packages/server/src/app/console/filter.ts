@@ -1,0 +1,51 @@
+import type { Schema } from '../../contract/contract.ts';
+import type { DataList } from './catalog.ts';
+
+/** A condition as it was entered. */
+export interface EnteredFilter {
+  readonly field: string;
+  readonly operator: string;
+  readonly value: string;
+}
+
+/** @returns undefined if none was entered */
+export function enteredFilter(query: URLSearchParams): EnteredFilter | undefined {
+  const [field = '', operator] = (query.get('filter') ?? '').split(' ');
+  const value = query.get('value')?.trim() ?? '';
+  return field === '' || value === '' ? undefined : { field, operator: operator ?? '', value };
+}
+
+/**
+ * The input of a list with a filter. Nothing is checked here: the operation does that, and its rejection says what is wrong.
+ *
+ * @param page what `nextCursor` or the number of the page was, or undefined for the first one
+ */
+export function listInput(
+  list: DataList,
+  filter: EnteredFilter | undefined,
+  page: string | undefined,
+  pageSize: number,
+) {
+  const { paging, method } = list.operation;
+  const isCursor = paging === 'offset' && page !== undefined;
+  const paged = { pageSize, ...(page === undefined ? {} : isCursor ? { cursor: page } : { page: Number(page) }) };
+  if (filter === undefined)
+    return method === 'GET' ? { query: texts(paged), body: undefined } : { query: {}, body: paged };
+  const { field, operator, value } = filter;
+  const schema = list.filters.find(({ name }) => name === field)?.operators.get(operator);
+  if (operator === '=') return { query: texts({ ...paged, [field]: value }), body: undefined };
+  return { query: {}, body: { ...paged, where: { [field]: { [operator]: typedValue(schema ?? {}, value) } } } };
+}
+
+/** The text as a value of the schema; a text that is none stays one. */
+function typedValue(schema: Schema, text: string): unknown {
+  const types = [schema.type ?? 'string'].flat();
+  if (types.includes('array')) return text.split(',').map((part) => typedValue(schema.items ?? {}, part.trim()));
+  if (types.includes('boolean') && /^(true|false)$/.test(text)) return text === 'true';
+  if ((types.includes('integer') || types.includes('number')) && /^-?\d+$/.test(text)) return Number(text);
+  return text;
+}
+
+function texts(values: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
+}

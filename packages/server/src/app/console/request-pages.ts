@@ -1,0 +1,77 @@
+import { Rejection } from '../../contract/rejection.ts';
+import { html } from '../../http/html.ts';
+import type { RecentRequest } from '../../service/recent-requests.ts';
+import { badge, framed, table, when } from './layout.ts';
+import type { Visit } from './visit.ts';
+
+const pageSize = 50;
+
+const lead =
+  'The latest 200 requests of your tenant to this process, since it started. Queries and bodies are not kept.';
+
+export function requestsPage(visit: Visit): string {
+  const { frame, query } = visit;
+  const id = query.get('id')?.trim() ?? '';
+  const onlyFailed = query.get('failed') === 'on';
+  const all = visit.service.recentRequests.of(visit.tenant.name);
+  const shown = all.filter((request) => (id === '' || request.id === id) && (!onlyFailed || request.status >= 400));
+  const first = Math.max(0, Number(query.get('first')) || 0);
+  const rows = shown
+    .slice(first, first + pageSize)
+    .map((request) => [
+      when(request.at),
+      status(request),
+      html`<a href="${frame.base}/requests/${request.id}">${request.operation}</a>`,
+      request.problem?.code ?? html`<span class="soft">none</span>`,
+      request.user,
+      `${request.milliseconds} ms`,
+    ]);
+  return framed(frame, {
+    title: 'Requests',
+    part: '/requests',
+    lead,
+    body: html`<form class="card filter" method="get" action="${frame.base}/requests">
+<div><label for="id">Request ID <span class="hint">X-Request-Id of the response</span></label><input id="id" name="id" value="${id}" autocomplete="off"></div>
+<div><label for="failed">Show</label><select id="failed" name="failed"><option value="off">all requests</option><option value="on"${onlyFailed && html` selected`}>only failed ones</option></select></div>
+<button>Filter</button></form>
+<section class="card">${rows.length === 0 ? html`<p>No requests${all.length > 0 && ' match'}.</p>` : table('Requests', ['Time', 'Status', 'Operation', 'Problem', 'API user', 'Took'], rows)}${
+      shown.length > first + pageSize &&
+      html`<div class="row"><a class="button plain" href="${frame.base}/requests?${new URLSearchParams({ id, failed: onlyFailed ? 'on' : 'off', first: String(first + pageSize) }).toString()}">Older requests</a></div>`
+    }</section>`,
+  });
+}
+
+function status({ status: code }: RecentRequest) {
+  return badge(String(code), code >= 400 ? 'bad' : 'good');
+}
+
+export function requestPage(visit: Visit, id: string): string {
+  const { frame } = visit;
+  const request = visit.service.recentRequests.of(visit.tenant.name).find((one) => one.id === id);
+  if (request === undefined)
+    throw new Rejection(
+      'NOT_FOUND',
+      'This request is not among the latest of your tenant in this process. The log has all of them.',
+    );
+  const { problem } = request;
+  return framed(frame, {
+    title: request.operation,
+    part: '/requests',
+    lead: html`<a href="${frame.base}/requests">All requests</a>`,
+    body: html`<section class="card"><h2>Request ${status(request)}</h2><dl>
+<dt>Request ID</dt><dd><code>${request.id}</code></dd><dt>Time</dt><dd>${when(request.at)}</dd>
+<dt>Method and path</dt><dd><code>${request.method} ${request.path}</code></dd>
+<dt>API user</dt><dd>${request.user}</dd><dt>Took</dt><dd>${request.milliseconds} ms</dd></dl></section>
+${
+  problem !== undefined &&
+  html`<section class="card"><h2>Problem</h2><p><strong>${problem.code}</strong>: ${problem.detail}</p>${
+    problem.errors.length > 0 &&
+    table(
+      'Errors',
+      ['Pointer', 'Detail'],
+      problem.errors.map(({ pointer, detail }) => [html`<code>${pointer}</code>`, detail]),
+    )
+  }</section>`
+}`,
+  });
+}

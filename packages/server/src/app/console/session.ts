@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import type { Vault } from '../../platform/auth/vault.ts';
+
+const cookieName = 'console_session';
+
+/** How long a person stays signed in, in seconds. A session is not extended. */
+export const sessionLasts = 3600;
+
+/** Who is signed in. The cookie holds neither the API key nor a token: it is of no use anywhere but here. */
+export interface ConsoleSession {
+  readonly tenant: string;
+  readonly keyId: string;
+  /** The signing key of the API key, whose retirement ends the session. */
+  readonly signingKey: string;
+  /** Seconds since 1970. */
+  readonly until: number;
+  /** The signed text, to which forms are bound. */
+  readonly text: string;
+}
+
+/** Creates the value of the cookie. */
+export function startSession(vault: Vault, tenant: string, keyId: string, signingKey: string): string {
+  const until = Math.floor(Date.now() / 1000) + sessionLasts;
+  const text = [tenant, keyId, signingKey, until, randomBytes(9).toString('base64url')].join('.');
+  return `${text}.${vault.sign('console session', text)}`;
+}
+
+/** @returns undefined if there is no cookie, or it is not ours or has expired. */
+export function readSession(vault: Vault, cookies: string | undefined): ConsoleSession | undefined {
+  const value = new RegExp(`(?:^|; *)${cookieName}=([\\w.-]{1,300})(?:;|$)`).exec(cookies ?? '')?.[1];
+  const {
+    text = '',
+    tenant = '',
+    keyId = '',
+    signingKey = '',
+    until = '',
+    signature = '',
+  } = /^(?<text>(?<tenant>[a-z0-9_]+)\.(?<keyId>[0-9a-f-]{36})\.(?<signingKey>[\w-]{1,100})\.(?<until>\d{1,12})\.[\w-]+)\.(?<signature>[\w-]+)$/.exec(
+    value ?? '',
+  )?.groups ?? {};
+  if (text === '' || !vault.verify('console session', text, signature)) return undefined;
+  return Number(until) * 1000 <= Date.now() ? undefined : { tenant, keyId, signingKey, until: Number(until), text };
+}
+
+/** The `Set-Cookie` header; without a value, it removes the cookie. Strict: no other site can send it with a request. */
+export function sessionCookie(path: string, isSecure: boolean, value = ''): string {
+  const lasts = value === '' ? 0 : sessionLasts;
+  return `${cookieName}=${value}; Path=${path}; Max-Age=${lasts}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+}
+
+/** The anti-forgery key of forms, bound to the session. */
+export function formKeyOf(vault: Vault, { text }: ConsoleSession): string {
+  return vault.sign('console form', text);
+}
+
+export function isFormKey(vault: Vault, { text }: ConsoleSession, key: string): boolean {
+  return vault.verify('console form', text, key);
+}

@@ -1,0 +1,176 @@
+import { allOperations } from '../../contract/contract.ts';
+import { Rejection } from '../../contract/rejection.ts';
+import { type Content, html } from '../../http/html.ts';
+import type { Shares } from '../../http/shares.ts';
+import { listKeys, revokeKey } from '../../platform/auth/api-key-store.ts';
+import { settingSchemas } from '../../platform/auth/tenant-settings.ts';
+import { alert, badge, framed, keyField, table, when } from './layout.ts';
+import { callOperation, operationOf, rowsIn, type Visit } from './visit.ts';
+
+/** The first page: what needs attention. */
+export async function overviewPage(visit: Visit): Promise<string> {
+  const { frame, tenant, service } = visit;
+  const { base } = frame;
+  const requests = service.recentRequests.of(tenant.name);
+  const failed = requests.filter(({ status }) => status >= 400);
+  const subscriptions = rowsIn(
+    await callOperation(visit, operationOf('listEventSubscriptions'), { query: { pageSize: '100' } }),
+  );
+  const failing = subscriptions.filter((row) => row.active === true && Number(row.consecutiveFailures) > 0).length;
+  const keys = (await service.store.read(tenant.id, (session) => listKeys(session, tenant.id))).filter(isUsable);
+  const figure = (path: string, title: string, value: string, text: string) =>
+    html`<section class="card"><h2><a href="${base}${path}">${title}</a></h2><p class="figure">${value}</p><p class="soft">${text}</p></section>`;
+  const latest = failed
+    .slice(0, 5)
+    .map(({ id, at, status, operation, problem }) => [
+      when(at),
+      badge(String(status), 'bad'),
+      html`<a href="${base}/requests/${id}">${operation}</a>`,
+      problem?.code ?? '',
+      problem?.detail ?? '',
+    ]);
+  return framed(frame, {
+    title: 'Overview',
+    part: '',
+    lead: `Business days in ${tenant.timeZone}, amounts in ${tenant.currency}.`,
+    body: html`<div class="cards">
+${figure('/requests', 'Requests', String(requests.length), `kept by this process, ${failed.length} of them failed`)}
+${figure('/subscriptions', 'Subscriptions', String(subscriptions.length), failing === 0 ? 'none is failing' : `${failing} failing`)}
+${figure('/keys', 'API keys', String(keys.length), 'can be used')}
+${tenant.isSandbox && figure('/clock', 'Clock', 'Sandbox', 'has a clock of its own')}
+</div>
+<section class="card after"><h2>Latest failed requests</h2>${
+      latest.length === 0
+        ? html`<p>None since this process started.</p>`
+        : table('Latest failed requests', ['Time', 'Status', 'Operation', 'Problem', 'Detail'], latest)
+    }</section>`,
+  });
+}
+
+function isUsable({
+  revokedAt,
+  expiresAt,
+}: {
+  readonly revokedAt: string | null;
+  readonly expiresAt: string;
+}): boolean {
+  return revokedAt === null && Date.parse(expiresAt) > Date.now();
+}
+
+export async function keysPage(visit: Visit): Promise<string> {
+  const { frame, tenant, service, query } = visit;
+  const keys = await service.store.read(tenant.id, (session) => listKeys(session, tenant.id));
+  const rows = keys.map((key) => [
+    key.user,
+    key.revokedAt !== null ? badge('revoked') : isUsable(key) ? badge('active', 'good') : badge('expired'),
+    isUsable(key)
+      ? html`<details><summary>Revoke</summary><form method="post" action="${frame.base}/keys/${key.id}/revoke">${keyField(frame)}<button class="danger">Revoke this key for good</button></form></details>`
+      : html`<span class="soft">none</span>`,
+    html`<code>${key.roles.join(', ')}</code>`,
+    key.description ?? html`<span class="soft">none</span>`,
+    when(key.lastUsedAt),
+    when(key.expiresAt),
+    html`<code>${key.id}</code>`,
+  ]);
+  return framed(frame, {
+    title: 'API keys',
+    part: '/keys',
+    lead: 'The operator of the service creates keys. The text of a key is shown once, when it is created, and not stored.',
+    notice:
+      query.get('done') === 'revoked' && alert('good', html`<p>The key is revoked. Its tokens end within seconds.</p>`),
+    body: html`<section class="card">${table('API keys', ['API user', 'State', 'Change', 'Roles', 'Description', 'Last used', 'Expires', 'Key ID'], rows)}</section>`,
+  });
+}
+
+/** @throws Rejection `NOT_FOUND` */
+export async function revoke({ service, tenant, caller, exchange }: Visit, id: string): Promise<void> {
+  const origin = {
+    tenantId: tenant.id,
+    apiUserId: caller.apiUserId,
+    actor: caller.apiUserName,
+    requestId: exchange.id,
+  };
+  const isRevoked = await service.store.write(tenant.id, (transaction) => revokeKey(transaction, origin, id));
+  if (!isRevoked) throw new Rejection('NOT_FOUND', 'Your tenant has no active key with this ID.');
+}
+
+export function limitsPage({ frame, tenant, service }: Visit): string {
+  const factor = service.config.rateLimitFactor;
+  const policies = Map.groupBy(allOperations, ({ rateLimit }) => rateLimit.policy);
+  const rows = [...policies].flatMap(([policy, operations]) => {
+    const [first] = operations;
+    if (first === undefined) return [];
+    const { limit, window } = first.rateLimit;
+    const most = factor === 0 ? 'unlimited' : Math.max(1, Math.round(limit * factor)).toLocaleString('en');
+    return [[html`<code>${policy}</code>`, most, `${window} s`, String(operations.length)]];
+  });
+  const share = (name: string, shares: Shares) => {
+    const { limits, inProgress, waiting, average } = shares.usageOf(tenant.name);
+    const now = [inProgress, waiting].map(String);
+    return [name, ...now, average.toFixed(2), String(limits.perUser), String(limits.perTenant), String(limits.total)];
+  };
+  return framed(frame, {
+    title: 'Limits',
+    part: '/limits',
+    lead: 'Each process of the service counts separately.',
+    body: html`<section class="card"><h2>Requests per API user</h2>${table('Rate limits', ['Policy', 'Requests', 'Within', 'Operations'], rows)}</section>
+<section class="card"><h2>Requests at the same time</h2>${table(
+      'Shares',
+      [
+        'Kind',
+        'Your tenant now',
+        'Waiting',
+        'Average in a minute',
+        'Most per API user',
+        'Most per tenant',
+        'Most in all',
+      ],
+      [
+        share('All requests', service.shares),
+        share('Costly searches', service.costlySearches),
+        share('Large bodies', service.largeBodies),
+      ],
+    )}</section>`,
+  });
+}
+
+export function settingsPage({ frame, tenant }: Visit): string {
+  const { settings, currency, timeZone, name } = tenant;
+  const values: Readonly<Record<string, unknown>> = { currency, timeZone, ...settings };
+  const shown = (value: unknown): Content => {
+    if (typeof value === 'boolean') return value ? 'on' : 'off';
+    if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ');
+    return String(value);
+  };
+  const rows = [...settingSchemas].map(([setting, { description }]) => [
+    html`<code>${setting}</code>`,
+    shown(values[setting]),
+    description,
+  ]);
+  return framed(frame, {
+    title: 'Settings',
+    part: '/settings',
+    lead: html`The operator of the service changes them: <code>operator tenant set ${name} SETTING VALUE</code>`,
+    body: html`<section class="card">${table('Settings', ['Setting', 'Value', 'What it is'], rows)}</section>`,
+  });
+}
+
+export async function clockPage(visit: Visit): Promise<string> {
+  const { frame, query } = visit;
+  const { now, offsetSeconds } = await callOperation(visit, operationOf('getSandboxClock'));
+  const days = Number(offsetSeconds) / 86_400;
+  return framed(frame, {
+    title: 'Clock',
+    part: '/clock',
+    lead: 'This tenant is a sandbox with a clock of its own. It only moves forward, and runs everything that is due on the way.',
+    notice: query.get('done') === 'advanced' && alert('good', html`<p>The clock is advanced.</p>`),
+    body: html`<section class="card"><h2>Now</h2><p class="figure">${when(now)}</p><p class="soft">${days === 0 ? 'The real time.' : `${days.toFixed(1)} days ahead of the real time.`}</p></section>
+<form class="card" method="post" action="${frame.base}/clock"><h2>Advance the clock</h2>${keyField(frame)}
+<label for="advanceBy">By <span class="hint">a duration of ISO 8601: P40D is 40 days, PT12H is 12 hours</span></label><input id="advanceBy" name="advanceBy" value="P1D" required autocomplete="off"><div class="row"><button>Advance</button></div></form>`,
+  });
+}
+
+export async function advanceClock(visit: Visit): Promise<void> {
+  const advanceBy = visit.fields.get('advanceBy')?.trim() ?? '';
+  await callOperation(visit, operationOf('advanceSandboxClock'), { body: { advanceBy } });
+}

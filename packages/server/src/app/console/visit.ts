@@ -1,0 +1,74 @@
+import { allOperations, type Operation } from '../../contract/contract.ts';
+import type { OperationId } from '../../contract/handler.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { Turn } from '../../http/turn.ts';
+import type { Caller, Tenant } from '../../platform/auth/caller.ts';
+import type { Context, PublicContext } from '../../service/context.ts';
+import type { Service } from '../../service/service.ts';
+import { runOperation } from '../run-operation.ts';
+import { contextOf } from '../sign-in.ts';
+import type { Frame } from './layout.ts';
+
+/** The request of someone who is signed in. */
+export interface Visit {
+  readonly service: Service;
+  readonly exchange: Exchange;
+  readonly tenant: Tenant;
+  readonly caller: Caller;
+  readonly turn: Turn;
+  readonly frame: Frame;
+  readonly query: URLSearchParams;
+  /** Fields of the submitted form; empty unless one was submitted. */
+  readonly fields: URLSearchParams;
+}
+
+/** The parts of a call; parameters as they are in an address. */
+interface CallInput {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+}
+
+export function operationOf(id: OperationId): Operation {
+  const operation = allOperations.find((one) => one.id === id);
+  if (operation === undefined) throw new Error(`The contract has no operation ${id}.`);
+  return operation;
+}
+
+export function openContext(service: Service, exchange: Exchange, operation: Operation): PublicContext {
+  const { id: requestId, traceparent, address } = exchange;
+  return { service, operation, requestId, traceparent, address, tenantName: undefined };
+}
+
+/** The context of an operation. Its changes are audited under the API user, with the ID of the request. */
+export function contextIn({ service, exchange, tenant, caller }: Visit, operation: Operation): Context {
+  return contextOf(openContext(service, exchange, operation), tenant, caller, undefined);
+}
+
+/**
+ * Calls an operation as the API would, and returns the body of its response.
+ *
+ * @throws Rejection
+ */
+export async function callOperation(
+  visit: Visit,
+  operation: Operation,
+  input: CallInput = {},
+): Promise<Record<string, unknown>> {
+  const { path = {}, query = {}, body } = input;
+  const bytes = operation.bodyLimit === null || body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  // Headers that the contract requires.
+  const headers = { tenant: visit.tenant.name };
+  const result = await runOperation(contextIn(visit, operation), visit.turn, {
+    path,
+    query: { ...query },
+    headers,
+    bytes,
+  });
+  return Object(result.body);
+}
+
+/** The rows of a list that was called. */
+export function rowsIn(body: Record<string, unknown>): readonly Record<string, unknown>[] {
+  return Array.isArray(body.data) ? body.data : [];
+}

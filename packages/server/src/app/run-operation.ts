@@ -1,0 +1,34 @@
+import type { Operation } from '../contract/contract.ts';
+import { checkRequest, type RawRequest } from '../http/check-request.ts';
+import { cleanParameters } from '../http/input.ts';
+import type { Turn } from '../http/turn.ts';
+import { authorize } from '../platform/auth/roles.ts';
+import type { Context } from '../service/context.ts';
+import { type AnyHandler, handlers } from './handlers.ts';
+
+export type HandlerInput = Parameters<AnyHandler>[1];
+export type HandlerResult = Awaited<ReturnType<AnyHandler>>;
+
+export function handlerOf(operation: Operation): AnyHandler {
+  return handlers[operation.id] as AnyHandler;
+}
+
+export function readInTurn({ read }: Context, turn: Turn): Context['read'] {
+  return (work, isCostly = false) => (isCostly ? turn.costly(() => read(work)) : read(work));
+}
+
+/**
+ * Runs an operation for a page of the service, by the rules that hold for a caller of the API: rate limit, roles, contract.
+ *
+ * @throws Rejection
+ */
+export async function runOperation(context: Context, turn: Turn, raw: RawRequest): Promise<HandlerResult> {
+  const { service, operation, tenant, caller } = context;
+  await service.rateLimit.take(operation, `${tenant.id}/${caller.apiUserId}`);
+  authorize(operation, caller.roles);
+  const path = cleanParameters('path', raw.path);
+  const query = cleanParameters('query', raw.query);
+  const checked = await checkRequest(service.validator, operation, { ...raw, path, query });
+  const input = { path, ...checked, bytes: raw.bytes };
+  return handlerOf(operation)({ ...context, read: readInTurn(context, turn) }, input);
+}
