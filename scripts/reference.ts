@@ -50,14 +50,20 @@ async function make(): Promise<void> {
   const { described } = await import('./reference/described.ts');
   const { readGuides } = await import('./reference/guides.ts');
   const { markdownPages } = await import('./reference/markdown.ts');
+  const { searchEntries } = await import('./reference/search-entries.ts');
+  const { tryItOperations, tryItPath } = await import('./reference/try-it-operations.ts');
+  const { searchData } = await import('./reference/in-page.ts');
   const { postmanCollection, postmanEnvironment } = await import('./reference/postman.ts');
   const guides = await readGuides();
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-reference-'));
   try {
-    const page = withLinksInside(withoutForeignImages(await rendered(described(contract, guides), folder))) + mark;
+    const shown = described(contract, guides);
+    const data = searchData(searchEntries(contract, shown));
+    const page = withLinksInside(withoutForeignImages(await rendered(shown, data, folder))) + mark;
     const beside = new Map([
       ...markdownPages(contract, guides),
       ['postman_collection.json', inJson(postmanCollection(contract))],
+      [tryItPath, JSON.stringify(tryItOperations(contract))],
       ['postman_environment.json', inJson(postmanEnvironment(contract))],
     ]);
     for (const [path, content] of beside) {
@@ -83,10 +89,17 @@ function inJson(value: unknown): string {
 }
 
 /** Redocly runs in a separate folder, because the lint rules of our configuration do not apply here. */
-async function rendered(shown: Contract, folder: string): Promise<string> {
+async function rendered(shown: Contract, searched: string, folder: string): Promise<string> {
+  const { pageScript } = await import('./reference/in-page.ts');
   const withoutOthers = (key: string, value: unknown) =>
     key.startsWith('x-') && !shownExtensions.has(key) ? undefined : value;
   await writeFile(join(folder, 'openapi.json'), JSON.stringify(shown, withoutOthers));
+  // An argument cannot be as long as the entries.
+  const template = await readFile(join(root, 'scripts/reference/page.hbs'), 'utf8');
+  await writeFile(
+    join(folder, 'page.hbs'),
+    template.replace('[["search entries"]]', () => searched),
+  );
   const options = {
     downloadUrls: downloads.map((name) => ({ title: name, url: name })),
     // Redoc only shows the languages that are listed here.
@@ -98,15 +111,18 @@ async function rendered(shown: Contract, folder: string): Promise<string> {
       ],
     },
     jsonSamplesExpandLevel: 4,
+    // The height of the header in `page.hbs`.
+    scrollYOffset: 56,
   };
   const flags = [
     'openapi.json',
     '--output=page.html',
     '--inlineBundle',
     `--title=${contract.info.title}`,
-    `--template=${join(root, 'scripts/reference/page.hbs')}`,
+    '--template=page.hbs',
     `--templateOptions.description=${contract.info.summary}`,
     `--templateOptions.codeFont=${await codeFont()}`,
+    `--templateOptions.script=${await pageScript()}`,
     `--openapi=${JSON.stringify(options)}`,
   ];
   // Neither this program nor Redocly reports usage.

@@ -26,6 +26,7 @@ interface Arrow {
  */
 export function diagramOf(name: string, machine: StateMachine): string {
   const arrows = arrowsOf(machine);
+  const omitted = new Set(omittedLabels(machine));
   const states = [...new Set([...machine.initial, ...arrows.flatMap(({ from, to }) => [from, to])])];
   const isFinal = (state: string) => !arrows.some((arrow) => arrow.from === state);
   const lines = [
@@ -33,7 +34,10 @@ export function diagramOf(name: string, machine: StateMachine): string {
     ...states.map((state) => `${state} [peripheries=${isFinal(state) ? 2 : 1}]`),
     ...arrows.map(
       ({ from, to, labels, byService }) =>
-        `${from} -> ${to} [label="${labels.map((label) => `  ${label}  `).join('\\n')}", style=${byService ? 'dashed' : 'solid'}]`,
+        `${from} -> ${to} [label="${labels
+          .filter((label) => !omitted.has(label))
+          .map((label) => `  ${label}  `)
+          .join('\\n')}", style=${byService ? 'dashed' : 'solid'}]`,
     ),
   ];
   const drawing = graphviz.dot(`digraph {${style}\n${lines.join('\n')}\n}`, 'svg');
@@ -42,6 +46,12 @@ export function diagramOf(name: string, machine: StateMachine): string {
     name,
     `${states.length} states and ${arrows.length} arrows. The table below lists the transitions.`,
   );
+}
+
+/** The usual operations of a machine, if the diagram omits them because several arrows would repeat them. */
+export function omittedLabels(machine: StateMachine): readonly string[] {
+  const isUsual = ({ labels }: Arrow) => machine.operations.every((operation) => labels.includes(operation));
+  return arrowsOf(machine).filter(isUsual).length > 1 ? machine.operations : [];
 }
 
 function arrowsOf({ operations, transitions }: StateMachine): Arrow[] {
@@ -63,13 +73,22 @@ function arrowsOf({ operations, transitions }: StateMachine): Arrow[] {
 function accessible(drawing: string, name: string, description: string): string {
   const texts = `<title id="${name}-title">States of ${name}</title><desc id="${name}-description">${description}</desc>`;
   const attributes = `role="img" aria-labelledby="${name}-title" aria-describedby="${name}-description" fill="currentColor"`;
-  return drawing
-    .slice(drawing.indexOf('<svg'))
-    .replaceAll(/<title>.*?<\/title>|<!--.*?-->/gs, '')
-    .replaceAll(' id="', ` id="${name}-`)
-    .replaceAll('"black"', '"currentColor"')
-    .replaceAll(/"(\d+)pt"/g, '"$1"')
-    .replace(/<svg ([^>]*)>/, `<svg ${attributes} $1>${texts}`)
-    .replaceAll(/\s*\n\s*/g, ' ')
-    .trim();
+  return (
+    drawing
+      .slice(drawing.indexOf('<svg'))
+      .replaceAll(/<title>.*?<\/title>|<!--.*?-->/gs, '')
+      // The size of the page is limited: names that nothing refers to, and digits that nobody sees.
+      .replaceAll(/ (id|class|xml:space|xmlns:xlink)="[^"]*"/g, '')
+      .replaceAll(/ d="[^"]*"/g, (path) => rounded(path, 0))
+      .replaceAll(/ (points|[xyc]+|r[xy])="[^"]*"/g, (place) => rounded(place, 1))
+      .replaceAll('"black"', '"currentColor"')
+      .replaceAll(/"(\d+)pt"/g, '"$1"')
+      .replace(/<svg ([^>]*)>/, `<svg ${attributes} $1>${texts}`)
+      .replaceAll(/\s*\n\s*/g, ' ')
+      .trim()
+  );
+}
+
+function rounded(text: string, places: number): string {
+  return text.replaceAll(/-?\d+\.\d+/g, (number) => String(Number(Number(number).toFixed(places))));
 }

@@ -141,6 +141,11 @@ export function topicsOf({ info: { description } }: Contract): Topic[] {
   });
 }
 
+/** The last part of the address of a topic, in each form of the reference. */
+export function slugOf({ path }: Pick<Topic, 'path'>): string {
+  return path.replaceAll(/^.*\/|\.md$/g, '');
+}
+
 const linkFromOperation: SchemaLink = (name) => `../schemas/${name}.md`;
 
 function operationPage(contract: Contract, operation: Operation): string {

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
 import postman from 'postman-collection';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoKey } from '../../packages/demo-data/src/demo.ts';
@@ -15,6 +16,7 @@ import { createDataDir } from '../../packages/server/test/database.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';
 import { startBrowser } from './browser.ts';
 import { sampleServer } from './samples.ts';
+import { violationsIn } from './violations.ts';
 
 const operations = operationsOf(await readContract());
 let dataDir: string;
@@ -69,6 +71,76 @@ describe('the reference on the server', () => {
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(response.headers.get('vary')).toContain('Accept-Encoding');
     expect(await response.text()).toMatch(/^<!DOCTYPE html>/);
+  });
+});
+
+describe('trying an operation', () => {
+  let browser: Browser;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await startBrowser();
+    page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+    page.setDefaultTimeout(120_000);
+    await page.goto(`${running.address}/reference`);
+  });
+  afterAll(() => browser?.close());
+
+  /** Opens the panel of an operation. */
+  async function open(anchor: string) {
+    await page.evaluate(`location.hash = '#/${anchor}'`);
+    await page.locator(`[id="${anchor}"]`).getByRole('button', { name: 'Try it' }).click();
+    return page.getByRole('dialog');
+  }
+
+  it('sends the example with the key of the reader, and shows the response', async () => {
+    const dialog = await open('clients/searchclients');
+    expect(await dialog.getByRole('heading').textContent()).toBe('Search clients');
+    await dialog.getByRole('button', { name: 'Send' }).click();
+    await dialog.getByText('Enter an API key or an access token.').waitFor();
+    await dialog.getByLabel('API key or access token').fill(apiKey);
+    await dialog.getByLabel('Body').fill('{ "where": { "name": { "_ilike": "%harbor%" } } }');
+    await dialog.getByRole('button', { name: 'Send' }).click();
+    await dialog.getByText(/^200 in \d+ ms$/).waitFor();
+    expect(await dialog.locator('pre').last().textContent()).toContain('"hasMore": false');
+    expect(await dialog.locator('pre').first().textContent()).toContain('x-request-id: ');
+    await dialog.getByLabel('Body').fill('{ "nme": 1 }');
+    await dialog.getByRole('button', { name: 'Send' }).click();
+    await dialog.getByText(/^400 in/).waitFor();
+    expect(await violationsIn(page)).toEqual([]);
+    if (process.env.SCREENSHOTS !== undefined) await page.screenshot({ path: `${process.env.SCREENSHOTS}/try-it.png` });
+    await dialog.getByRole('button', { name: 'Close' }).click();
+  });
+
+  it('sends parameters of the path, and accepts an access token', async () => {
+    const response = await fetch(`${running.address}/v1/auth/token`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ apiKey }),
+    });
+    const { access_token: token }: { access_token: string } = JSON.parse(await response.text());
+    const dialog = await open('billing/getinvoice');
+    await dialog.getByLabel('API key or access token').fill(token);
+    await dialog.getByRole('button', { name: 'Send' }).click();
+    await dialog.getByText(/^200 in/).waitFor();
+    await dialog.getByLabel('id path').fill('unknown');
+    await dialog.getByRole('button', { name: 'Send' }).click();
+    await dialog.getByText(/^400 in/).waitFor();
+    expect(await dialog.locator('pre').last().textContent()).toContain('VALIDATION_ERROR');
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    expect(await violationsIn(page)).toEqual([]);
+    if (process.env.SCREENSHOTS !== undefined)
+      await page.screenshot({ path: `${process.env.SCREENSHOTS}/try-it-phone.png` });
+  });
+
+  it('sends nothing to other servers', async () => {
+    const other = await page.evaluate<string>(
+      "fetch('http://127.0.0.1:9/').then(() => 'sent', (error) => String(error))",
+    );
+    expect(other).toContain('Failed to fetch');
+    const policy = (await fetch(`${running.address}/reference`)).headers.get('content-security-policy');
+    expect(policy).toContain("connect-src 'self'");
   });
 });
 

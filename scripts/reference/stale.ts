@@ -9,12 +9,13 @@ const markLength = '<!--  -->'.length + 64;
 export async function markOf(root: string, contract: string): Promise<string> {
   const sources = [
     'scripts/reference.ts',
-    'scripts/reference/*',
+    'scripts/reference/**/*.{ts,hbs}',
     'openapi/guides/*',
     'openapi/rules/described.ts',
     'packages/mock/src/*',
     'node_modules/@redocly/cli/package.json',
     'node_modules/@hpcc-js/wasm-graphviz/package.json',
+    'node_modules/minisearch/package.json',
   ];
   const hash = createHash('sha256')
     .update(contract)

@@ -1,8 +1,10 @@
 /** A chapter of the reference with every state machine: its diagram and its transitions. */
 
-import { describeMachine, type Schema } from '../../openapi/rules/described.ts';
-import type { Contract } from '../../packages/mock/src/contract.ts';
-import { diagramOf } from './diagram.ts';
+import { describeMachine, operationsOf, type Schema } from '../../openapi/rules/described.ts';
+import type { Contract, Operation } from '../../packages/mock/src/contract.ts';
+import type { StateMachine } from '../../packages/spec/src/index.ts';
+import { diagramOf, omittedLabels } from './diagram.ts';
+import { type Shape, schemaName } from './shapes.ts';
 
 const chapter = {
   name: 'states',
@@ -17,23 +19,82 @@ In the diagrams, a dot leads to the states that a new row can have, and a double
 arrows by calling an operation. Only the service causes the dashed ones.
 `;
 
+/** The name of the chapter, which is also the first part of its links. */
+export const stateChapter = chapter.name;
+
+/** A state machine of the contract, with the table of its transitions in the description of its status. */
+export interface ShownMachine {
+  /** Name of the schema of the status. */
+  readonly status: string;
+  readonly type: string;
+  readonly machine: StateMachine;
+  readonly table: string;
+}
+
+/** All state machines, by name. */
+export function stateMachinesOf(contract: Contract): ShownMachine[] {
+  return schemasOf(contract).flatMap(([status, { 'x-state-machine': machine, description }]) => {
+    if (machine === undefined) return [];
+    const table = describeMachine(machine);
+    if (description?.includes(table) !== true) throw new Error(`The description of ${status} lacks its transitions.`);
+    return [{ status, type: status.replace(/Status$/, ''), machine, table }];
+  });
+}
+
+function schemasOf(contract: Contract): [string, Schema][] {
+  const schemas = Object.entries(contract.components.schemas ?? {}) as [string, Schema][];
+  return schemas.sort(([one], [other]) => one.localeCompare(other));
+}
+
+/** The link to a state machine, in Markdown. */
+function linkTo({ type }: ShownMachine, text: string): string {
+  return `[${text}](#/${chapter.name}/${type.toLowerCase()})`;
+}
+
 /** Adds the chapter before the last one. In descriptions of a status, a link to it replaces the table. */
 export function withStates(contract: Contract): Contract {
-  const schemas = (Object.entries(contract.components.schemas ?? {}) as [string, Schema][]).sort(([one], [other]) =>
-    one.localeCompare(other),
+  const machines = stateMachinesOf(contract);
+  const links = new Map(
+    machines.map((shown) => [shown.table, `See ${linkTo(shown, `transitions of ${shown.type}`)}.`]),
   );
-  const links = new Map<string, string>();
-  const sections = schemas.flatMap(([name, { 'x-state-machine': machine, description }]) => {
-    if (machine === undefined) return [];
-    const type = name.replace(/Status$/, '');
-    const table = describeMachine(machine);
-    if (description?.includes(table) !== true) throw new Error(`The description of ${name} lacks its transitions.`);
-    links.set(table, `See [transitions of ${type}](#/${chapter.name}/${type.toLowerCase()}).`);
-    return `## ${type}\n\n<figure class="state-machine" tabindex="0">${diagramOf(type, machine)}</figure>\n\n${table}\n`;
+  const sections = machines.map(({ type, machine, table }) => {
+    const omitted = omittedLabels(machine).map((label) => `\`${label}\``);
+    const note = omitted.length === 0 ? '' : `Solid arrows that name no other operation: ${omitted.join(' or ')}.\n\n`;
+    return `## ${type}\n\n<figure class="state-machine" tabindex="0">${diagramOf(type, machine)}</figure>\n\n${note}${table}\n`;
   });
-  for (const [, schema] of schemas) replaceInDescriptions(schema, links);
+  for (const [, schema] of schemasOf(contract)) replaceInDescriptions(schema, links);
   const description = [introduction, ...sections].join('\n');
   return { ...contract, tags: contract.tags.toSpliced(-1, 0, { ...chapter, description }) };
+}
+
+/** Links to the states of what an operation returns, or changes from one state to another; empty if there are none. */
+export function stateLinks(contract: Contract, { id, path, method }: Operation): string {
+  const schemas: Readonly<Record<string, Shape>> = Object(contract.components.schemas);
+  const { responses = {} }: { responses?: Readonly<Record<string, { content?: Record<string, { schema: Shape }> }>> } =
+    Object(contract.paths[path]?.[method.toLowerCase()]);
+  const [success] = Object.values(responses);
+  const returned = new Set<string>();
+  const visit = (shape: Shape, depth: number): void => {
+    const name = shape.$ref === undefined ? undefined : schemaName(shape.$ref);
+    if (name !== undefined) returned.add(name);
+    const target = name === undefined ? shape : schemas[name];
+    if (target === undefined || depth === 0) return;
+    // The rows of a page are one level deeper than a single one.
+    const parts = [
+      target.properties?.data?.items,
+      target.properties?.status,
+      ...(target.oneOf ?? []),
+      ...(target.anyOf ?? []),
+    ];
+    for (const part of parts) if (part !== undefined) visit(part, depth - 1);
+  };
+  for (const { schema } of Object.values(success?.content ?? {})) visit(schema, 2);
+  const links = stateMachinesOf(contract).flatMap((shown) => {
+    const { status, machine } = shown;
+    const moves = machine.transitions.some((transition) => operationsOf(transition, machine.operations).includes(id));
+    return moves || returned.has(status) ? [linkTo(shown, shown.type)] : [];
+  });
+  return links.length === 0 ? '' : `- **States**: ${links.join(', ')}\n`;
 }
 
 /** Properties repeat the description of the status that they refer to. */

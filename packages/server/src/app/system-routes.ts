@@ -20,7 +20,7 @@ import { unavailability } from './failure.ts';
 const referenceFolder = fileURLToPath(new URL('../../../../dist', sourceFile('app/system-routes.ts')));
 const referenceFile = join(referenceFolder, 'reference.html');
 const nextToReference =
-  /^\/(?<file>llms\.txt|postman_(?:collection|environment)\.json|reference\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md)$/;
+  /^\/(?<file>llms\.txt|postman_(?:collection|environment)\.json|reference\/try-it\.json|reference\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md)$/;
 
 /** Callers may store documents, and ask each time whether they have changed. */
 const revalidated = { 'Cache-Control': 'public, max-age=0' };
@@ -121,7 +121,7 @@ function referencePage(publicUrl: string): Handle {
   );
 }
 
-/** Serves the reference as Markdown and the Postman collection. */
+/** Serves the reference as Markdown, the Postman collection, and the requests that the reference can send. */
 function nextTo(publicUrl: string): Handle {
   return (exchange, { file = '' }) => {
     const serve = document(

@@ -16,7 +16,7 @@ export const documentHeaders = {
 
 /**
  * Headers of an HTML page. Only its own scripts run, identified by their hashes; it loads nothing from other origins,
- * submits no forms, and cannot be framed. Inline styles are allowed, because the components of the reference generate
+ * sends requests to its own, submits no forms, and cannot be framed. Inline styles are allowed, because the components of the reference generate
  * them.
  */
 export function pageHeaders(html: string): Record<string, string> {
@@ -29,6 +29,8 @@ export function pageHeaders(html: string): Record<string, string> {
     `style-src 'unsafe-inline'`,
     'img-src data:',
     'font-src data:',
+    // The reference sends what its reader tries to the server that serves it.
+    `connect-src 'self'`,
     `base-uri 'none'`,
     `form-action 'none'`,
     `frame-ancestors 'none'`,

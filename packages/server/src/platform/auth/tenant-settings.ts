@@ -70,7 +70,7 @@ const tenantProperties = {
     maxItems: 200,
     default: [],
     description:
-      'a list of accepted values of X-Client-Id, separated by commas, or none to accept all. They are no secret: whoever knows one can send it',
+      'a list of accepted values of X-Client-Id, separated by commas, or none to accept all. They are no secret: whoever knows one can send it. The console, which sends none, is then closed',
   },
 } satisfies JSONSchemaType<TenantSettings>['properties'];
 

@@ -1,0 +1,52 @@
+/** Full-text search: titles and operations first, tolerant of one wrong letter. */
+import MiniSearch from 'minisearch';
+import type { Found, SearchEntry } from './search-entry.ts';
+
+const importance: Readonly<Record<SearchEntry['kind'], number>> = {
+  Operation: 3,
+  Guide: 2,
+  Topic: 2,
+  Chapter: 2,
+  States: 1.5,
+  Event: 0.5,
+};
+const maxResults = 20;
+
+/** Words with their parts, and without a plural: `overdueBalances` is also found as `balance`. */
+function termsOf(word: string): string[] {
+  const parts = word.split(/(?<=[a-z\d])(?=[A-Z])/).map((part) => part.toLowerCase());
+  const whole = parts.length === 1 ? [] : [word.toLowerCase()];
+  return [
+    ...whole,
+    ...parts.flatMap((part) => (/[^s]s$/.test(part) && part.length > 3 ? [part, part.slice(0, -1)] : [part])),
+  ];
+}
+
+/** @returns a function that returns the best entries for a text, best first */
+export function createSearch(entries: readonly SearchEntry[]): (text: string) => Found[] {
+  const search = new MiniSearch<SearchEntry & { readonly position: number }>({
+    idField: 'position',
+    fields: ['title', 'id', 'path', 'names', 'text'],
+    tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u).filter(Boolean),
+    processTerm: termsOf,
+  });
+  search.addAll(entries.map((entry, position) => ({ ...entry, position })));
+  return (text) => {
+    const found = search.search(text, {
+      combineWith: 'AND',
+      // Only the last word may be unfinished.
+      prefix: (_term, position, terms) => position === terms.length - 1,
+      fuzzy: (term) => (term.length < 4 ? false : 1),
+      weights: { fuzzy: 0.3, prefix: 0.5 },
+      boost: { title: 12, id: 8, path: 4, names: 1.5, text: 1 },
+      boostDocument: (position) => importance[entries[Number(position)]?.kind ?? 'Event'],
+    });
+    return found.slice(0, maxResults).flatMap(({ id, terms }) => {
+      const entry = entries[Number(id)];
+      if (entry === undefined) return [];
+      const matched = new Set(terms);
+      const fields = (entry.names ?? '').split(' ').filter((name) => matched.has(name.toLowerCase()));
+      return [{ entry, fields }];
+    });
+  };
+}

@@ -1,0 +1,18 @@
+/** What the search finds. Entries of one kind have the same importance. */
+export interface SearchEntry {
+  readonly kind: 'Operation' | 'Guide' | 'Topic' | 'Chapter' | 'States' | 'Event';
+  /** Address within the page. */
+  readonly link: string;
+  readonly title: string;
+  readonly id?: string;
+  readonly path?: string;
+  /** Names of parameters and fields, separated by spaces. */
+  readonly names?: string;
+  readonly text: string;
+}
+
+export interface Found {
+  readonly entry: SearchEntry;
+  /** Fields of the operation that match. */
+  readonly fields: readonly string[];
+}

@@ -1,0 +1,150 @@
+/** What the search of the reference finds: chapters, topics, operations, events, states and roles, with their words and fields. */
+import { type Contract, operationsOf } from '../../packages/mock/src/contract.ts';
+import { operations as index } from '../../packages/spec/src/index.ts';
+import type { SearchEntry } from './in-page/search-entry.ts';
+import { slugOf, topicsOf } from './markdown.ts';
+import { type Shape, schemaName } from './shapes.ts';
+import { stateChapter, stateMachinesOf } from './states.ts';
+
+interface Described {
+  readonly operationId?: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly requestBody?: Content;
+  readonly responses?: Readonly<Record<string, Content>>;
+  readonly parameters?: readonly { readonly name?: string }[];
+}
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema?: Shape }>>;
+}
+
+/** @param shown the contract as the reference shows it, which determines what has an address of its own. */
+export function searchEntries(contract: Contract, shown: Contract): SearchEntry[] {
+  const schemas: Readonly<Record<string, Shape>> = Object(contract.components.schemas);
+  const tags = shown.tags.map((tag): { name: string; 'x-displayName': string; description?: string } => Object(tag));
+  const operations = operationsOf(contract).map(({ id, method, path, summary }): SearchEntry => {
+    const { description = '', ...raw }: Described = Object(contract.paths[path]?.[method.toLowerCase()]);
+    const bodies = [
+      raw.requestBody,
+      ...Object.entries(raw.responses ?? {}).flatMap(([status, response]) => (status < '300' ? [response] : [])),
+    ];
+    const names = new Set(raw.parameters?.flatMap(({ name }) => name ?? []));
+    for (const body of bodies) {
+      for (const { schema } of Object.values(body?.content ?? {}))
+        if (schema !== undefined) addNames(schema, schemas, names);
+    }
+    return {
+      kind: 'Operation',
+      link: `#/${index[id].tag}/${id.toLowerCase()}`,
+      title: summary,
+      id,
+      path: `${method} ${path}`,
+      names: [...names].join(' '),
+      text: wordsOf(description),
+    };
+  });
+  const events = Object.values(contract.webhooks).flatMap((item) =>
+    Object.values(item).map((event): SearchEntry => {
+      const { operationId = '', summary = '', description = '' }: Described = event;
+      return {
+        kind: 'Event',
+        link: `#/webhooks/${operationId.toLowerCase()}`,
+        title: summary,
+        id: operationId,
+        text: wordsOf(description),
+      };
+    }),
+  );
+  const states = stateMachinesOf(contract).map(
+    ({ type, table }): SearchEntry => ({
+      kind: 'States',
+      link: `#/${stateChapter}/${type.toLowerCase()}`,
+      title: `States of ${type}`,
+      text: wordsOf(table),
+    }),
+  );
+  return withRareWords([
+    ...operations,
+    ...topicsOf(shown).map(
+      (topic): SearchEntry => ({
+        kind: 'Topic',
+        link: `#/section/${slugOf(topic)}`,
+        title: topic.title,
+        text: wordsOf(topic.text),
+      }),
+    ),
+    ...tags.map(
+      ({ name, description = '', ...tag }): SearchEntry => ({
+        kind: name.startsWith('guide-') ? 'Guide' : 'Chapter',
+        link: `#/${name}`,
+        title: tag['x-displayName'],
+        // Sections of this chapter have entries of their own.
+        text: name === stateChapter ? '' : wordsOf(description),
+      }),
+    ),
+    ...states,
+    {
+      kind: 'Topic',
+      link: `#/${index.createToken.tag}/role`,
+      title: 'Role',
+      text: wordsOf(schemas.Role?.description ?? ''),
+    },
+    ...events,
+  ]);
+}
+
+/** Removes words that the other fields of an entry have, and those of so many entries that they distinguish none. */
+function withRareWords(entries: readonly SearchEntry[]): SearchEntry[] {
+  const most = 20;
+  const uses = new Map<string, number>();
+  for (const { text } of entries) for (const word of text.split(' ')) uses.set(word, (uses.get(word) ?? 0) + 1);
+  return entries.map((entry) => {
+    const { title, id, path, names, text } = entry;
+    const own = new Set([title, id, path, names].join(' ').split(/[^\p{L}\p{N}_]+/u));
+    return {
+      ...entry,
+      text: text
+        .split(' ')
+        .filter((word) => !own.has(word) && (uses.get(word) ?? 0) < most)
+        .join(' '),
+    };
+  });
+}
+
+/** Adds the names of all properties of a schema, except those of conditions and orders, which repeat the fields of the rows. */
+function addNames(
+  shape: Shape,
+  schemas: Readonly<Record<string, Shape>>,
+  names: Set<string>,
+  seen = new Set<string>(),
+): void {
+  if (shape.$ref !== undefined) {
+    const name = schemaName(shape.$ref);
+    const target = schemas[name];
+    if (target === undefined || seen.has(name) || /(Where|OrderBy|Condition)$/.test(name)) return;
+    seen.add(name);
+    addNames(target, schemas, names, seen);
+  }
+  for (const [name, property] of Object.entries(shape.properties ?? {})) {
+    names.add(name);
+    addNames(property, schemas, names, seen);
+  }
+  const { items, oneOf = [], anyOf = [], additionalProperties } = shape;
+  const within = [
+    ...oneOf,
+    ...anyOf,
+    ...(items === undefined ? [] : [items]),
+    ...(typeof additionalProperties === 'object' ? [additionalProperties] : []),
+  ];
+  for (const part of within) addNames(part, schemas, names, seen);
+}
+
+/** The words of a text in Markdown, once each and without short ones: the size of the page is limited. */
+function wordsOf(markdown: string): string {
+  const text = markdown
+    .replaceAll(/```[\s\S]*?```/g, ' ')
+    .replaceAll(/<figure[\s\S]*?<\/figure>/g, ' ')
+    .replaceAll(/\]\([^)]*\)/g, ' ');
+  const words = text.split(/[^\p{L}\p{N}_]+/u).filter((word) => word.length > 2);
+  return [...new Map(words.map((word) => [word.toLowerCase(), word])).values()].sort().join(' ');
+}
