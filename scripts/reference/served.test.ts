@@ -58,6 +58,11 @@ describe('the reference on the server', () => {
       });
       await page.goto(`${running.address}/reference`, { waitUntil: 'networkidle' });
       await page.locator('h1').first().waitFor();
+      // The commands of the quickstart are not clipped.
+      const commands = page.locator('pre', { hasText: 'API_URL' });
+      expect(await commands.count()).toBe(2);
+      for (const one of await commands.all())
+        expect(await one.evaluate('(pre) => pre.scrollWidth <= pre.clientWidth')).toBe(true);
       expect(transferred).toBeGreaterThan(100_000);
       expect(transferred).toBeLessThan(1_000_000);
     } finally {
