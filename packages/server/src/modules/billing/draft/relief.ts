@@ -45,12 +45,17 @@ export function shareOf(amount: Decimal, outstanding: readonly Decimal[]): Decim
   const total = sum(outstanding);
   let left = amount;
   return outstanding.map((one, index) => {
-    // Rows that cancel each other out have no proportion: each is billed in full, and the last one takes the amount.
-    const exact = total.eq(zero) ? one : amount.times(one).div(total);
-    const share = index === outstanding.length - 1 ? left : round(exact, 2);
+    // Most lines bill one row, which takes the amount without any division.
+    const share = index === outstanding.length - 1 ? left : round(proportionOf(amount, one, total), 2);
     left = left.minus(share);
     return share;
   });
+}
+
+function proportionOf(amount: Decimal, one: Decimal, total: Decimal): Decimal {
+  // Rows that cancel each other out have no proportion: each is billed in full, and the last one takes the amount.
+  if (total.eq(zero)) return one;
+  return amount.eq(zero) ? zero : amount.times(one).div(total);
 }
 
 /**
