@@ -20,6 +20,7 @@ const checks: readonly Check[] = [
   { name: 'format and code rules', command: ['biome', 'ci', '--colors=off', '.'] },
   { name: 'nothing is unused', command: ['knip', '--no-config-hints'] },
   { name: 'the nightly run finds its files', command: ['node', 'scripts/test/nightly.ts', '--check'] },
+  { name: 'the rules to break have their texts', command: ['node', 'scripts/test/broken-rules.ts', '--check'] },
   { name: 'layers import only from those below them', command: ['node', 'scripts/dependencies.ts'] },
 ];
 

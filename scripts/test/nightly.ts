@@ -64,7 +64,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: '10,000 walks through the books, with each fact and correction that their states name',
-    sample: 'four walks',
+    sample: 'three walks',
     command: [...vitest, `${server}/modules/billing/books.property.test.ts`, '--project', 'server-postgres'],
     environment: { BOOKS_RUNS: '10000' },
   },
@@ -98,6 +98,11 @@ const proofs: readonly Proof[] = [
       'packages/mcp/test/mcp.test.ts',
     ],
     environment: { MOCK: 'all', SAMPLES: 'all', MCP: 'all' },
+  },
+  {
+    name: 'rules of the books that are broken on purpose, each noticed by a test',
+    sample: 'whether the sources have the texts that are broken',
+    command: ['node', 'scripts/test/broken-rules.ts'],
   },
   {
     name: 'values at all bounds of the contract, and 20,000 random rows',

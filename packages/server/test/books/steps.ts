@@ -52,6 +52,7 @@ const scenarioWeights = {
   returnAfterWriteOff: 1,
   returnAfterRefund: 1,
   returnToArchivedClient: 1,
+  voidAfterWriteOff: 1,
   postToArchivedClient: 1,
   settleAfterFailure: 1,
   recoverWorkOfClosedJob: 1,
@@ -172,13 +173,14 @@ const scenarios: Readonly<
     { kind: 'allocate', other: 1, percent: 40 },
     { kind: 'refund', percent: 40 },
   ],
-  // An amount that a pending payment covers can neither be paid again nor written off; if it is returned later, it is
+  // An amount that a pending payment covers can neither be paid again, written off nor voided; if it is returned later, it is
   // written off as well.
   writeOffWhilePending: () => [
     { kind: 'import', lines: [plainLine], pick: 1 },
     { kind: 'pay', lines: [], other: 0, percent: 40, method: 'ACH' },
     { kind: 'pay', lines: [], other: 0, percent: 101, method: 'CHECK' },
     { kind: 'writeOffInvoice' },
+    { kind: 'voidInvoice' },
     { kind: 'completePayment' },
     { kind: 'writeOffInvoice' },
     { kind: 'returnPayment' },
@@ -217,6 +219,15 @@ const scenarios: Readonly<
     { kind: 'allocate', other: 1, percent: 100, lines: [] },
     { kind: 'voidInvoice' },
     { kind: 'unapply', percent: 100 },
+    { kind: 'voidInvoice' },
+  ],
+  // What the invoice billed is written off as well, with the rest.
+  voidAfterWriteOff: ({ pick }) => [
+    { kind: 'wip', pick, percent: 100 },
+    { kind: 'draft', lines: [{ ...plainLine, lineType: 'PROGRESS', relief: 'PART', rows: [0], percent: 50 }] },
+    { kind: 'reviewDraft' },
+    { kind: 'approveDraft' },
+    { kind: 'writeOffWip', isAimed: false, percent: 100 },
     { kind: 'voidInvoice' },
   ],
   // It was imported before the client was archived, whose balance it is not part of until then.

@@ -17,7 +17,7 @@ import { firm } from './testing.ts';
 
 const service = await testService();
 // BOOKS_RUNS=200 runs more than the suite has time for.
-const runs = Number(process.env.BOOKS_RUNS ?? 4);
+const runs = Number(process.env.BOOKS_RUNS ?? 3);
 const hourlyRate = '187.35';
 /** Checks of the invariants read all rows of a tenant. */
 const walksPerTenant = 20;

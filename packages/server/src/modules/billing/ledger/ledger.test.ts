@@ -121,6 +121,17 @@ describe('the entries of a story', () => {
     expect(await balanceAsOf('WIP', { wipEntryId: { _eq: row.id } }, '2026-02-02')).toBe('0.00');
   });
 
+  test('is known from the time at which it was recorded', async () => {
+    const soon = () => new Promise((resolve) => setTimeout(resolve, 5)).then(() => new Date().toISOString());
+    const invoice = await bill('90.00', '2026-01-15');
+    const before = await soon();
+    await change('Invoice', invoice.systemRef, { status: 'WRITTEN_OFF', writeOffReason: 'Insolvent' });
+    const after = await soon();
+    const knownAt = (time: string) => movesWhere({ invoiceId: { _eq: invoice.id }, recordedAt: { _lte: time } });
+    expect(await knownAt(before)).toEqual(['RECEIVABLE INVOICE 90.00 2026-01-15']);
+    expect(await knownAt(after)).toHaveLength(2);
+  });
+
   test('an import that waits to be posted has no entries', async () => {
     const lines = [{ lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '10.00', taxable: false }];
     const dates = { invoiceDate: '2026-01-02', dueDate: '2026-02-02' };
