@@ -1,8 +1,9 @@
 /** Finds a Chromium for the tests: the configured one, that of the system, or the one from the package registry. */
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium } from 'playwright-core';
 
@@ -32,10 +33,38 @@ async function packaged(): Promise<{ executablePath: string; env: Record<string,
   }
   const { default: chromiumPackage, inflate } = await import('@sparticuz/chromium');
   const folder = join(dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium'))), '../bin');
-  await inflate(join(folder, 'al2023.tar.br'));
+  await onceOfAllProcesses('chromium', async () => {
+    await inflate(join(folder, 'al2023.tar.br'));
+    await chromiumPackage.executablePath();
+  });
   const libraries = [join(tmpdir(), 'al2023/lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(':');
   const executablePath = await chromiumPackage.executablePath();
   return { executablePath, env: { LD_LIBRARY_PATH: libraries, FONTCONFIG_FILE: await fontConfiguration() } };
+}
+
+/** How long unpacking takes at most, in milliseconds. */
+const longest = 120_000;
+
+/** Files that one process still writes must not be executed by another one. */
+async function onceOfAllProcesses(name: string, work: () => Promise<unknown>): Promise<void> {
+  const [started, done] = [join(tmpdir(), `${name}.started`), join(tmpdir(), `${name}.done`)];
+  try {
+    await mkdir(started);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    const end = Date.now() + longest;
+    while (existsSync(started) && !existsSync(done) && Date.now() < end) await setTimeout(100);
+    // The process that started has ended before it was done: the next one starts again.
+    if (!existsSync(done)) await rm(started, { recursive: true, force: true });
+    return;
+  }
+  try {
+    await work();
+    await writeFile(done, '');
+  } catch (error) {
+    await rm(started, { recursive: true });
+    throw error;
+  }
 }
 
 /**

@@ -22,6 +22,7 @@ const operations = operationsOf(await readContract());
 let dataDir: string;
 let running: Running;
 let apiKey: string;
+let browser: Browser;
 
 beforeAll(async () => {
   const script = fileURLToPath(new URL('../reference.ts', import.meta.url));
@@ -39,35 +40,33 @@ beforeAll(async () => {
   await createTenant(running, { name: 'hartwell', displayName: 'Hartwell & Oakes LLP', ...place });
   await seedDemoData(running, 'hartwell');
   apiKey = await demoKey(running);
+  browser = await startBrowser();
 });
 afterAll(async () => {
+  await browser?.close();
   await running?.stop();
   await rm(dataDir, { recursive: true, force: true });
 });
 
 describe('the reference on the server', () => {
   it('loads in a browser with less than 1 MB', async () => {
-    const browser = await startBrowser();
-    try {
-      const page = await browser.newPage();
-      const network = await page.context().newCDPSession(page);
-      await network.send('Network.enable');
-      let transferred = 0;
-      network.on('Network.loadingFinished', ({ encodedDataLength }) => {
-        transferred += encodedDataLength;
-      });
-      await page.goto(`${running.address}/reference`, { waitUntil: 'networkidle' });
-      await page.locator('h1').first().waitFor();
-      // The commands of the quickstart are not clipped.
-      const commands = page.locator('pre', { hasText: 'API_URL' });
-      expect(await commands.count()).toBe(2);
-      for (const one of await commands.all())
-        expect(await one.evaluate('(pre) => pre.scrollWidth <= pre.clientWidth')).toBe(true);
-      expect(transferred).toBeGreaterThan(100_000);
-      expect(transferred).toBeLessThan(1_000_000);
-    } finally {
-      await browser.close();
-    }
+    const page = await browser.newPage();
+    const network = await page.context().newCDPSession(page);
+    await network.send('Network.enable');
+    let transferred = 0;
+    network.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      transferred += encodedDataLength;
+    });
+    await page.goto(`${running.address}/reference`, { waitUntil: 'networkidle' });
+    await page.locator('h1').first().waitFor();
+    // The commands of the quickstart are not clipped.
+    const commands = page.locator('pre', { hasText: 'API_URL' });
+    expect(await commands.count()).toBe(2);
+    for (const one of await commands.all())
+      expect(await one.evaluate('(pre) => pre.scrollWidth <= pre.clientWidth')).toBe(true);
+    expect(transferred).toBeGreaterThan(100_000);
+    expect(transferred).toBeLessThan(1_000_000);
+    await page.close();
   });
 
   it.each(['br', 'gzip', 'identity'])('is sent as %s to those who accept it', async (encoding) => {
@@ -80,16 +79,13 @@ describe('the reference on the server', () => {
 });
 
 describe('trying an operation', () => {
-  let browser: Browser;
   let page: Page;
 
   beforeAll(async () => {
-    browser = await startBrowser();
     page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
     page.setDefaultTimeout(120_000);
     await page.goto(`${running.address}/reference`);
   });
-  afterAll(() => browser?.close());
 
   /** Opens the panel of an operation. */
   async function open(anchor: string) {
