@@ -97,10 +97,14 @@ describe('the reference', () => {
       await page.evaluate(`location.hash = '#/guide-${name}'`);
       await heading.waitFor();
     }
-    const targets = await page
-      .locator('[id^="guide-"] a[href^="#/"]')
-      .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
-    expect(targets).toEqual(expect.arrayContaining(['#/events/listdeliveries', '#/guide-payments', '#/webhooks']));
+    const targets = page.locator('[id^="guide-"] a[href^="#/"]');
+    await expect
+      .poll(async () => {
+        // Sections are rendered as the reader scrolls.
+        await page.mouse.wheel(0, 600);
+        return targets.evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
+      })
+      .toEqual(expect.arrayContaining(['#/events/listdeliveries', '#/guide-payments', '#/webhooks']));
   });
 
   it('contains every operation with its roles and limits and its samples', async () => {

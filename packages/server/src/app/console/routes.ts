@@ -186,7 +186,7 @@ export function consoleRoutes(service: Service): readonly Route[] {
       const { query, body } = await checkRequest(service.validator, operation, {
         path: {},
         query: {},
-        headers: {},
+        headers: { 'content-type': 'application/json' },
         bytes,
       });
       const input = { path: {}, query, body, bytes } as Parameters<typeof createToken>[1];

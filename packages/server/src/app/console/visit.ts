@@ -58,7 +58,7 @@ export async function callOperation(
   const { path = {}, query = {}, body } = input;
   const bytes = operation.bodyLimit === null || body === undefined ? undefined : Buffer.from(JSON.stringify(body));
   // Headers that the contract requires.
-  const headers = { tenant: visit.tenant.name };
+  const headers = { tenant: visit.tenant.name, ...(bytes !== undefined && { 'content-type': 'application/json' }) };
   const result = await runOperation(contextIn(visit, operation), visit.turn, {
     path,
     query: { ...query },
