@@ -12,7 +12,7 @@ interface Results {
   }[];
 }
 
-/** The violations of the rules of axe, all of them, each with the elements that have it. The page's policy must not forbid scripts of tests. */
+/** What violates the rules of axe, all of them: a line for each element. */
 export async function violationsIn(page: Page): Promise<string[]> {
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe);
   const { violations } = await page.evaluate<Results>('axe.run()');

@@ -1,5 +1,6 @@
 /** What the data browser can show, derived from the contract: lists, their columns and filters, reads by ID, and references. */
 import { allOperations, contract, type Operation, type Schema, schemaOf } from '../../contract/contract.ts';
+import { operationOf } from './visit.ts';
 
 /** A field by which a list can be filtered. */
 export interface FilterField {
@@ -170,18 +171,31 @@ function findLists(): Map<string, DataList> {
   return new Map([...found].sort(([one], [other]) => one.localeCompare(other)));
 }
 
-const lookup = allOperations.find(({ id }) => id === 'lookupRecords');
+const lookup = operationOf('lookupRecords');
+
+/** A field of a custom record type, in the form in which the API returns it. */
+interface CustomField {
+  readonly name: string;
+  readonly referencedEntityType?: string | null;
+}
 
 /** The list of a custom record type, whose fields the contract does not know. */
-export function customList(type: string): DataList | undefined {
-  if (lookup === undefined) return undefined;
+export function customList(definition: Readonly<Record<string, unknown>>): DataList {
+  const { name, displayName, fields } = definition;
+  const own: readonly CustomField[] = Array.isArray(fields) ? fields : [];
+  const type = String(name);
   return {
     type,
-    title: type,
+    title: String(displayName ?? name),
     operation: lookup,
     path: { type },
-    properties: new Map(),
-    columns: [],
+    properties: new Map(
+      own.map((field): [string, Schema] => [
+        field.name,
+        typeof field.referencedEntityType === 'string' ? { 'x-references': field.referencedEntityType } : {},
+      ]),
+    ),
+    columns: ['systemRef', ...own.map((field) => field.name)].slice(0, mostColumns),
     filters: [],
     byId: undefined,
   };

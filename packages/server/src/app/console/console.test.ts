@@ -214,6 +214,25 @@ describe('pages', () => {
   });
 });
 
+test('rows of a custom type have their fields, references and events', async () => {
+  const client = await newClient({ name: 'Referred LLC' });
+  const fields = [
+    { name: 'stage', displayName: 'Stage', type: 'TEXT' },
+    { name: 'client', displayName: 'Client', type: 'REFERENCE', referencedEntityType: 'Client' },
+  ];
+  const defined = await call('POST', '/api/v1/records/custom', { name: 'Lead', displayName: 'Sales lead', fields });
+  expect(defined.status).toBe(201);
+  const record = { type: 'Lead', systemRef: 'L-1', attributes: { stage: 'new', client: client.id } };
+  expect((await call('POST', '/api/v1/records', { records: [record] })).status).toBe(200);
+  const one = await visitor();
+  expect((await one.get('/data')).text).toContain('href="/console/data/Lead">Sales lead</a>');
+  const list = (await one.get('/data/Lead')).text;
+  const [, row = ''] = /href="\/console(\/data\/Lead\/[^"]+)">L-1</.exec(list) ?? [];
+  const { text } = await one.get(row);
+  expect(text).toContain(`href="/console/data/Client/${client.id}"`);
+  expect(text).toContain('CREATE');
+});
+
 const browser = await startBrowser();
 afterAll(() => browser.close());
 const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } } as const;

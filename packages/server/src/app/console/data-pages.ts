@@ -23,7 +23,7 @@ export async function dataPage(visit: Visit): Promise<string> {
     part: '/data',
     lead: 'Every list of the API. Open a row to follow its references and to see its events.',
     body: html`<section class="card"><h2>Lists</h2><ul class="links">${[...dataLists.values()].map(({ type, title }) => link(type, title))}</ul></section>
-${custom.length > 0 && html`<section class="card"><h2>Custom record types</h2><ul class="links">${custom.map(({ name, label }) => link(String(name), String(label ?? name)))}</ul></section>`}`,
+${custom.length > 0 && html`<section class="card"><h2>Custom record types</h2><ul class="links">${custom.map(customList).map(({ type, title }) => link(type, title))}</ul></section>`}`,
   });
 }
 
@@ -32,9 +32,9 @@ async function listNamed(visit: Visit, type: string): Promise<DataList> {
   const standard = dataLists.get(type);
   if (standard !== undefined) return standard;
   const custom = rowsIn(await callOperation(visit, operationOf('listCustomRecordTypes')));
-  const list = custom.some(({ name }) => name === type) ? customList(type) : undefined;
-  if (list === undefined) throw new Rejection('NOT_FOUND', `There is no list ${type}.`);
-  return list;
+  const definition = custom.find(({ name }) => name === type);
+  if (definition === undefined) throw new Rejection('NOT_FOUND', `There is no list ${type}.`);
+  return customList(definition);
 }
 
 /** One list, with its filter. What the operation rejects is shown above the filter. */
