@@ -40,7 +40,8 @@ export function nameEvents(document: JsonObject): void {
     Object.fromEntries(standard.map((type) => [type, `${type}Event`])),
   );
   schemas.Event = {
-    description: 'Event. `entityType` and `operation` identify its type.',
+    description:
+      'Event. `entityType` and `operation` identify its type. In generated types, narrow a `StandardEvent` by `entityType`: the names of custom record types are any text, so that they remain in an `Event`.',
     oneOf: [reference('StandardEvent'), reference(`${custom}Event`)],
   };
   // Lists of events have what is delivered.

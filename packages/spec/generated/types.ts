@@ -33952,7 +33952,7 @@ export interface components {
         StandardEvent: components["schemas"]["ClientEvent"] | components["schemas"]["ContactEvent"] | components["schemas"]["ContactClientEvent"] | components["schemas"]["ClientGroupEvent"] | components["schemas"]["ContactInfoEvent"] | components["schemas"]["JobEvent"] | components["schemas"]["TaskEvent"] | components["schemas"]["StaffJobAssignmentEvent"] | components["schemas"]["EngagementEvent"] | components["schemas"]["EngagementDocumentEvent"] | components["schemas"]["EngagementBatchEvent"] | components["schemas"]["StaffEvent"] | components["schemas"]["TimeEntryEvent"] | components["schemas"]["ExpenseEntryEvent"] | components["schemas"]["WorkCodeEvent"] | components["schemas"]["TaskTypeEvent"] | components["schemas"]["StaffTypeEvent"] | components["schemas"]["WipEntryEvent"] | components["schemas"]["DraftInvoiceEvent"] | components["schemas"]["InvoiceEvent"] | components["schemas"]["PaymentEvent"] | components["schemas"]["QuickPaymentLinkEvent"] | components["schemas"]["FileEvent"] | components["schemas"]["CustomRecordTypeEvent"];
         /**
          * Event
-         * @description Event. `entityType` and `operation` identify its type.
+         * @description Event. `entityType` and `operation` identify its type. In generated types, narrow a `StandardEvent` by `entityType`: the names of custom record types are any text, so that they remain in an `Event`.
          */
         Event: components["schemas"]["StandardEvent"] | components["schemas"]["CustomRecordEvent"];
     };

@@ -1,7 +1,19 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import openapiTypescript, { astToString } from 'openapi-typescript';
 import orval from 'orval';
 import { generateApi } from 'swagger-typescript-api';
 import { contract, testGenerator } from './generator.ts';
+
+testGenerator({
+  name: 'openapi-typescript',
+  generate: async (folder) => {
+    const names = { rootTypes: true, rootTypesNoSchemaPrefix: true, silent: true };
+    const types = await openapiTypescript(await readFile(contract, 'utf8'), names);
+    await writeFile(join(folder, 'types.ts'), astToString(types));
+  },
+  types: './types.ts',
+});
 
 testGenerator({
   name: 'orval',
