@@ -5,7 +5,7 @@ import { createTenant, tenantNamed } from '../../server/src/operator/tenants.ts'
 import { pasteable } from '../../server/src/platform/operator-command.ts';
 import type { Service } from '../../server/src/service/service.ts';
 import { seedDemoData } from './demo-data.ts';
-import { loadProfile } from './profiles/load-profile.ts';
+import { loadInBackground } from './profiles/load-profile.ts';
 
 const tenant = 'hartwell';
 
@@ -59,7 +59,17 @@ ${note}${
     ? '\nWEBHOOK_ALLOW_LOOPBACK is on: events can be sent to any port of this machine. For development only.\n'
     : ''
 }${service.processor?.isTest === true ? '\nPayments through links are tests: no money moves. Test cards are listed on the payment page.\n' : ''}
+Three years of a small firm are added to the tenant in the background, at the first start for a minute.
 Press Ctrl+C to stop. ${whereDataIs(service)}`);
+  const stopping = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());
+  await addYears(operator, stopping.signal).then(
+    (isNew) => isNew && console.log('\nThe demo tenant now also has three years of a small firm.'),
+    (error) => {
+      if (stopping.signal.aborted) return;
+      console.error(`Loading three years of a small firm failed; the next start continues it. ${error.message}`);
+    },
+  );
 }
 
 /** How to call the operator's commands for this server from the directory of the project, in another terminal. */
@@ -90,14 +100,29 @@ the embedded database does not flush to disk. Use PostgreSQL in production (see 
 export async function createDemoTenant(operator: { readonly service: Service }): Promise<void> {
   const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
   await createTenant(operator, { name: tenant, displayName: 'Hartwell & Oakes LLP', ...place, sandbox: true });
+  await fillDemoTenant(operator, tenant);
+}
+
+/** Fills a new tenant with the firm of the contract's examples. */
+export async function fillDemoTenant(operator: { readonly service: Service }, name: string): Promise<void> {
   // One person can try every step of a workflow with one key.
-  await setTenantSetting(operator, { tenant, setting: 'selfApproval', value: 'on' });
-  await seedDemoData(operator, tenant);
-  const { store, storage, config } = operator.service;
-  const created = await tenantNamed(operator, tenant);
+  await setTenantSetting(operator, { tenant: name, setting: 'selfApproval', value: 'on' });
+  await seedDemoData(operator, name);
+}
+
+/**
+ * Adds three years of a small firm, so that lists, ages and totals have something to show, while the service answers calls. A
+ * run that was interrupted is continued.
+ *
+ * @returns whether anything was left to load.
+ */
+export async function addYears({ service }: { readonly service: Service }, signal: AbortSignal): Promise<boolean> {
+  const { store, storage, config } = service;
+  const demo = await tenantNamed({ service }, tenant);
   const crm = { user: 'hartwell-crm', roles: ['API_ADMIN'] };
-  const apiUserId = await store.write(created.id, (transaction) => ensureApiUser(transaction, created, crm));
-  await loadProfile({ store, storage, databaseUrl: config.databaseUrl }, created.id, 'tiny', apiUserId);
+  const apiUserId = await store.write(demo.id, (transaction) => ensureApiUser(transaction, demo, crm));
+  const place = { store, storage, databaseUrl: config.databaseUrl };
+  return await loadInBackground(place, { tenantId: demo.id, profile: 'tiny', apiUserId }, signal);
 }
 
 /** Returns the API key of the demo tenant, which has all roles: the one of earlier starts while it is valid for another day. */

@@ -17,13 +17,22 @@ program
 
 program
   .command('create')
-  .description('Create a tenant with three years of data of a firm. Stop the server first if the database is embedded.')
+  .description(
+    'Create a tenant with three years of data of a firm, which end today. Stop the server first if the database is embedded. A tenant that has the data is left as it is.',
+  )
   .option('--profile <name>', `size: ${Object.keys(profiles).join(', ')}`, 'tiny')
   .option('--tenant <name>', 'name of the tenant; demo_ and the profile by default')
-  .action(async ({ profile, tenant: name }: { profile: string; tenant?: string }) => {
+  .option('--today <date>', 'day on which the three years end; the current day by default')
+  .action(async ({ profile, tenant: name, today }: { profile: string; tenant?: string; today?: string }) => {
     if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
     const config = readConfig(process.env);
-    const options = { databaseUrl: config.databaseUrl, profile, name: name ?? `demo_${profile}`, log: console.log };
+    const options = {
+      databaseUrl: config.databaseUrl,
+      profile,
+      name: name ?? `demo_${profile}`,
+      today,
+      log: console.log,
+    };
     const { createDemoTenants } = await import('./profiles/make-demo-tenants.ts');
     const { onDatabase } = await import('../../server/src/operator/run-commands.ts');
     await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }));

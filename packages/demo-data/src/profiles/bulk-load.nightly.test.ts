@@ -7,6 +7,7 @@ import { engineName, testDatabase } from '../../../server/test/database.ts';
 import { testService } from '../../../server/test/service.ts';
 import { loadProfile, loadProfiles } from './load-profile.ts';
 import { profiles } from './profile.ts';
+import { differing } from './testing.ts';
 
 const database = await testDatabase();
 const service = await testService({ database });
@@ -17,8 +18,10 @@ await loadProfile(place, tenantId, 'tiny', await apiUserOf(service.tenant));
 
 test('a load after one that failed has the rows of any other', async () => {
   const other = await service.addTenant('interrupted');
-  const interrupted = loadProfile(place, other.id, 'tiny', await apiUserOf(other), (table) => {
-    if (table === 'time_entry') throw new Error('The process ends.');
+  const interrupted = loadProfile(place, other.id, 'tiny', await apiUserOf(other), {
+    report(table) {
+      if (table === 'time_entry') throw new Error('The process ends.');
+    },
   });
   await expect(interrupted).rejects.toThrow('The process ends.');
   await loadProfile(place, other.id, 'tiny', await apiUserOf(other));
@@ -50,7 +53,7 @@ test.runIf(engineName === 'postgres')(
     const fillings = [];
     for (const tenant of [one, other])
       fillings.push({ tenantId: tenant.id, profile: 'tiny' as const, apiUserId: await apiUserOf(tenant) });
-    await loadProfiles(place, fillings, undefined, true);
+    await loadProfiles(place, fillings, { isBulk: true });
     expect(await protections()).toEqual(before);
     for (const { name, id } of [one, other]) {
       expect(await checkBooks(operator, { tenant: name, repair: false })).toEqual({ differences: [], breaches: [] });
@@ -65,6 +68,20 @@ test.runIf(engineName === 'postgres')(
     }
   },
 );
+
+test.runIf(engineName === 'postgres')('a larger firm looks like one on any day', async () => {
+  // After the season, with a leap day in it, and at the turn of a year.
+  for (const today of ['2028-04-20', '2027-01-01', '2026-11-24']) {
+    const tenant = await service.addTenant(`small_${today.replaceAll('-', '')}`);
+    const filling = { tenantId: tenant.id, profile: 'small' as const, apiUserId: await apiUserOf(tenant) };
+    await loadProfiles(place, [filling], { today });
+    expect(await checkBooks(operator, { tenant: tenant.name, repair: false })).toEqual({
+      differences: [],
+      breaches: [],
+    });
+    expect(await service.store.read(tenant.id, (session) => differing(session, today, false))).toEqual([]);
+  }
+});
 
 function apiUserOf(tenant: Tenant): Promise<string> {
   const user = { user: 'demo-data', roles: [] };

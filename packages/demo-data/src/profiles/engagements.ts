@@ -1,5 +1,5 @@
 import { documentTypes } from '../../../server/src/modules/engagements/documents.ts';
-import { dateText, instantAt, instantText, lastDay, yearOf } from './calendar.ts';
+import { dateText, instantAt, instantText, yearOf } from './calendar.ts';
 import { saveCounters } from './counters.ts';
 import type { Firm } from './firm.ts';
 import type { JobSeed } from './jobs.ts';
@@ -17,11 +17,11 @@ interface EngagementSeed {
   readonly fiscalYear: number;
   readonly status: string;
   readonly jobId: string | undefined;
-  readonly fee: string | null;
+  readonly job: JobSeed;
 }
 
+const declineReasons = ['The fee is above the budget.', 'The client stays with its adviser.', 'The scope is too wide.'];
 const isSigned = (status: string) => ['EXECUTED', 'ACTIVE', 'ON_HOLD', 'COMPLETED'].includes(status);
-const types = ['TAX', 'TAX', 'AUDIT', 'CAS', 'REVIEW', 'ADVISORY', 'OTHER'] as const;
 
 /** Loads the engagements of jobs, and others that wait for a signature or were declined, with letters and signers. */
 export async function loadEngagements(
@@ -31,7 +31,7 @@ export async function loadEngagements(
   jobs: readonly JobSeed[],
 ): Promise<readonly EngagementSeed[]> {
   const numbers = new Map<number, number>();
-  const engagements = [...seedsOf(clients, jobs, numbers)];
+  const engagements = [...seedsOf(firm, clients, jobs, numbers)];
   await loader.entities(
     'engagement',
     [
@@ -59,7 +59,7 @@ export async function loadEngagements(
   await loader.rows(
     'engagement_staff',
     ['engagement_id', 'position', 'staff_id', 'role'],
-    engagements.map(({ id }, index) => [id, 0, firm.people[index % firm.people.length]?.id ?? '', 'PREPARER']),
+    engagements.map(({ id, job }) => [id, 0, firm.people[job.team[0] ?? 0]?.id ?? '', 'PREPARER']),
   );
   await loader.rows(
     'engagement_signer',
@@ -99,6 +99,7 @@ export async function loadEngagements(
 }
 
 function* seedsOf(
+  { span: { today } }: Firm,
   clients: readonly ClientSeed[],
   jobs: readonly JobSeed[],
   numbers: Map<number, number>,
@@ -109,7 +110,7 @@ function* seedsOf(
     if (client === undefined) throw new Error('The job has no client.');
     // Jobs without an engagement leave room for unsigned letters.
     if (job.engagementId === undefined && index % 6 !== 2) continue;
-    const start = Math.min(job.start, lastDay - 20);
+    const start = Math.min(job.start, today - 20);
     const status =
       job.engagementId === undefined
         ? random.weighted([
@@ -138,38 +139,36 @@ function* seedsOf(
       fiscalYear: year,
       status,
       jobId: job.engagementId === undefined ? undefined : job.id,
-      fee: job.isFee ? '4500.00' : null,
+      job,
     };
   }
 }
 
 function* engagementRows(engagements: readonly EngagementSeed[], firm: Firm): Generator<EntityRow> {
-  for (const [index, { id, ref, client, start, end, fiscalYear, status, fee }] of engagements.entries()) {
-    const type = types[index % types.length] ?? 'OTHER';
+  for (const [index, { id, ref, client, start, end, fiscalYear, status, job }] of engagements.entries()) {
     const sentAt = status === 'DRAFT' || status === 'CANCELLED' ? null : instantText(instantAt(start - 9, 16));
     yield [
       id,
       instantAt(start - 12, 16) + (index % 100_000),
       client.id,
-      `${fiscalYear} ${type.toLowerCase()} engagement of ${client.name}`.slice(0, 200),
+      `${job.name}, ${client.name}`.slice(0, 200),
       ref,
-      type,
+      job.kind.engagement,
       fiscalYear,
       dateText(start),
       dateText(end),
       status,
-      firm.people[index % Math.min(7, firm.people.length)]?.id ?? null,
-      firm.people[2]?.id ?? null,
-      fee,
-      fee === null ? 'TIME_AND_MATERIALS' : 'FIXED_FEE',
+      firm.partnerIds[index % firm.partnerIds.length] ?? null,
+      firm.managerId,
+      job.fee === undefined ? null : (job.fee / 100).toFixed(2),
+      job.billingType,
       'USD',
-      // A sent letter expires in years, so that the clock does not change the demo data.
       status === 'SENT'
-        ? '2035-01-01T00:00:00.000Z'
+        ? instantText(instantAt(firm.span.today + 30 + (index % 60), 16))
         : status === 'EXPIRED'
           ? instantText(instantAt(start + 21, 16))
           : null,
-      status === 'DECLINED' ? 'The fee is above the budget.' : null,
+      status === 'DECLINED' ? (declineReasons[index % declineReasons.length] ?? null) : null,
       sentAt,
       isSigned(status) ? instantText(instantAt(start - 2, 19)) : null,
       status === 'COMPLETED' ? instantText(instantAt(start + 140, 19)) : null,

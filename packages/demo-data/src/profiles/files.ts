@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { instantAt, lastDay } from './calendar.ts';
+import { instantAt } from './calendar.ts';
 import type { Firm } from './firm.ts';
 import type { JobSeed } from './jobs.ts';
 import type { ClientSeed } from './parties.ts';
@@ -74,7 +74,7 @@ function* fileRows(
       ['REJECTED', 8],
       ['DELETED', 4],
     ]);
-    const day = Math.min(job.start + random.below(40), lastDay - 1);
+    const day = Math.min(job.start + random.below(40), firm.span.today - 1);
     const createdAt = instantAt(day, 14 + (number % 8)) + (number % 100_000);
     const by = source === 'CLIENT_REQUEST' ? 'CONTACT' : source === 'DELIVERABLE' ? 'SYSTEM' : 'STAFF';
     // A name of the maximum length of file systems.
@@ -95,7 +95,7 @@ function* fileRows(
       by,
       by === 'CONTACT' ? client.contactId : by === 'STAFF' ? (firm.people[job.team[0] ?? 0]?.id ?? null) : null,
       `/${client.ref}/${job.fiscalYear}`,
-      number % 1_461 === 59 ? 2024 : job.fiscalYear,
+      job.fiscalYear,
     ];
   }
 }

@@ -1,12 +1,14 @@
 import { sql } from 'kysely';
 import { type CustomFieldInput, completeField } from '../../../server/src/modules/records/custom-field.ts';
-import { dateText, firstDay, instantAt, instantText, lastDay } from './calendar.ts';
+import { dateText, instantAt, instantText, type Span } from './calendar.ts';
+import type { Firm } from './firm.ts';
 import type { ClientSeed } from './parties.ts';
 import type { Profile } from './profile.ts';
 import { Random } from './random.ts';
 import { rowId } from './row-id.ts';
 import type { EntityRow, Loader } from './table-loader.ts';
 
+const campaigns = ['Year-end planning', 'New business owners', 'Tax season kickoff', 'Estate planning evening'];
 const stages = ['LEAD', 'QUALIFIED', 'PROPOSAL', 'WON', 'LOST'] as const;
 
 /** Custom types. The firm of the contract's examples has types of its own instead of the first two. */
@@ -50,17 +52,21 @@ const types: readonly (readonly [name: string, fields: readonly CustomFieldInput
   ],
 ];
 
-const foundedAt = instantAt(firstDay - 10, 17);
-
-/** Loads custom types with their records, and inactive subscriptions: no receiver listens at their addresses. */
+/**
+ * Loads custom types with their records, and subscriptions. No receiver listens at their addresses, so they are inactive, but
+ * for one of payments from when those required no filter.
+ */
 export async function loadIntegrations(
   loader: Loader,
   { entries }: Profile,
+  { span }: Firm,
   clients: readonly ClientSeed[],
   apiUserId: string,
 ): Promise<void> {
+  const foundedAt = foundedAtOf(span);
+  const own = types.map((_type, index) => rowId(90, index, foundedAt + index));
   const existing = await loader.all<{ name: string }>(
-    sql`select name from custom_record_type where tenant_id = ${loader.tenantId}`,
+    sql`select name from custom_record_type where tenant_id = ${loader.tenantId} and id <> all (${own})`,
   );
   const created = existing.length === 0 ? types : types.slice(2);
   await loader.entities(
@@ -79,6 +85,7 @@ export async function loadIntegrations(
       Math.ceil(entries / 20),
       created.map(([name]) => name),
       clients,
+      span,
     ),
   );
   const subscriptionColumns = [
@@ -89,29 +96,39 @@ export async function loadIntegrations(
     'description',
     'created_by_api_user_id',
   ];
-  await loader.entities('event_subscription', subscriptionColumns, subscriptionRows(apiUserId));
+  await loader.entities('event_subscription', subscriptionColumns, subscriptionRows(span, apiUserId));
   // Each was active once, and has the corresponding rows.
-  await loader.all(sql`
-    update event_subscription set active = false, deactivated_at = ${instantText(instantAt(lastDay - 30, 18))}
-    where tenant_id = ${loader.tenantId} and delivery_url like 'https://hooks.example.com/%'`);
+  await loader.run(sql`
+    update event_subscription set active = false, deactivated_at = ${instantText(instantAt(span.today - 30, 18))}
+    where tenant_id = ${loader.tenantId} and delivery_url like 'https://hooks.example.com/%'
+      and (entity_type <> 'Payment' or filter_expression is not null)`);
 }
 
-function* recordRows(count: number, names: readonly string[], clients: readonly ClientSeed[]): Generator<EntityRow> {
+function foundedAtOf({ firstDay }: Span): number {
+  return instantAt(firstDay - 10, 17);
+}
+
+function* recordRows(
+  count: number,
+  names: readonly string[],
+  clients: readonly ClientSeed[],
+  { firstDay, today }: Span,
+): Generator<EntityRow> {
   const random = new Random(10);
   for (let number = 0; number < count; number++) {
     const type = names[number % names.length] ?? '';
-    const day = firstDay + Math.floor((number * (lastDay - firstDay)) / count);
+    const day = firstDay + Math.floor((number * (today - firstDay)) / count);
     const client = clients[random.below(clients.length)]?.id ?? '';
     const createdAt = instantAt(day, 15) + (number % 100_000);
     const cents = random.between(10_000, 5_000_000);
     const attributes = {
       Opportunity: { stage: random.pick(stages), value: (cents / 100).toFixed(2), client },
       Referral: { client, source: 'A client' },
-      Campaign: { title: `Campaign ${number}`, startsOn: dateText(day) },
+      Campaign: { title: `${campaigns[number % campaigns.length]} ${number}`, startsOn: dateText(day) },
       Asset: {
         client,
         cost: (cents / 10_000).toFixed(4),
-        acquiredOn: number % 40 === 3 ? '2024-02-29' : dateText(day),
+        acquiredOn: number % 40 === 3 ? '2020-02-29' : dateText(day),
       },
       SurveyResponse: { score: random.below(11), comment: number % 30 === 4 ? 'תודה רבה' : 'Thank you' },
     }[type];
@@ -124,7 +141,7 @@ function* recordRows(count: number, names: readonly string[], clients: readonly 
  * One for each of the types that integrations subscribe to, and an old one for payments, from when those required no
  * filter.
  */
-function* subscriptionRows(apiUserId: string): Generator<EntityRow> {
+function* subscriptionRows(span: Span, apiUserId: string): Generator<EntityRow> {
   const followed = [
     'Client',
     'Contact',
@@ -144,7 +161,7 @@ function* subscriptionRows(apiUserId: string): Generator<EntityRow> {
     ),
   ];
   for (const [index, [type, filter]] of rows.entries()) {
-    const createdAt = foundedAt + 1_000 + index;
+    const createdAt = foundedAtOf(span) + 1_000 + index;
     yield [
       rowId(92, index, createdAt),
       createdAt,

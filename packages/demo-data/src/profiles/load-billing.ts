@@ -1,14 +1,37 @@
 import { sql } from 'kysely';
-import { type Bill, type Billed, createBills, sharesOf } from './bills.ts';
-import { dateText, instantAt, instantText, lastDay, yearOf } from './calendar.ts';
+import { type Bill, type Billed, createBills, sharesOf, type WriteOff } from './bills.ts';
+import { dateText, instantAt, instantText, yearOf } from './calendar.ts';
 import { saveCounters } from './counters.ts';
 import type { Firm } from './firm.ts';
 import type { JobSeed } from './jobs.ts';
-import { createPayments, type Outcome } from './money.ts';
+import { createPayments, type LinkSeed, type Outcome, type PaymentSeed } from './money.ts';
 import type { ClientSeed } from './parties.ts';
+import { disputeMemos } from './practice.ts';
 import { rowId } from './row-id.ts';
 import type { EntityRow, Loader, Value } from './table-loader.ts';
 import type { Work } from './time.ts';
+
+/** What all bills have in common. */
+interface Books {
+  readonly firm: Firm;
+  readonly clients: readonly ClientSeed[];
+  readonly jobs: readonly JobSeed[];
+  readonly work: Work;
+  readonly billed: ReadonlyMap<number, Billed>;
+  readonly writtenOff: ReadonlyMap<number, WriteOff>;
+  readonly outcomes: ReadonlyMap<Bill, Outcome>;
+  readonly links: readonly LinkSeed[];
+  readonly apiUserId: string;
+}
+
+/** Bills that are loaded together, with their work and their payments. */
+interface Part {
+  readonly bills: readonly Bill[];
+  /** Indexes in `Work`. */
+  readonly work: readonly number[];
+  readonly payments: readonly PaymentSeed[];
+  readonly links: readonly LinkSeed[];
+}
 
 /** Loads bills, the relieved work in progress, payments and links. */
 export async function loadBilling(
@@ -19,15 +42,45 @@ export async function loadBilling(
   work: Work,
   apiUserId: string,
 ): Promise<void> {
-  const counter = `invoice.invoice_number.${firm.orgId}.`;
-  const counted = await loader.all<{ name: string; value: number }>(
-    sql`select name, value from tenant_counter where tenant_id = ${loader.tenantId} and name like ${`${counter}%`}`,
-  );
-  const first = new Map(counted.map(({ name, value }) => [Number(name.slice(counter.length)), value]));
-  const { bills, billed, lastNumbers } = createBills(firm, clients, jobs, work, first);
-  const { payments, outcomes, links } = createPayments(bills, loader.tenantId);
-  // A voided invoice releases its work.
+  const counter = (year: number) => `invoice.invoice_number.${firm.orgId}.${year}`;
+  const { bills, billed, writtenOff } = await loader.step(async () => {
+    const first = new Map<number, number>();
+    for (let year = firm.span.firstYear; year <= yearOf(firm.span.today); year++)
+      first.set(year, await loader.lastNumber(counter(year)));
+    const created = createBills(firm, clients, jobs, work, first);
+    await saveCounters(
+      loader,
+      [...created.lastNumbers].map(([year, last]) => [counter(year), last]),
+    );
+    return created;
+  });
+  const { payments, outcomes, links } = createPayments(bills, loader.tenantId, firm.span);
+  // Also the work of voided invoices, which the next line releases.
+  const worksOf = Map.groupBy(work.ids.keys(), (index) => billed.get(index)?.bill);
   for (const [index, { bill }] of billed) if (outcomes.get(bill)?.status === 'VOIDED') billed.delete(index);
+  const books = { firm, clients, jobs, work, billed, writtenOff, outcomes, links, apiUserId };
+  const [paymentsOf, linksOf] = [Map.groupBy(payments, ({ bill }) => bill), Map.groupBy(links, ({ bill }) => bill)];
+  const partOf = (some: readonly (Bill | undefined)[]): Part => ({
+    bills: some.filter((bill) => bill !== undefined),
+    work: some.flatMap((bill) => worksOf.get(bill) ?? []),
+    payments: some.flatMap((bill) => (bill === undefined ? [] : (paymentsOf.get(bill) ?? []))),
+    links: some.flatMap((bill) => (bill === undefined ? [] : (linksOf.get(bill) ?? []))),
+  });
+  // The last part is the work that is not billed.
+  const all = [...bills, undefined];
+  const size = Math.min(loader.billsOfStep, all.length);
+  for (let start = 0; start < all.length; start += size)
+    await loader.step(() => loadPart(loader, books, partOf(all.slice(start, start + size))));
+  const numbers = new Map<number, number>();
+  for (const { year, number } of payments) numbers.set(year, Math.max(number, numbers.get(year) ?? 0));
+  await saveCounters(
+    loader,
+    [...numbers].map(([year, value]) => [`payment.payment_number.${year}`, value]),
+  );
+}
+
+async function loadPart(loader: Loader, books: Books, { bills, work: rows, payments, links }: Part): Promise<void> {
+  const { firm, clients, outcomes, work, apiUserId } = books;
   const paymentOfLink = new Map(payments.map((payment) => [payment.link, payment]));
   const posted = bills.filter((bill) => bill.invoiceId !== undefined);
 
@@ -107,6 +160,7 @@ export async function loadBilling(
       'city',
       'country',
       'memo',
+      'updated_at',
     ],
     invoiceRows(posted, outcomes, clients, firm),
   );
@@ -139,8 +193,10 @@ export async function loadBilling(
       'invoice_id',
       'posted_at',
       'billed_at',
+      'write_off_reason',
+      'updated_at',
     ],
-    wipRows(work, billed, clients, jobs, firm),
+    wipRows(books, rows),
   );
   const linkColumns = ['line_id', 'position', 'wip_entry_id'];
   await loader.rows('draft_invoice_line_wip', linkColumns, lineWorkRows(bills, 52, work));
@@ -211,7 +267,6 @@ export async function loadBilling(
     ['quick_payment_link_id', 'position', 'invoice_id', 'amount_due_at_creation'],
     links.map(({ id, bill }) => [id, 0, bill.invoiceId ?? '', money(bill.total)]),
   );
-  const numbers = new Map<number, number>();
   await loader.entities(
     'payment',
     [
@@ -238,10 +293,7 @@ export async function loadBilling(
       'refunded_at',
       'check_number',
     ],
-    payments.map(({ id, bill, day, amount, method, status, link }, index): EntityRow => {
-      const year = yearOf(day);
-      const number = (numbers.get(year) ?? 1000) + 1;
-      numbers.set(year, number);
+    payments.map(({ id, index, bill, day, amount, method, status, link, year, number }): EntityRow => {
       const ref = `PAY-${year}-${String(number).padStart(5, '0')}`;
       const [at, isSettled] = [instantAt(day, 19) + (index % 100_000), status !== 'PENDING' && status !== 'FAILED'];
       const isCard = method === 'CARD';
@@ -257,7 +309,7 @@ export async function loadBilling(
         method,
         status,
         link === undefined ? 'MANUAL' : 'QUICK_PAYMENT_LINK',
-        links[link ?? -1]?.id ?? null,
+        books.links[link ?? -1]?.id ?? null,
         isCard ? 'sandbox' : null,
         isCard ? `sbx_${index}` : null,
         isCard ? 'Visa' : null,
@@ -276,7 +328,7 @@ export async function loadBilling(
   await loader.rows(
     'payment_allocation',
     ['payment_id', 'position', 'invoice_id', 'amount', 'allocated_at'],
-    payments.flatMap(({ id, bill, amount, status, day }, index) =>
+    payments.flatMap(({ id, index, bill, amount, status, day }) =>
       status === 'COMPLETED' || status === 'PENDING'
         ? [
             [
@@ -290,11 +342,11 @@ export async function loadBilling(
         : [],
     ),
   );
-  await loader.all(sql`call enter_billing(${loader.tenantId})`);
-  await loader.all(sql`call enter_books(${loader.tenantId})`);
-  const paymentCounters = [...numbers].map(([year, value]) => [`payment.payment_number.${year}`, value] as const);
-  const invoiceCounters = [...lastNumbers].map(([year, value]) => [`${counter}${year}`, value] as const);
-  await saveCounters(loader, [...paymentCounters, ...invoiceCounters]);
+  // The tables have no statistics of these rows yet, and with those of others the planner chooses nested loops over all of them.
+  await loader.run(sql`set local enable_nestloop = off`);
+  await loader.run(sql`call enter_billing(${loader.tenantId})`);
+  await loader.run(sql`call enter_books(${loader.tenantId})`);
+  await loader.run(sql`set local enable_nestloop = on`);
 }
 
 function money(cents: number): string {
@@ -341,7 +393,7 @@ function* draftRows(bills: readonly Bill[], clients: readonly ClientSeed[], firm
       bill.draftStatus,
       dateText(bill.day),
       dateText(bill.day),
-      dateText(bill.day + 30),
+      dateText(bill.dueDay),
       money(bill.standard),
       money(adjustmentOf(bill)),
       subtotal,
@@ -349,7 +401,7 @@ function* draftRows(bills: readonly Bill[], clients: readonly ClientSeed[], firm
       taxTotal,
       total,
       'USD',
-      firm.people[2]?.id ?? null,
+      firm.managerId,
       bill.draftStatus === 'DRAFT' ? null : instantText(submittedAt),
       isPosted ? instantText(decidedAt) : null,
       isRejected ? instantText(decidedAt) : null,
@@ -366,7 +418,7 @@ function lineId(kind: number, { number, day }: Bill, position: number): string {
 
 function* lineRows(bills: readonly Bill[], kind: number, owner: (bill: Bill) => string): Generator<Value[]> {
   for (const bill of bills)
-    for (const [position, { lineType, description, amount, tax }] of bill.lines.entries()) {
+    for (const [position, { lineType, description, amount, tax, relief }] of bill.lines.entries()) {
       const isTaxable = bill.taxRate > 0 && lineType !== 'DISCOUNT';
       yield [
         owner(bill),
@@ -381,10 +433,12 @@ function* lineRows(bills: readonly Bill[], kind: number, owner: (bill: Bill) => 
         isTaxable,
         isTaxable ? String(bill.taxRate / 1000) : '0',
         money(tax),
-        lineType === 'FIXED_FEE' || lineType === 'PROGRESS' ? 'PART' : 'FULL',
+        relief,
       ];
     }
 }
+
+const badDebts = ['The client is insolvent.', 'Collection costs more than the amount.', 'Settled for less.'];
 
 function* invoiceRows(
   bills: readonly Bill[],
@@ -395,7 +449,8 @@ function* invoiceRows(
   for (const bill of bills) {
     const outcome = outcomes.get(bill);
     if (outcome === undefined) throw new Error('The invoice has no outcome.');
-    const { status, paid, pending, paidDay } = outcome;
+    const { status, paid, pending, paidDay, writtenOffDay } = outcome;
+    const { today } = firm.span;
     const postedAt = instantAt(bill.day, 18) + (bill.number % 100_000);
     const { subtotal, discountTotal, taxTotal, total } = totalsOf(bill);
     const isOpen = status === 'POSTED' || status === 'PARTIALLY_PAID';
@@ -411,12 +466,12 @@ function* invoiceRows(
       bill.draftId,
       status,
       dateText(bill.day),
-      dateText(bill.day + 30),
+      dateText(bill.dueDay),
       instantText(postedAt),
       paidDay === undefined ? null : instantText(instantAt(paidDay, 19)),
       paidDay === undefined ? null : dateText(Math.max(paidDay, bill.day)),
-      isOpen && bill.day + 30 < lastDay ? instantText(instantAt(bill.day + 31, 7)) : null,
-      status === 'WRITTEN_OFF' ? 'The client is insolvent.' : null,
+      isOpen && bill.dueDay < today ? instantText(instantAt(bill.dueDay + 1, 7)) : null,
+      status === 'WRITTEN_OFF' ? (badDebts[bill.number % badDebts.length] ?? null) : null,
       status === 'VOIDED' ? instantText(postedAt + 86_400_000) : null,
       status === 'VOIDED' ? 'Billed to the wrong period.' : null,
       subtotal,
@@ -430,19 +485,18 @@ function* invoiceRows(
       firm.taxRegions[client?.regionIndex ?? 0]?.id ?? null,
       'Springfield',
       'US',
-      isOpen && bill.number % 90 === 3 ? 'In dispute: the client asks for the time sheets.' : null,
+      isOpen && bill.number % 90 === 3 ? (disputeMemos[bill.number % disputeMemos.length] ?? null) : null,
+      instantText(writtenOffDay === undefined ? postedAt : instantAt(writtenOffDay, 18)),
     ];
   }
 }
 
 function* wipRows(
-  work: Work,
-  billed: ReadonlyMap<number, Billed>,
-  clients: readonly ClientSeed[],
-  jobs: readonly JobSeed[],
-  firm: Firm,
+  { work, billed, writtenOff, clients, jobs, firm }: Books,
+  rows: readonly number[],
 ): Generator<EntityRow> {
-  for (const [index, id] of work.ids.entries()) {
+  for (const index of rows) {
+    const id = work.ids[index] ?? '';
     const job = jobs[work.jobs[index] ?? 0];
     if (job === undefined) throw new Error('The work has no job.');
     const [day, amount, rate, hours] = [
@@ -458,7 +512,8 @@ function* wipRows(
     const kind = work.kinds[index] ?? 'TIME';
     const isTime = kind === 'TIME';
     const person = work.people[index];
-    const code = isTime ? firm.workCodes[index % 109] : kind === 'EXPENSE' ? firm.expenseCodes[index % 6] : undefined;
+    const off = writtenOff.get(index);
+    const isWrittenDown = isBilled && taken < amount;
     yield [
       id,
       postedAt,
@@ -467,22 +522,24 @@ function* wipRows(
       job.id,
       person === undefined ? null : (firm.people[person]?.id ?? null),
       null,
-      code ?? null,
+      work.codes[index] ?? null,
       dateText(day),
       isTime ? (hours / 100).toFixed(2) : null,
       isTime ? money(rate) : null,
       money(amount),
       isTime ? (work.entryIds[index] ?? null) : null,
       kind === 'EXPENSE' ? (work.entryIds[index] ?? null) : null,
-      on === undefined ? 'OPEN' : isBilled ? 'BILLED' : 'IN_DRAFT',
+      off !== undefined ? 'WRITTEN_OFF' : on === undefined ? 'OPEN' : isBilled ? 'BILLED' : 'IN_DRAFT',
       'USD',
       money(taken),
       money(isBilled ? Math.max(0, taken - amount) : 0),
-      money(isBilled ? Math.max(0, amount - taken) : 0),
+      money(off !== undefined ? amount : isWrittenDown ? amount - taken : 0),
       on?.bill.draftId ?? null,
       on?.bill.invoiceId ?? null,
       instantText(postedAt),
       isBilled ? instantText(instantsOf(on.bill).decidedAt) : null,
+      off?.reason ?? (isWrittenDown ? (on.bill.writeDownReason ?? null) : null),
+      instantText(off === undefined ? postedAt : instantAt(off.day, 18)),
     ];
   }
 }
@@ -530,11 +587,10 @@ const revisions = {
 } as const;
 
 function* historyRows(bills: readonly Bill[], clients: readonly ClientSeed[], firm: Firm): Generator<EntityRow> {
-  let count = 0;
   for (const bill of bills) {
     const { createdAt, submittedAt, decidedAt } = instantsOf(bill);
     const { subtotal, discountTotal, taxTotal, total } = totalsOf(bill);
-    const clerk = firm.people[2]?.id ?? null;
+    const clerk = firm.managerId;
     let from: string | null = null;
     for (const [place, [action, to]] of revisions[bill.draftStatus].entries()) {
       const at = place === 0 ? createdAt : place === 1 ? submittedAt : decidedAt;
@@ -546,7 +602,7 @@ function* historyRows(bills: readonly Bill[], clients: readonly ClientSeed[], fi
         status: to,
         billThroughDate: dateText(bill.day),
         proposedInvoiceDate: dateText(bill.day),
-        dueDate: dateText(bill.day + 30),
+        dueDate: dateText(bill.dueDay),
         currency: 'USD',
         subtotal,
         discountTotal,
@@ -563,7 +619,7 @@ function* historyRows(bills: readonly Bill[], clients: readonly ClientSeed[], fi
       };
       const changes = from === null ? {} : { status: { old: from, new: to } };
       yield [
-        rowId(54, count++, at),
+        rowId(54, bill.number * 4 + place, at),
         at,
         bill.draftId,
         place + 1,

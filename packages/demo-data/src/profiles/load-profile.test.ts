@@ -5,8 +5,10 @@ import { checkBooks } from '../../../server/src/operator/books.ts';
 import type { Tenant } from '../../../server/src/platform/auth/caller.ts';
 import { testDatabase } from '../../../server/test/database.ts';
 import { testService } from '../../../server/test/service.ts';
-import { loadProfile } from './load-profile.ts';
+import { type Filling, loadInBackground, loadProfile, loadProfiles } from './load-profile.ts';
 import { profiles } from './profile.ts';
+import type { Place } from './table-loader.ts';
+import { differing } from './testing.ts';
 
 const database = await testDatabase();
 const service = await testService({ database });
@@ -14,14 +16,17 @@ const place = { store: service.store, databaseUrl: database.databaseUrl };
 const tenantId = service.tenant.id;
 const operator = { service: service.service };
 const apiUserId = await apiUserOf(service.tenant);
-await loadProfile(place, tenantId, 'tiny', apiUserId);
-
+const filling = { tenantId, profile: 'tiny', apiUserId } as const;
+const [{ today = '' } = {}] = await service.store.read(tenantId, (session) =>
+  session.all<{ today: string }>(sql`select today()::text as today`),
+);
 const count = async (from: string): Promise<number> => {
   const row = await service.store.read(tenantId, (session) =>
     session.first<{ count: number }>(sql`select count(*)::integer as count from ${sql.raw(from)}`),
   );
   return row?.count ?? 0;
 };
+await loadWithInterruption(place, filling);
 
 test('a profile has the size that it declares', async () => {
   expect(await count('staff')).toBe(profiles.tiny.staff);
@@ -29,6 +34,10 @@ test('a profile has the size that it declares', async () => {
   expect(await count('job')).toBe(profiles.tiny.jobs);
   const entries = await count('time_entry');
   expect(Math.abs(entries - profiles.tiny.entries)).toBeLessThan(profiles.tiny.entries / 10);
+});
+
+test('looks like a firm today', async () => {
+  expect(await service.store.read(tenantId, (session) => differing(session, today, true))).toEqual([]);
 });
 
 test('has every state of billing', async () => {
@@ -44,6 +53,10 @@ test('has every state of billing', async () => {
     `quick_payment_link`,
     `wip_entry where wip_type = 'EXPENSE' and status = 'BILLED'`,
     `wip_entry where wip_type = 'FIXED_FEE' and status = 'BILLED'`,
+    `wip_entry where status = 'WRITTEN_OFF' and write_off_reason is not null`,
+    `invoice where status = 'WRITTEN_OFF'`,
+    `staff where status = 'TERMINATED' and termination_date < today()`,
+    `job where billing_type = 'RECURRING' and billing_schedule = 'QUARTERLY' and status = 'IN_PROGRESS'`,
     `wip_entry where wip_type = 'PROGRESS' and amount < 0`,
     `expense_entry where status <> 'APPROVED'`,
     `invoice where status = 'VOIDED'`,
@@ -110,15 +123,41 @@ test('the service works with the data: it reads every list, and continues the nu
 });
 
 test('a tenant is filled once, and a load that fails leaves nothing behind', async () => {
-  await expect(loadProfile(place, tenantId, 'tiny', apiUserId)).rejects.toThrow('The tenant has demo data already.');
+  const rows = await count('ledger_entry');
+  expect(await loadProfiles(place, [filling], { today: '2026-10-01' })).toEqual(new Map([[tenantId, today]]));
+  expect(await loadInBackground(place, filling, new AbortController().signal)).toBe(false);
+  await expect(loadProfiles(place, [{ ...filling, profile: 'small' }])).rejects.toThrow('the profile tiny');
+  expect(await count('ledger_entry')).toBe(rows);
   const other = await service.addTenant('interrupted');
-  const interrupted = loadProfile(place, other.id, 'tiny', apiUserId, (table) => {
-    if (table === 'time_entry') throw new Error('The process ends.');
+  const interrupted = loadProfile(place, other.id, 'tiny', apiUserId, {
+    report(table) {
+      if (table === 'time_entry') throw new Error('The process ends.');
+    },
   });
   await expect(interrupted).rejects.toThrow('The process ends.');
   const left = await service.store.read(other.id, (session) => session.all(sql`select 1 from client limit 1`));
   expect(left).toEqual([]);
 });
+
+/** Loads in the background, where calls of the API come between, and a run is stopped amid the bills. */
+async function loadWithInterruption({ databaseUrl, store }: Place, one: Filling): Promise<void> {
+  const stopping = new AbortController();
+  let writes = 0;
+  const counting: Place['store'] = {
+    read: (tenant, work) => store.read(tenant, work),
+    system: (work) => store.system(work),
+    write: (tenant, work) => {
+      writes++;
+      if (writes === 34) stopping.abort();
+      return store.write(tenant, work);
+    },
+  };
+  await expect(loadInBackground({ databaseUrl, store: counting }, one, stopping.signal)).rejects.toThrow('aborted');
+  expect(await count('invoice')).toBeGreaterThan(0);
+  const invoices = await count('invoice');
+  expect(await loadInBackground({ databaseUrl, store }, one, new AbortController().signal)).toBe(true);
+  expect(await count('invoice')).toBeGreaterThan(invoices);
+}
 
 function apiUserOf(tenant: Tenant): Promise<string> {
   const user = { user: 'demo-data', roles: [] };

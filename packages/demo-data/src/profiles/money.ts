@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { Bill } from './bills.ts';
-import { instantAt, lastDay } from './calendar.ts';
+import { instantAt, type Span, yearOf } from './calendar.ts';
 import { tokenOf } from './parties.ts';
 import { Random } from './random.ts';
 import { rowId } from './row-id.ts';
 
 export interface PaymentSeed {
   readonly id: string;
+  /** Among all payments, and among those of its year. */
+  readonly index: number;
+  readonly year: number;
+  readonly number: number;
   readonly bill: Bill;
   readonly day: number;
   /** In cents, all of it allocated to the bill. */
@@ -23,6 +27,7 @@ export interface Outcome {
   readonly paid: number;
   readonly pending: number;
   readonly paidDay: number | undefined;
+  readonly writtenOffDay?: number;
 }
 
 export interface LinkSeed {
@@ -39,6 +44,7 @@ export interface LinkSeed {
 export function createPayments(
   bills: readonly Bill[],
   tenantId: number,
+  { today }: Span,
 ): {
   readonly payments: readonly PaymentSeed[];
   readonly outcomes: ReadonlyMap<Bill, Outcome>;
@@ -46,6 +52,7 @@ export function createPayments(
 } {
   const random = new Random(6);
   const payments: PaymentSeed[] = [];
+  const numbers = new Map<number, number>();
   const outcomes = new Map<Bill, Outcome>();
   const links: LinkSeed[] = [];
   const pay = (bill: Bill, day: number, amount: number, status: PaymentSeed['status'], link?: LinkSeed) => {
@@ -62,7 +69,10 @@ export function createPayments(
               ['OTHER', 4],
             ]);
     const id = rowId(60, payments.length, instantAt(day, 19) + (payments.length % 100_000));
-    payments.push({ id, bill, day, amount, method, status, link: link?.number });
+    const year = yearOf(day);
+    const number = (numbers.get(year) ?? 1000) + 1;
+    numbers.set(year, number);
+    payments.push({ id, index: payments.length, year, number, bill, day, amount, method, status, link: link?.number });
   };
   const linkTo = (bill: Bill, day: number, status: LinkSeed['status']): LinkSeed => {
     const number = links.length;
@@ -79,19 +89,24 @@ export function createPayments(
       outcomes.set(bill, { status: 'PAID', paid: 0, pending: 0, paidDay: bill.day });
       continue;
     }
-    if (bill.mayBeVoided && bill.number % 16 === 5) {
+    if (bill.mayBeVoided && bill.number % 40 === 5) {
       outcomes.set(bill, { status: 'VOIDED', paid: 0, pending: 0, paidDay: undefined });
       continue;
     }
-    const paidOn = bill.day + Math.max(1, Math.min(200, Math.round(random.logNormal(24, 0.7))));
-    if (random.chance(0.002) && bill.day < lastDay - 200) {
-      outcomes.set(bill, { status: 'WRITTEN_OFF', paid: 0, pending: 0, paidDay: undefined });
+    // Larger bills and longer terms take longer.
+    const median = 27 * (Math.max(10_000, bill.total) / 90_000) ** 0.08 * (0.4 + (0.6 * (bill.dueDay - bill.day)) / 30);
+    const paidOn = bill.day + Math.max(1, Math.min(220, Math.round(random.logNormal(median, 0.8))));
+    const isBad = random.chance(0.008);
+    if (isBad && bill.day < today - 150) {
+      const writtenOffDay = bill.day + 150;
+      outcomes.set(bill, { status: 'WRITTEN_OFF', paid: 0, pending: 0, paidDay: undefined, writtenOffDay });
       continue;
     }
-    if (paidOn < lastDay && !random.chance(0.012)) {
+    if (paidOn < today && !isBad) {
       const first = random.chance(0.09) ? Math.floor(bill.total / 3) : 0;
+      if (random.chance(0.006) && bill.day < today - 40) linkTo(bill, bill.day + 2, 'EXPIRED');
       if (first > 0) pay(bill, paidOn - 1, first, 'COMPLETED');
-      const link = first === 0 && random.chance(0.029) ? linkTo(bill, paidOn - 1, 'USED') : undefined;
+      const link = first === 0 && random.chance(0.025) ? linkTo(bill, paidOn - 1, 'USED') : undefined;
       pay(bill, paidOn, bill.total - first, 'COMPLETED', link);
       outcomes.set(bill, { status: 'PAID', paid: bill.total, pending: 0, paidDay: paidOn });
       continue;
@@ -103,15 +118,15 @@ export function createPayments(
       ['RETURNED' as const, 5],
       ['REFUNDED' as const, 6],
     ]);
-    const soon = Math.min(bill.day + 20, lastDay - 1);
+    const soon = Math.min(bill.day + 20, today - 1);
     if (failed !== undefined && soon >= bill.day) pay(bill, soon, bill.total, failed);
     const part = random.chance(0.2) ? Math.floor(bill.total / 4) : 0;
-    if (part > 0) pay(bill, Math.max(bill.day, lastDay - 9), part, 'COMPLETED');
+    if (part > 0) pay(bill, Math.max(bill.day, today - 9), part, 'COMPLETED');
     const pending = part === 0 && random.chance(0.1) ? bill.total : 0;
-    if (pending > 0) pay(bill, lastDay - 1, pending, 'PENDING');
-    if (random.chance(0.08))
-      linkTo(bill, Math.max(bill.day, lastDay - 20), part === 0 && pending === 0 ? 'ACTIVE' : 'CANCELLED');
-    else if (random.chance(0.2) && bill.day < lastDay - 60) linkTo(bill, bill.day + 2, 'EXPIRED');
+    if (pending > 0) pay(bill, today - 1, pending, 'PENDING');
+    if (random.chance(0.15))
+      linkTo(bill, Math.max(bill.day, today - 20), part === 0 && pending === 0 ? 'ACTIVE' : 'CANCELLED');
+    else if (random.chance(0.2) && bill.day < today - 60) linkTo(bill, bill.day + 2, 'EXPIRED');
     outcomes.set(bill, { status: part > 0 ? 'PARTIALLY_PAID' : 'POSTED', paid: part, pending, paidDay: undefined });
   }
   return { payments, outcomes, links };

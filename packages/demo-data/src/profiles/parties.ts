@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { firstDay, instantAt, instantText, lastDay } from './calendar.ts';
+import { instantAt, instantText, type Span } from './calendar.ts';
 import type { Firm } from './firm.ts';
-import { awkwardNames, firstNames, lastNames, places, states, trades } from './names.ts';
+import { awkwardNames, firstNames, homeStates, lastNames, places, states, trades } from './names.ts';
+import type { ClientKind } from './practice.ts';
 import type { Profile } from './profile.ts';
 import { Random } from './random.ts';
 import { rowId } from './row-id.ts';
@@ -11,14 +12,54 @@ export interface ClientSeed {
   readonly id: string;
   readonly ref: string;
   readonly name: string;
+  readonly kind: ClientKind;
   readonly regionIndex: number;
-  readonly isActive: boolean;
+  /** The day on which it was onboarded. */
+  readonly since: number;
+  readonly status: 'ACTIVE' | 'PROSPECT' | 'INACTIVE';
+  readonly paymentTermsDays: number;
   /** The signer. */
   readonly contactId: string;
 }
 
 /** The first number of these clients: the firm of the examples has lower ones. */
 export const firstClientNumber = 10_001;
+
+/** Days that clients have to pay, by weight. */
+const termsOfPeople = [
+  [0, 20],
+  [15, 35],
+  [30, 45],
+] as const;
+const termsOfFirms = [
+  [10, 8],
+  [15, 10],
+  [30, 50],
+  [45, 20],
+  [60, 12],
+] as const;
+/** Indexes of client types. */
+const typesOf: Readonly<Record<ClientKind, readonly number[]>> = {
+  INDIVIDUAL: [0, 0, 0, 4, 1],
+  BUSINESS: [2, 2, 3],
+  TRUST: [5, 6],
+};
+/** Indexes of the classes of filers, by type of entity. */
+const filingOf: Readonly<Record<string, number>> = {
+  PARTNERSHIP: 1,
+  LLC: 1,
+  C_CORP: 2,
+  S_CORP: 3,
+  NONPROFIT: 4,
+  TRUST: 5,
+  ESTATE: 5,
+};
+const suffixes: Readonly<Record<string, string>> = {
+  LLC: ' LLC',
+  S_CORP: ' Inc.',
+  C_CORP: ' Corporation',
+  PARTNERSHIP: ' LP',
+};
 
 /** Loads clients with their groups, and their contacts with addresses and links. */
 export async function loadParties(
@@ -27,77 +68,94 @@ export async function loadParties(
   firm: Firm,
 ): Promise<readonly ClientSeed[]> {
   const random = new Random(2);
+  const { firstDay } = firm.span;
   const groups = Math.ceil(count * 0.1375);
   const groupIds = Array.from({ length: groups }, (_, index) => rowId(20, index, instantAt(firstDay - 20, 17) + index));
   await loader.entities(
     'client_group',
     ['name', 'description', 'owner_id'],
     groupIds.map((id, index): EntityRow => {
-      const name = `${lastNames[index % lastNames.length]} group ${index + 1}`;
-      return [id, instantAt(firstDay - 20, 17) + index, name, 'A family and what it owns', firm.people[0]?.id ?? null];
+      const family = `${lastNames[index % lastNames.length]} family group`;
+      const name = index < lastNames.length ? family : `${family} ${Math.floor(index / lastNames.length) + 1}`;
+      return [id, instantAt(firstDay - 20, 17) + index, name, 'A family and what it owns', firm.partnerIds[0]];
     }),
   );
   const clients: ClientSeed[] = [];
-  const contacts = new ContactRows();
+  const contacts = new ContactRows(firm.span);
+  let grouped = 0;
+  /** Each group gets two members, and the first groups most of the others. */
+  const nextGroup = () => {
+    const member = grouped++;
+    return groupIds[member < 2 * groups ? member % groups : Math.floor(groups * random.next() ** 2)] ?? null;
+  };
   const rows: EntityRow[] = [];
   for (let index = 0; index < count; index++) {
-    const at = instantAt(firstDay - 15 + Math.floor((index * 700) / count), 15 + (index % 7)) + index;
+    // Most clients have been there for longer than three years.
+    const since = firstDay - 15 + Math.max(0, Math.floor((index / count - 0.8) * 4_500));
+    const at = instantAt(since, 15 + (index % 7)) + index;
     const id = rowId(21, index, at);
-    const kind = random.weighted([
-      ['INDIVIDUAL', 62],
-      ['BUSINESS', 34],
-      ['TRUST', 4],
-    ]);
+    const kind =
+      index === 0
+        ? 'BUSINESS'
+        : random.weighted([
+            ['INDIVIDUAL', 62],
+            ['BUSINESS', 34],
+            ['TRUST', 4],
+          ]);
     const person = `${random.pick(firstNames)} ${random.pick(lastNames)}`;
-    const firmName = `${random.pick(places)} ${random.pick(trades)} ${index + 1} LLC`;
-    const usual = kind === 'INDIVIDUAL' ? person : kind === 'BUSINESS' ? firmName : `${person} Trust`;
+    const firmName = `${random.pick(places)} ${random.pick(trades)}`;
+    const usual = kind === 'INDIVIDUAL' ? person : kind === 'BUSINESS' ? firmName : `${person} Family Trust`;
     const name = index % 50 === 7 ? (awkwardNames[Math.floor(index / 50) % awkwardNames.length] ?? usual) : usual;
-    const status = random.weighted([
-      ['ACTIVE', 82],
-      ['PROSPECT', 6],
-      ['INACTIVE', 12],
-    ]);
+    const status =
+      index === 0
+        ? 'ACTIVE'
+        : random.weighted([
+            ['ACTIVE', 82],
+            ['PROSPECT', 6],
+            ['INACTIVE', 12],
+          ]);
     const ref = `C-${firstClientNumber + index}`;
-    const regionIndex = random.below(firm.taxRegions.length);
+    const region = random.chance(0.75) ? states.indexOf(random.pick(homeStates)) : random.below(states.length);
+    const regionIndex = random.chance(0.03) ? random.between(states.length, firm.taxRegions.length - 1) : region;
+    const paymentTermsDays = random.weighted(kind === 'INDIVIDUAL' ? termsOfPeople : termsOfFirms);
     const billingId = kind === 'BUSINESS' ? contacts.address(at, 'CLIENT', id, 'BILLING', index) : null;
     const addressId = contacts.address(at, 'CLIENT', id, 'PRIMARY', index);
     const [preferred, second] = contacts.ofClient(random, at, id, index);
-    const isActive = status === 'ACTIVE' || index === 0;
-    clients.push({ id, ref, name, regionIndex, isActive, contactId: preferred });
+    clients.push({ id, ref, name, kind, since, regionIndex, status, paymentTermsDays, contactId: preferred });
     const entity =
       kind === 'INDIVIDUAL'
         ? 'INDIVIDUAL'
         : kind === 'TRUST'
-          ? 'TRUST'
+          ? random.pick(['TRUST', 'TRUST', 'ESTATE', 'NONPROFIT'])
           : random.pick(['LLC', 'S_CORP', 'C_CORP', 'PARTNERSHIP']);
-    const partner = firm.people[index % Math.min(7, firm.people.length)]?.id ?? null;
+    const partner = firm.partnerIds[index % firm.partnerIds.length] ?? null;
     const at_ = (list: readonly string[]) => list[index % list.length] ?? null;
     rows.push([
       id,
       at,
       name,
-      kind === 'INDIVIDUAL' ? null : `${name.slice(0, 190)} (legal)`,
+      kind === 'INDIVIDUAL' ? null : `${name.slice(0, 190)}${suffixes[entity] ?? ''}`,
       ref,
       ref,
-      index === 0 ? 'ACTIVE' : status,
+      status,
       entity,
-      at_(firm.clientTypeIds),
+      firm.clientTypeIds[typesOf[kind][index % typesOf[kind].length] ?? 0] ?? null,
       firm.taxRegions[regionIndex]?.id ?? null,
-      index % 5 < 2 ? at_(groupIds) : null,
-      at_(firm.businessEntityIds),
-      at_(firm.industryIds),
+      index % 5 < 2 ? nextGroup() : null,
+      firm.businessEntityIds[filingOf[entity] ?? 0] ?? null,
+      kind === 'BUSINESS' ? random.pick([firm.industryIds[0] ?? null, ...firm.industryIds]) : null,
       at_(firm.officeIds),
       at_(firm.departmentIds),
       at_(firm.serviceLineIds),
       firm.orgId,
       partner,
-      firm.people[2]?.id ?? null,
+      firm.managerId,
       `client${index}@example.org`,
       `+1503555${String(100 + (index % 100)).padStart(4, '0')}`,
       12,
       31,
-      index % 61 === 3 ? '2024-02-29' : null,
-      30,
+      index % 61 === 3 ? '2020-02-29' : null,
+      paymentTermsDays,
       'USD',
       instantText(at),
       addressId,
@@ -150,6 +208,11 @@ class ContactRows {
   readonly #contacts: EntityRow[] = [];
   readonly #addresses: EntityRow[] = [];
   readonly #links: EntityRow[] = [];
+  readonly #unlinkedAt: string;
+
+  constructor({ today }: Span) {
+    this.#unlinkedAt = instantText(instantAt(today - 40, 18));
+  }
 
   address(at: number, owner: string, ownerId: string, kind: string, number: number): string {
     const id = rowId(22, this.#addresses.length, at);
@@ -175,18 +238,21 @@ class ContactRows {
    */
   ofClient(random: Random, at: number, clientId: string, client: number): [string, string] {
     const count = random.weighted([
-      [2, 4],
-      [3, 4],
-      [4, 2],
+      [2, 30],
+      [3, 35],
+      [4, 35],
     ]);
     const ids = Array.from({ length: count }, (_, index) => this.#contact(random, at, index > 1));
-    // Some people belong to several clients: here, also to the previous one.
+    // Three in ten people belong to several clients, and a few advisers to many.
+    const earlier = random.chance(0.06) ? 400 * random.below(Math.ceil(this.#contacts.length / 400)) : undefined;
     const shared =
-      client > 0 && random.chance(0.3) ? this.#contacts[random.below(this.#contacts.length)]?.[0] : undefined;
+      client > 0 && random.chance(0.85)
+        ? this.#contacts[earlier ?? random.below(this.#contacts.length - count)]?.[0]
+        : undefined;
     const linked = shared !== undefined && !ids.includes(shared) ? [...ids, shared] : ids;
     for (const [index, contactId] of linked.entries()) {
       const roles = index === 0 ? ['PREFERRED', 'BILLING', 'SIGNER'] : index === 1 ? ['SECONDARY'] : ['OTHER'];
-      const isActive = index < 2 || !random.chance(0.1);
+      const isActive = index < 2 || !random.chance(0.13);
       const id = rowId(24, this.#links.length, at);
       this.#links.push([
         id,
@@ -199,7 +265,7 @@ class ContactRows {
         index === 0,
         isActive,
         instantText(at),
-        isActive ? null : instantText(instantAt(lastDay - 40, 18)),
+        isActive ? null : this.#unlinkedAt,
       ]);
     }
     const [first = '', second = ''] = ids;
@@ -226,7 +292,9 @@ class ContactRows {
       `+1503555${String(100 + (number % 100)).padStart(4, '0')}`,
       number % 3 === 0,
       !isMerged,
+      this.address(at, 'CONTACT', id, 'PRIMARY', number),
     ]);
+    if (number % 2 === 0) this.address(at, 'CONTACT', id, 'MAILING', number + 7);
     return id;
   }
 
@@ -240,6 +308,7 @@ class ContactRows {
       'phone',
       'portal_enabled',
       'active',
+      'primary_contact_info_id',
     ];
     await loader.entities('contact', columns, this.#contacts);
     // Their owners are loaded later: these references are checked at the end.

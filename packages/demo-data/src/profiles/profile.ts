@@ -1,5 +1,6 @@
 /** The size of a firm. Other sizes are derived from clients and staff. */
 export interface Profile {
+  /** Also those who have left. */
   readonly staff: number;
   readonly clients: number;
   readonly jobs: number;
@@ -10,7 +11,7 @@ export interface Profile {
 }
 
 export const profiles = {
-  tiny: { staff: 12, clients: 150, jobs: 200, entries: 6_000, files: 600 },
+  tiny: { staff: 4, clients: 80, jobs: 400, entries: 7_500, files: 600 },
   small: { staff: 40, clients: 1_200, jobs: 4_000, entries: 120_000, files: 30_000 },
   mid: { staff: 345, clients: 8_000, jobs: 40_000, entries: 1_200_000, files: 310_000 },
   load: { staff: 1_035, clients: 24_000, jobs: 120_000, entries: 3_600_000, files: 930_000 },

@@ -13,16 +13,25 @@ type JsonObject = { readonly [name: string]: unknown };
 /** A row of an entity: its ID, its time of creation in milliseconds since 1970, and the other columns. */
 export type EntityRow = readonly [id: string, createdAt: number, ...values: Value[]];
 
-/** Fills tables of one tenant in one transaction. */
+/** Fills tables of one tenant. */
 export interface Loader {
   readonly tenantId: number;
   /** Whether triggers update sums during the load. A bulk load calculates them at the end. */
   readonly keepsSums: boolean;
-  /** Loads rows of an entity; they have their ID as their `systemRef`. */
+  /** Loads rows of an entity; they have their ID as their `systemRef`, and by default are as they were created. */
   entities(table: string, columns: readonly string[], rows: Iterable<EntityRow>): Promise<void>;
   /** Loads rows of a table that is not an entity. */
   rows(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<void>;
+  /** Reads. */
   all<Row>(query: Query<Row>): Promise<Row[]>;
+  /** Changes rows. */
+  run(statement: Query<unknown>): Promise<void>;
+  /** Does work whose rows refer to each other, so that they are loaded in one transaction. */
+  step<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Maximum number of bills to load in one step. */
+  readonly billsOfStep: number;
+  /** Returns the last number of a counter, which calls of the API cannot change before the end of the step. */
+  lastNumber(counter: string): Promise<number>;
 }
 
 /** Reports progress: a table and its number of rows, or another step and its size. */
@@ -30,7 +39,7 @@ export type Report = (step: string, count: number, seconds: number) => void;
 
 /** The target of a load: `databaseUrl` on PostgreSQL, only the store if the database is embedded. */
 export interface Place {
-  readonly store: Store;
+  readonly store: Pick<Store, 'read' | 'write' | 'system'>;
   readonly databaseUrl: string | undefined;
   /** The storage of the content of files; without it they cannot be downloaded. */
   readonly storage?: ContentStorage;
@@ -69,9 +78,9 @@ export async function load(
  * Foreign keys and rules are checked with cached plans. A plan from when a table was almost empty scans the whole table
  * for each row.
  */
-const forgetPlans = sql`discard plans`;
+export const forgetPlans = sql`discard plans`;
 
-abstract class BaseLoader implements Loader {
+export abstract class BaseLoader implements Loader {
   readonly tenantId: number;
   abstract readonly keepsSums: boolean;
   readonly #report: Report;
@@ -82,8 +91,9 @@ abstract class BaseLoader implements Loader {
   }
 
   entities(table: string, columns: readonly string[], rows: Iterable<EntityRow>): Promise<void> {
-    const all = ['id', 'system_ref', 'created_at', 'updated_at', ...columns];
-    return this.rows(table, all, withBaseColumns(rows));
+    const isUpdated = columns.includes('updated_at');
+    const all = ['id', 'system_ref', 'created_at', ...(isUpdated ? [] : ['updated_at']), ...columns];
+    return this.rows(table, all, withBaseColumns(rows, isUpdated));
   }
 
   async rows(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<void> {
@@ -93,6 +103,23 @@ abstract class BaseLoader implements Loader {
   }
 
   abstract readonly all: Loader['all'];
+  readonly billsOfStep: number = Number.POSITIVE_INFINITY;
+
+  run: Loader['run'] = async (statement) => {
+    await this.all(statement);
+  };
+
+  step<Result>(work: () => Promise<Result>): Promise<Result> {
+    return work();
+  }
+
+  async lastNumber(counter: string): Promise<number> {
+    const [row] = await this.all<{ value: number }>(sql`
+      insert into tenant_counter (tenant_id, name, value) values (${this.tenantId}, ${counter}, 0)
+      on conflict (tenant_id, name) do update set value = tenant_counter.value returning value`);
+    return row?.value ?? 0;
+  }
+
   /** @returns the number of rows */
   protected abstract insert(
     table: string,
@@ -101,10 +128,10 @@ abstract class BaseLoader implements Loader {
   ): Promise<number>;
 }
 
-function* withBaseColumns(rows: Iterable<EntityRow>): Generator<readonly Value[]> {
+function* withBaseColumns(rows: Iterable<EntityRow>, isUpdated: boolean): Generator<readonly Value[]> {
   for (const [id, createdAt, ...values] of rows) {
     const at = instantText(createdAt);
-    yield [id, id, at, at, ...values];
+    yield isUpdated ? [id, id, at, ...values] : [id, id, at, at, ...values];
   }
 }
 
@@ -112,7 +139,7 @@ function* withBaseColumns(rows: Iterable<EntityRow>): Generator<readonly Value[]
 const chunk = 2_000;
 
 /** Uses `insert`, for the embedded database. */
-class RowLoader extends BaseLoader {
+export class RowLoader extends BaseLoader {
   readonly keepsSums = true;
   readonly #transaction: Transaction;
 
@@ -126,7 +153,7 @@ class RowLoader extends BaseLoader {
   protected async insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<number> {
     const names = sql.join(columns.map((name) => sql.ref(name)));
     let count = 0;
-    for (const part of chunksOf(rows)) {
+    for (const part of chunksOf(rows, chunk)) {
       const objects = part.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]])));
       await this.#transaction.all(forgetPlans);
       await this.#transaction.all(sql`
@@ -139,11 +166,11 @@ class RowLoader extends BaseLoader {
   }
 }
 
-function* chunksOf<Row>(rows: Iterable<Row>): Generator<Row[]> {
+export function* chunksOf<Row>(rows: Iterable<Row>, size: number): Generator<Row[]> {
   let part: Row[] = [];
   for (const row of rows) {
     part.push(row);
-    if (part.length < chunk) continue;
+    if (part.length < size) continue;
     yield part;
     part = [];
   }

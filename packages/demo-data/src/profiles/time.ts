@@ -1,6 +1,7 @@
-import { dateText, firstDay, instantAt, instantText, isWeekday, lastDay, monthOf, yearOf } from './calendar.ts';
+import { dateText, instantAt, instantText, isLeapDay, isWeekday, monthOf, yearOf } from './calendar.ts';
 import type { Firm } from './firm.ts';
-import { type JobSeed, taskOn } from './jobs.ts';
+import { hoursADay, type JobSeed, taskOn } from './jobs.ts';
+import { codesOfArea, leaveCodes, nonWorkCodes, steps, workCodes } from './practice.ts';
 import type { Profile } from './profile.ts';
 import { Random } from './random.ts';
 import { rowId } from './row-id.ts';
@@ -19,6 +20,7 @@ export interface Work {
   /** Undefined for fees. */
   readonly people: (number | undefined)[];
   readonly days: number[];
+  readonly codes: (string | undefined)[];
   /** In hundredths. */
   readonly hours: number[];
   /** In cents. */
@@ -27,12 +29,11 @@ export interface Work {
 }
 
 /** Number of days before today whose entries are not all approved yet. */
-const recent = 14;
-const leapDay = Date.parse('2024-02-29') / 86_400_000;
+const recent = 28;
 
 /**
- * Loads the time of three years, by day and person, so that no day has more than 24 hours. Staff who work for clients
- * spend about two thirds of their entries on the jobs that they are assigned to.
+ * Loads the time of three years, by day and person, so that no day has more than 24 hours. Staff work for clients in the share
+ * of their hours that their rank has, and more on the jobs that have more left to do.
  */
 export async function loadTime(loader: Loader, profile: Profile, firm: Firm, jobs: readonly JobSeed[]): Promise<Work> {
   const work: Work = {
@@ -42,6 +43,7 @@ export async function loadTime(loader: Loader, profile: Profile, firm: Firm, job
     jobs: [],
     people: [],
     days: [],
+    codes: [],
     hours: [],
     rates: [],
     amounts: [],
@@ -66,60 +68,74 @@ export async function loadTime(loader: Loader, profile: Profile, firm: Firm, job
   return work;
 }
 
+function seasonOf(day: number): number {
+  const month = monthOf(day);
+  return month >= 2 && month <= 4 ? 1.3 : month === 12 ? 0.72 : 0.93;
+}
+
 function* entryRows({ entries }: Profile, firm: Firm, jobs: readonly JobSeed[], work: Work): Generator<EntityRow> {
+  const { firstDay, today, firstYear } = firm.span;
   const random = new Random(4);
+  const left = jobs.map(({ hours }) => hours);
   const assigned = firm.people.map((_person, index) => ({
-    jobs: jobsOf(jobs, index),
+    jobs: jobsOf(firm, jobs, index),
     next: 0,
     active: [] as number[],
   }));
-  const weekdays = Math.round(((lastDay - firstDay) * 5) / 7);
-  const present = firm.people.reduce((sum, person) => sum + (person.hasLeft ? 0.6 : 1), 0);
-  const perDay = entries / (weekdays * present);
-  const leaves = firm.people.map((person) => (person.hasLeft ? firstDay + random.between(200, 1000) : Infinity));
-  const approverId = firm.people[0]?.id ?? null;
+  const present = firm.people.reduce((sum, { lastDay }) => sum + Math.min(lastDay, today) - firstDay, 0);
+  const perDay = entries / ((present * 5) / 7);
+  const approverId = firm.partnerIds[0];
   let count = 0;
-  for (let day = firstDay; day < lastDay; day++) {
+  for (let day = firstDay; day < today; day++) {
     if (!isWeekday(day)) continue;
-    const season = [2, 3, 4].includes(monthOf(day)) ? 1.35 : monthOf(day) === 12 ? 0.75 : 0.96;
+    const season = seasonOf(day);
     for (const [index, person] of firm.people.entries()) {
       const own = assigned[index];
-      if (own === undefined || day > (leaves[index] ?? 0)) continue;
-      while ((jobs[own.jobs[own.next] ?? -1]?.start ?? Infinity) <= day) own.active.push(own.jobs[own.next++] ?? 0);
+      if (own === undefined || day > person.lastDay) continue;
+      while ((jobs[own.jobs[own.next] ?? -1]?.workStart ?? Infinity) <= day) own.active.push(own.jobs[own.next++] ?? 0);
       own.active = own.active.filter((job) => (jobs[job]?.end ?? 0) >= day);
       const expected = perDay * season;
-      const today = Math.min(9, Math.floor(expected) + (random.chance(expected % 1) ? 1 : 0));
-      for (let number = 0; number < today; number++) {
-        const jobIndex = random.chance(0.85) ? own.active[random.below(own.active.length)] : undefined;
+      const number = Math.max(1, Math.min(9, Math.floor(expected) + (random.chance(expected % 1) ? 1 : 0)));
+      // On some days nobody works for clients, such as days of leave.
+      const isAway = random.chance(0.06);
+      for (let place = 0; place < number; place++) {
+        const isForClient = !isAway && random.chance(person.chargeable / 0.94);
+        const jobIndex = isForClient ? jobFor(random, jobs, left, own.active, day) : undefined;
         const job = jobIndex === undefined ? undefined : jobs[jobIndex];
-        const isBillable = job !== undefined;
-        // Tenths of an hour, which is the tenant's increment; nine entries are less than a day.
-        const hours = 10 * random.between(6, 26);
-        const rate = isBillable ? (person.rates[yearOf(day) - 2023] ?? 0) : 0;
+        // Tenths of an hour, which is the tenant's increment. Nine entries are less than a day.
+        const mean = (hoursADay * 10 * season) / Math.max(1, expected);
+        const usual = 10 * Math.max(1, Math.min(80, Math.round(mean * (0.5 + random.next()))));
+        const open = Math.max(30, Math.ceil((left[jobIndex ?? -1] ?? 0) * 10) * 10);
+        const hours = job === undefined || job.hours > 12 ? usual : Math.min(usual, open);
+        const rate = job === undefined ? 0 : (person.rates[yearOf(day) - firstYear] ?? 0);
         const amount = Math.round((hours * rate) / 100);
-        const isRecent = day >= lastDay - recent;
-        const status = isRecent
-          ? random.weighted([
-              ['APPROVED', 30],
-              ['SUBMITTED', 36],
-              ['DRAFT', 28],
-              ['REJECTED', 6],
-            ])
-          : 'APPROVED';
-        const createdAt = instantAt(day, 15 + number) + (index % 1000);
+        const isApprovedByNow = day < today - recent || random.chance(day < today - 8 ? 0.75 : 0.15);
+        const status = isApprovedByNow
+          ? 'APPROVED'
+          : random.weighted([
+              ['SUBMITTED', 50],
+              ['DRAFT', 40],
+              ['REJECTED', 10],
+            ]);
+        const createdAt = instantAt(day, 15 + place) + (index % 1000);
         const id = rowId(40, count++, createdAt);
         const isApproved = status === 'APPROVED';
+        const step = job === undefined ? 0 : taskOn(job, day);
+        const code = job === undefined ? undefined : workCodes[job.kind.area * codesOfArea + step]?.code;
+        const internal = isAway ? random.below(leaveCodes) : random.between(leaveCodes, nonWorkCodes.length - 1);
+        const notes = job === undefined ? [nonWorkCodes[internal] ?? ''] : (steps[step]?.notes ?? []);
+        if (jobIndex !== undefined) left[jobIndex] = (left[jobIndex] ?? 0) - hours / 100;
         yield [
           id,
           createdAt,
           person.id,
           job?.id ?? null,
-          job === undefined ? null : (job.taskIds[taskOn(job, day)] ?? null),
-          (isBillable ? firm.workCodes[count % 109] : firm.otherCodes[count % 31]) ?? null,
+          job === undefined ? null : (job.taskIds[step] ?? null),
+          code ?? `N${100 + internal}`,
           dateText(day),
           (hours / 100).toFixed(2),
-          isBillable,
-          day === leapDay ? 'Work on a leap day' : isBillable ? 'Preparation and review' : 'Firm',
+          job !== undefined,
+          isLeapDay(day) ? 'Work on a leap day' : (notes[random.below(notes.length)] ?? null),
           status,
           status === 'REJECTED' ? 'The description does not say what was done.' : null,
           (isApproved ? rate / 100 : 0).toFixed(2),
@@ -134,6 +150,7 @@ function* entryRows({ entries }: Profile, firm: Firm, jobs: readonly JobSeed[], 
         work.jobs.push(jobIndex);
         work.people.push(index);
         work.days.push(day);
+        work.codes.push(code);
         work.hours.push(hours);
         work.rates.push(rate);
         work.amounts.push(amount);
@@ -142,9 +159,30 @@ function* entryRows({ entries }: Profile, firm: Firm, jobs: readonly JobSeed[], 
   }
 }
 
-/** Returns the jobs that a person is assigned to and that have work, in the order of their start. */
-function jobsOf(jobs: readonly JobSeed[], person: number): number[] {
-  return jobs.flatMap((job, index) =>
-    job.team.includes(person) && job.status !== 'CANCELLED' && job.start < lastDay ? [index] : [],
+/** Picks one of the jobs of a person by what is left to do a day; undefined without any. */
+function jobFor(
+  random: Random,
+  jobs: readonly JobSeed[],
+  left: readonly number[],
+  active: readonly number[],
+  day: number,
+): number | undefined {
+  let total = 0;
+  const sums = active.map((index) => {
+    const { end = day, hours = 0 } = jobs[index] ?? {};
+    // Large jobs take what is left of a day when all others are done.
+    total += Math.max(left[index] ?? 0, hours > 12 ? hours / 200 : 0) / (end - day + 3);
+    return total;
+  });
+  const chosen = random.next() * total;
+  const place = sums.findIndex((sum) => sum > chosen);
+  return place === -1 ? undefined : active[place];
+}
+
+/** Returns the jobs that a person is assigned to and that have work, in the order in which their work starts. */
+function jobsOf({ span }: Firm, jobs: readonly JobSeed[], person: number): number[] {
+  const places = jobs.flatMap((job, index) =>
+    job.team.includes(person) && job.status !== 'CANCELLED' && job.workStart < span.today ? [index] : [],
   );
+  return places.sort((one, other) => (jobs[one]?.workStart ?? 0) - (jobs[other]?.workStart ?? 0));
 }
