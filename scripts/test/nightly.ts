@@ -105,6 +105,12 @@ const proofs: readonly Proof[] = [
     command: ['node', 'scripts/test/broken-rules.ts'],
   },
   {
+    name: 'the migration of a small firm from before the ledger',
+    sample: 'that of a tiny firm',
+    command: [...vitest, 'packages/demo-data/src/profiles/ledger-migration.postgres.test.ts'],
+    environment: { MIGRATION_PROFILE: 'small' },
+  },
+  {
     name: 'values at all bounds of the contract, and 20,000 random rows',
     sample: 'a third of the values, and 100 random rows',
     command: [...vitest, `${server}/app/bounds.property.test.ts`],

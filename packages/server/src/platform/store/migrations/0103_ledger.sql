@@ -266,7 +266,10 @@ begin
   full join invoice i on i.tenant_id = kept.tenant_id and i.id = kept.id and kept.account = 'RECEIVABLE'
   full join payment p on p.tenant_id = kept.tenant_id and p.id = kept.id and kept.account = 'CREDIT'
   full join wip_entry w on w.tenant_id = kept.tenant_id and w.id = kept.id and kept.account = 'WIP'
-  where coalesce(outstanding(i.status, i.amount_due), held(p.status, p.unapplied_amount), w.outstanding_amount, 0)
+  where coalesce(
+      case when i.id is not null then outstanding(i.status, i.amount_due)
+        when p.id is not null then held(p.status, p.unapplied_amount)
+        else w.outstanding_amount end, 0)
     <> coalesce(kept.amount, 0)
   limit 1;
   if found then
