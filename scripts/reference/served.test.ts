@@ -63,7 +63,7 @@ describe('the reference on the server', () => {
     const commands = page.locator('pre', { hasText: 'API_URL' });
     expect(await commands.count()).toBe(2);
     for (const one of await commands.all())
-      expect(await one.evaluate('(pre) => pre.scrollWidth <= pre.clientWidth')).toBe(true);
+      expect(await one.evaluate((pre) => pre.scrollWidth <= pre.clientWidth)).toBe(true);
     expect(transferred).toBeGreaterThan(100_000);
     expect(transferred).toBeLessThan(1_000_000);
     await page.close();
