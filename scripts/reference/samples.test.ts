@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDemoTenant, demoKey } from '../../packages/demo-data/src/demo.ts';
 import { type Operation, operationsOf, readContract } from '../../packages/mock/src/contract.ts';
+import { exampleRequest } from '../../packages/mock/src/requests.ts';
 import { startMock } from '../../packages/mock/src/server.ts';
 import { type Running, serve } from '../../packages/server/src/main/main.ts';
 import { createDataDir } from '../../packages/server/test/database.ts';
@@ -101,6 +102,33 @@ describe('the samples, in the demo tenant', () => {
   // Samples that remove rows run last, because others use the rows.
   const isLast = ({ id }: { readonly id: string }) => /^(delete|deactivate|remove)/.test(id);
   const inOrder = [...operations.filter((one) => !isLast(one)), ...operations.filter(isLast)];
+
+  it('of searches find rows, but for six', async () => {
+    await withDemo(async (address) => {
+      const signIn = await fetch(`${address}/v1/auth/token`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ apiKey }),
+      });
+      const { access_token: token } = Object(await signIn.json());
+      const empty: string[] = [];
+      for (const operation of operations.filter(({ id }) => id.startsWith('search')))
+        for (const { name: example } of operation.body?.examples ?? []) {
+          const { method, path, headers, body } = exampleRequest(operation, { token: String(token), example });
+          const found = await fetch(address + path, { method, headers, body: JSON.stringify(body) });
+          if (!(Object(await found.json()).data?.length > 0)) empty.push(`${operation.id} ${example}: ${found.status}`);
+        }
+      // The demo tenant has their rows in another state, or on other days.
+      expect(empty).toEqual([
+        'searchProjects ready_to_bill: 200',
+        'searchLedgerEntries as_of_day: 200',
+        'searchTasks due: 200',
+        'searchWip of_invoice: 200',
+        'searchExpenseEntries of_client: 200',
+        'searchEngagements unsigned: 200',
+      ]);
+    });
+  });
 
   it('succeed when pasted into a shell', async () => {
     await withDemo(async (address) => {

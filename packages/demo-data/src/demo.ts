@@ -6,6 +6,7 @@ import { pasteable } from '../../server/src/platform/operator-command.ts';
 import type { Service } from '../../server/src/service/service.ts';
 import { seedDemoData } from './demo-data.ts';
 import { loadInBackground } from './profiles/load-profile.ts';
+import { storyId } from './story-id.ts';
 
 const tenant = 'hartwell';
 
@@ -98,7 +99,7 @@ the embedded database does not flush to disk. Use PostgreSQL in production (see 
 
 /** Creates the firm of the contract's examples. The requests printed in the reference succeed for this tenant. */
 export async function createDemoTenant(operator: { readonly service: Service }): Promise<void> {
-  const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
+  const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US', orgId: storyId('Org', 1) };
   await createTenant(operator, { name: tenant, displayName: 'Hartwell & Oakes LLP', ...place, sandbox: true });
   await fillDemoTenant(operator, tenant);
 }

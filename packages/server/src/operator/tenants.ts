@@ -24,6 +24,8 @@ export interface NewTenant {
   readonly country: string;
   /** Whether it has a clock of its own. It cannot be changed later. */
   readonly sandbox?: boolean | undefined;
+  /** The ID of the legal entity if it is predefined, as in demo data. */
+  readonly orgId?: string | undefined;
 }
 
 /**
@@ -46,15 +48,19 @@ export async function createTenant({ service }: Operator, input: NewTenant): Pro
       async (transaction) => byOperator(service, await insertTenant(transaction, input), 'tenant create'),
       (unit) =>
         unit.plan((plan) =>
-          plan.create(org, {
-            name: input.displayName,
-            legalName: input.displayName,
-            code: 'MAIN',
-            currency: input.currency,
-            country: input.country,
-            timeZone: input.timeZone,
-            fiscalYearStartMonth: 1,
-          }),
+          plan.create(
+            org,
+            {
+              name: input.displayName,
+              legalName: input.displayName,
+              code: 'MAIN',
+              currency: input.currency,
+              country: input.country,
+              timeZone: input.timeZone,
+              fiscalYearStartMonth: 1,
+            },
+            { id: input.orgId },
+          ),
         ),
     );
     return tenant;
