@@ -7707,7 +7707,8 @@ export interface components {
         NullableBusinessDate: string | null;
         /**
          * Currency
-         * @description ISO 4217 code of a currency. It must be assigned.
+         * @description ISO 4217 code of a currency. It must be assigned, and have at most two decimals: `KWD` is rejected. Amounts have the minor units of their
+         *     currency: in `JPY`, which has none, send `"100.00"`; `"100.55"` is rejected. The service rounds what it calculates half up to them.
          * @example USD
          */
         Currency: string;
@@ -7933,7 +7934,8 @@ export interface components {
             paymentTermsDays: number;
             /**
              * Currency
-             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency.
+             * @description Currency of all documents of the client. It cannot change once there is a draft, an invoice, a payment, a payment link, work in
+             *     progress, or an engagement letter that was sent. Default on creation: the org's currency.
              * @example USD
              */
             currency: string;
@@ -8913,7 +8915,8 @@ export interface components {
             paymentTermsDays?: number;
             /**
              * Currency
-             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency.
+             * @description Currency of all documents of the client. It cannot change once there is a draft, an invoice, a payment, a payment link, work in
+             *     progress, or an engagement letter that was sent. Default on creation: the org's currency.
              * @example USD
              */
             currency?: string;
@@ -9311,7 +9314,8 @@ export interface components {
             paymentTermsDays?: number;
             /**
              * Currency
-             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency.
+             * @description Currency of all documents of the client. It cannot change once there is a draft, an invoice, a payment, a payment link, work in
+             *     progress, or an engagement letter that was sent. Default on creation: the org's currency.
              * @example USD
              */
             currency?: string;
@@ -11388,7 +11392,7 @@ export interface components {
             budgetAmount?: DecimalString | null;
             /**
              * Currency
-             * @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency.
+             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency.
              * @example USD
              */
             currency?: string;
@@ -11574,7 +11578,7 @@ export interface components {
             budgetAmount: DecimalString | null;
             /**
              * Currency
-             * @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency.
+             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency.
              * @example USD
              */
             currency: string;
@@ -12216,7 +12220,7 @@ export interface components {
             budgetAmount: DecimalString | null;
             /**
              * Currency
-             * @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency.
+             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency.
              * @example USD
              */
             currency: string;
@@ -14303,7 +14307,7 @@ export interface components {
             amount?: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment.
+             * @description Currency of all amounts of the payment. It must be that of the client.
              * @example USD
              */
             currency?: string;
@@ -14519,7 +14523,7 @@ export interface components {
             amount: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment.
+             * @description Currency of all amounts of the payment. It must be that of the client.
              * @example USD
              */
             currency: string;
@@ -15670,7 +15674,7 @@ export interface components {
             dueDate?: string;
             /**
              * Currency
-             * @description Currency of all amounts of the draft. Default on creation: the client's currency.
+             * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency?: string;
@@ -15796,7 +15800,7 @@ export interface components {
             dueDate: string;
             /**
              * Currency
-             * @description Currency of all amounts of the draft. Default on creation: the client's currency.
+             * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency: string;
@@ -16036,7 +16040,7 @@ export interface components {
             writeOffReason?: string | null;
             /**
              * Currency
-             * @description Currency of all amounts of the invoice. Default on creation: the client's currency.
+             * @description Currency of all amounts of the invoice. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency?: string;
@@ -16244,7 +16248,7 @@ export interface components {
             writeOffReason: string | null;
             /**
              * Currency
-             * @description Currency of all amounts of the invoice. Default on creation: the client's currency.
+             * @description Currency of all amounts of the invoice. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency: string;
@@ -16700,7 +16704,8 @@ export interface components {
             amount: DecimalString;
             /**
              * Currency
-             * @description ISO 4217 code of a currency. It must be assigned.
+             * @description ISO 4217 code of a currency. It must be assigned, and have at most two decimals: `KWD` is rejected. Amounts have the minor units of their
+             *     currency: in `JPY`, which has none, send `"100.00"`; `"100.55"` is rejected. The service rounds what it calculates half up to them.
              * @example USD
              */
             currency: string;
@@ -19822,7 +19827,7 @@ export interface components {
             depositAmount?: DecimalString | null;
             /**
              * Currency
-             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency.
+             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency?: string;
@@ -20037,7 +20042,7 @@ export interface components {
             depositAmount: DecimalString | null;
             /**
              * Currency
-             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency.
+             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency: string;
@@ -20382,7 +20387,7 @@ export interface components {
             depositAmount?: DecimalString | null;
             /**
              * Currency
-             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency.
+             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency?: string;
@@ -23191,7 +23196,8 @@ export interface components {
             paymentTermsDays: number;
             /**
              * Currency
-             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency.
+             * @description Currency of all documents of the client. It cannot change once there is a draft, an invoice, a payment, a payment link, work in
+             *     progress, or an engagement letter that was sent. Default on creation: the org's currency.
              * @example USD
              */
             currency: string;
@@ -23813,7 +23819,7 @@ export interface components {
             budgetAmount: DecimalString | null;
             /**
              * Currency
-             * @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency.
+             * @description Currency of all amounts of the job. It must be that of the client, and follows it until the client has documents. Default on creation: the client's currency.
              * @example USD
              */
             currency: string;
@@ -24068,7 +24074,7 @@ export interface components {
             amount: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment.
+             * @description Currency of all amounts of the payment. It must be that of the client.
              * @example USD
              */
             currency: string;
@@ -24332,7 +24338,7 @@ export interface components {
             dueDate: string;
             /**
              * Currency
-             * @description Currency of all amounts of the draft. Default on creation: the client's currency.
+             * @description Currency of all amounts of the draft. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency: string;
@@ -24534,7 +24540,7 @@ export interface components {
             writeOffReason: string | null;
             /**
              * Currency
-             * @description Currency of all amounts of the invoice. Default on creation: the client's currency.
+             * @description Currency of all amounts of the invoice. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency: string;
@@ -25454,7 +25460,7 @@ export interface components {
             depositAmount: DecimalString | null;
             /**
              * Currency
-             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency.
+             * @description Currency of the fee and the deposit. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency: string;

@@ -6,6 +6,7 @@ import { defineEntity, type Entity, many, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
+import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { clientType, org } from './reference-data.ts';
@@ -26,8 +27,9 @@ export const client: Entity<'Client'> = defineEntity('Client', {
   computed: { overdueBalance },
   rules: {
     complete,
-    beforeRemoval: ({ values }) => checkSettled(values),
-    conditions: { isSettled: ({ values }) => checkSettled(values, '/status') },
+    afterWrite: changeCurrency,
+    beforeRemoval: ({ values }, plan) => checkSettled(values, plan),
+    conditions: { isSettled: ({ values }, plan) => checkSettled(values, plan, '/status') },
     constraints: {
       client_status_settled: {
         code: 'INVALID_STATE',
@@ -43,13 +45,14 @@ export const client: Entity<'Client'> = defineEntity('Client', {
   },
 });
 
-/** Whether the balances of a client include any rows, which are in its currency. */
-const clientsWithMoney: Lookup<boolean> = {
-  name: 'clients with money',
+/** Clients with documents, which are in their currency. A letter that is not sent yet follows the client, as jobs do. */
+const clientsWithDocuments: Lookup<boolean> = {
+  name: 'clients with documents',
   async load(transaction, tenantId, ids) {
-    const has = ['invoice', 'payment', 'wip_entry'].map(
+    const has = ['draft_invoice', 'invoice', 'payment', 'quick_payment_link', 'wip_entry', 'engagement'].map(
       (table) =>
-        sql`exists (select from ${sql.table(table)} t where t.tenant_id = ${tenantId} and t.client_id = client.id)`,
+        sql`exists (select from ${sql.table(table)} t where t.tenant_id = ${tenantId} and t.client_id = client.id
+          and ${table === 'engagement' ? sql`t.status <> 'DRAFT'` : sql`true`})`,
     );
     const found = await transaction.all<{ id: string }>(sql`
       select id from unnest(${ids}::uuid[]) as client (id) where ${sql.join(has, sql` or `)}`);
@@ -70,10 +73,10 @@ function complete(change: PendingChange<'Client'>, plan: Plan): void {
   checkAncestors(change, plan, client, 'parentClientId');
   const { values, previous } = change;
   if (previous !== undefined) {
-    if (values.currency !== previous.currency && plan.lookup(clientsWithMoney, previous.id) === true)
+    if (values.currency !== previous.currency && plan.lookup(clientsWithDocuments, previous.id) === true)
       throw new Rejection(
         'INVALID_STATE',
-        'The currency cannot change, because the client has invoices, payments or work in progress.',
+        'The currency cannot change, because the client has documents in it: engagement letters, drafts, invoices, payments, payment links or work in progress.',
         '/currency',
       );
     return;
@@ -99,8 +102,41 @@ const clientNumber = {
   format: (number: number) => `C-${String(number).padStart(5, '0')}`,
 };
 
-function checkSettled({ outstandingBalance, unbilledWip, unappliedCredit }: Row<'Client'>, pointer?: string): void {
-  if (outstandingBalance.eq(zero) && unbilledWip.eq(zero) && unappliedCredit.eq(zero)) return;
+/** Clients with amounts in another currency than their own, from before documents had to be in it. No balance includes them. */
+const clientsWithOtherCurrency: Lookup<boolean> = {
+  name: 'clients with another currency',
+  async load(transaction, tenantId, ids) {
+    const open = {
+      invoice: sql`outstanding(t.status, t.amount_due)`,
+      payment: sql`held(t.status, t.unapplied_amount)`,
+      wip_entry: sql`t.outstanding_amount`,
+    };
+    const has = Object.entries(open).map(
+      ([table, amount]) => sql`exists (select from ${sql.table(table)} t
+        where t.tenant_id = ${tenantId} and t.client_id = k.id and t.currency <> k.currency and ${amount} <> 0)`,
+    );
+    const found = await transaction.all<{ id: string }>(sql`
+      select k.id from client k where k.tenant_id = ${tenantId} and k.id = any(${ids}) and (${sql.join(has, sql` or `)})`);
+    return new Map(found.map(({ id }) => [id, true]));
+  },
+};
+
+/** The jobs of a client have its currency, and so have engagements until their letters are sent. */
+function changeCurrency({ values: { id, currency }, previous }: PendingChange<'Client'>, plan: Plan): void {
+  if (previous === undefined || currency === previous.currency) return;
+  for (const { id: jobId } of plan.all(entityNamed('Job'), 'clientId', id))
+    plan.update(entityNamed('Job'), jobId, {}, { system: { currency } });
+  for (const { id: engagementId } of plan.all(entityNamed('Engagement'), 'clientId', id))
+    plan.update(entityNamed('Engagement'), engagementId, {}, { system: { currency } });
+}
+
+function checkSettled(
+  { id, outstandingBalance, unbilledWip, unappliedCredit }: Row<'Client'>,
+  plan: Plan,
+  pointer?: string,
+): void {
+  const isSettled = outstandingBalance.eq(zero) && unbilledWip.eq(zero) && unappliedCredit.eq(zero);
+  if (isSettled && plan.lookup(clientsWithOtherCurrency, id) !== true) return;
   throw new Rejection(
     'INVALID_STATE',
     'The client has receivables, work in progress or unapplied credit. Bill and collect, apply or refund these first.',

@@ -3,11 +3,13 @@ import { Rejection } from '../../contract/rejection.ts';
 import { checkDateOrder } from '../../entity/date-order.ts';
 import { defineEntity, many, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
+import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { isFieldChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { client } from '../clients/client.ts';
+import { completeClientCurrency } from '../clients/client-currency.ts';
 import { job } from '../projects/job.ts';
 import { createLetter, recallLetter, replaceLetter, sendLetter, signLetter } from './documents.ts';
 import { startWork } from './engagement-jobs.ts';
@@ -57,6 +59,8 @@ export const engagement = defineEntity('Engagement', {
     complete(change, plan) {
       if (change.previous === undefined) completeNew(change, plan);
       else completeChange(change, change.previous, plan);
+      completeClientCurrency(change, plan);
+      checkMinorUnits(change, change.values.currency, ['feeAmount', 'depositAmount']);
       checkDateOrder(change, 'startDate', 'endDate');
     },
     beforeRemoval({ values }) {
@@ -105,7 +109,6 @@ const names: Readonly<Record<Row<'Engagement'>['type'], string>> = {
 function completeNew({ values }: EngagementChange, plan: Plan): void {
   values.engagementRef ??= plan.nextReference(engagementNumber(plan.today.slice(0, 4)));
   values.name ??= `${values.fiscalYear} ${names[values.type]}`;
-  values.currency ??= plan.get(client, values.clientId)?.currency ?? plan.tenant.currency;
   values.signers ??= [];
   values.jobs ??= [];
   checkExpiry(values, plan);

@@ -5,11 +5,12 @@ import { checkDateOrder } from '../../entity/date-order.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
+import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { client } from '../clients/client.ts';
+import { completeClientCurrency } from '../clients/client-currency.ts';
 import { checkEngagement, followJob } from '../engagements/engagement-jobs.ts';
 import { isOpenTask } from '../time/open-task.ts';
 import { outstandingOf } from '../time/outstanding.ts';
@@ -66,12 +67,13 @@ function complete(change: PendingChange<'Job'>, plan: Plan): void {
   if (previous === undefined) {
     values.jobRef ??= plan.nextReference(jobNumber(plan.today.slice(0, 4)));
     if (input.pmsRef === undefined) values.pmsRef = values.jobRef;
-    values.currency ??= plan.get(client, values.clientId)?.currency ?? plan.tenant.currency;
   } else {
     checkWithoutWork(change, plan);
   }
+  completeClientCurrency(change, plan);
   checkEngagement(change, plan);
   checkFee(change);
+  checkMinorUnits(change, values.currency, ['feeAmount', 'budgetAmount']);
   checkDateOrder(change, 'periodStartDate', 'periodEndDate');
   checkDateOrder(change, 'startDate', 'dueDate');
   if (values.status === previous?.status) return;

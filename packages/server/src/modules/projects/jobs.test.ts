@@ -55,9 +55,9 @@ describe('records of the type Job', () => {
       billingType: 'NON_BILLABLE',
       jobRef: 'G-1',
       pmsRef: null,
-      currency: 'EUR',
+      currency: 'USD',
     };
-    expect((await make('Job', provided)).attributes).toMatchObject({ jobRef: 'G-1', pmsRef: null, currency: 'EUR' });
+    expect((await make('Job', provided)).attributes).toMatchObject({ jobRef: 'G-1', pmsRef: null, currency: 'USD' });
   });
 
   test('reject fields that are missing, duplicate, in the wrong order or not supported by the billing type', async () => {
@@ -181,8 +181,8 @@ describe('records of the type Job', () => {
 
   test('keep client and currency of a job with work', async () => {
     const id = await newJob();
-    const other = await firm.client();
-    expect(await write(id, { clientId: other, currency: 'EUR' })).toMatchObject({ status: 'UPDATED' });
+    const other = await firm.client({ currency: 'EUR' });
+    expect(await write(id, { clientId: other })).toMatchObject({ status: 'UPDATED', attributes: { currency: 'EUR' } });
     await newWip(id, { clientId: other });
     for (const attributes of [{ clientId }, { currency: 'USD' }])
       expect((await write(id, attributes)).error).toMatchObject({

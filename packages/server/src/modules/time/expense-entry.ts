@@ -2,8 +2,10 @@ import { sql } from 'kysely';
 import { zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { defineEntity } from '../../entity/entity.ts';
+import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { PendingChange } from '../../entity/rules.ts';
+import { job } from '../projects/job.ts';
 import { expenseCode } from './codes.ts';
 import {
   beginChange,
@@ -52,6 +54,7 @@ function complete(change: ExpenseChange, plan: Plan): void {
     checkEmployedOn(plan, values.staffId, values.expenseDate);
   checkOpenJob(change, plan);
   if (values.code !== previous?.code) checkCode(plan, values.code);
+  checkMinorUnits(change, plan.get(job, values.jobId)?.currency ?? plan.tenant.currency, ['cost', 'billableAmount']);
   completeDecision(change, plan);
 }
 

@@ -1,4 +1,5 @@
-import { type Decimal, parseDecimal, round, zero } from '../../contract/decimal.ts';
+import { roundMoney } from '../../contract/currency.ts';
+import { type Decimal, parseDecimal, zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
@@ -76,7 +77,8 @@ function complete(change: TimeChange, plan: Plan): void {
   checkHours(change, plan);
   completeDecision(change, plan);
   values.billingRate = (values.isBillable ? rateOf(change, plan) : undefined) ?? zero;
-  values.amount = round(values.hours.times(values.billingRate), 2);
+  const currency = (values.jobId === null ? undefined : plan.get(job, values.jobId)?.currency) ?? plan.tenant.currency;
+  values.amount = roundMoney(values.hours.times(values.billingRate), currency);
 }
 
 /**

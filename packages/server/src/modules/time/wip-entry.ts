@@ -1,9 +1,11 @@
 import { sql } from 'kysely';
-import { type Decimal, isBetween, parseDecimal, round, sum, zero } from '../../contract/decimal.ts';
+import { roundMoney } from '../../contract/currency.ts';
+import { type Decimal, isBetween, parseDecimal, sum, zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
+import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import { isChanged } from '../../entity/row-changes.ts';
@@ -133,12 +135,14 @@ function checkCode({ values, previous }: WipChange, plan: Plan): void {
   throw new Rejection('REFERENCE_NOT_FOUND', `No active work code or expense code "${code}" exists.`, '/code');
 }
 
-function checkAmount({ values }: WipChange): void {
-  const { wipType, hours, billingRate, amount } = values;
+function checkAmount(change: WipChange): void {
+  const { values } = change;
+  const { wipType, hours, billingRate, amount, currency } = values;
   if (wipType === 'FIXED_FEE' && amount.lt(zero))
     throw invalidField('amount', 'amount of a FIXED_FEE row is not negative. Use an ADJUSTMENT.');
-  if (hours !== null && billingRate !== null && !amount.eq(round(hours.times(billingRate), 2)))
+  if (hours !== null && billingRate !== null && !amount.eq(roundMoney(hours.times(billingRate), currency)))
     throw invalidField('amount', 'amount must be hours times billingRate, rounded half up.');
+  checkMinorUnits(change, currency, ['amount']);
 }
 
 /** Rows are written off completely: the amount grows by the outstanding amount. Lowering the amount undoes that. */

@@ -1,4 +1,5 @@
-import { formatAmount, formatDay, formatNumber, placesOf } from '../../documents/format.ts';
+import { placesOf } from '../../../contract/currency.ts';
+import { formatAmount, formatDay, formatNumber } from '../../documents/format.ts';
 import { type Column, heightOf, Pages, type Style } from '../../documents/pages.ts';
 import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace } from './invoice-document.ts';
 

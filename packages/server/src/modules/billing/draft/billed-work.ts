@@ -82,6 +82,6 @@ export function jobAmountsOf(line: InvoiceLine, rows: WipRows): JobAmount[] {
 export function billedRows({ wipIds }: InvoiceLine, rows: WipRows): BilledRow[] {
   return wipIds.flatMap((id) => {
     const row = rows.get(id);
-    return row === undefined ? [] : [{ id, outstandingAmount: outstandingOf(row) }];
+    return row === undefined ? [] : [{ id, outstandingAmount: outstandingOf(row), currency: row.currency }];
   });
 }

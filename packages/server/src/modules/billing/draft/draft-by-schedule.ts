@@ -148,12 +148,14 @@ function draftJob(
   const rows = [...found.values()].filter(({ status }) => status === 'OPEN' || status === 'PARTIALLY_BILLED');
   if (work === undefined || !sum(rows.map(outstandingOf)).gt(zero)) return;
   const owner = plan.get(client, work.clientId);
+  // Jobs from before this was required can have another currency than their client; their work cannot be billed.
+  if (owner?.currency !== work.currency) return;
   plan.create(draftInvoice, {
     clientId: work.clientId,
     currency: work.currency,
     billThroughDate: through,
     proposedInvoiceDate: today.toString(),
-    dueDate: today.add({ days: owner?.paymentTermsDays ?? 0 }).toString(),
+    dueDate: today.add({ days: owner.paymentTermsDays }).toString(),
     lines: linesOf(work, rows, through, isTaxable(plan, owner)),
   });
 }

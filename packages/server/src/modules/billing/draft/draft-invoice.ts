@@ -8,6 +8,7 @@ import type { Plan } from '../../../entity/plan.ts';
 import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { client } from '../../clients/client.ts';
+import { completeClientCurrency } from '../../clients/client-currency.ts';
 import { wipEntry } from '../../time/wip-entry.ts';
 import { checkNotAfterToday } from '../change-day.ts';
 import { checkSigns, completeLines } from '../invoice/invoice-lines.ts';
@@ -40,6 +41,7 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       // Changes by the service have no input and need no checks.
       if (change.previous === undefined) completeNew(change, plan);
       else if (Object.keys(change.input).length === 0) return;
+      completeClientCurrency(change, plan);
       // Lines are completed before they are compared: sending those of the draft again changes nothing.
       if (change.input.lines !== undefined) setLines(change, plan);
       if (change.previous !== undefined && !checkChange(change)) return;
@@ -117,10 +119,10 @@ const creators: Lookup<string | null> = {
 function completeNew({ values, input, privateColumns }: DraftChange, plan: Plan): void {
   const { caller } = plan.origin;
   privateColumns.created_by_api_user_id = caller?.apiUserId ?? null;
-  const owner = plan.get(client, values.clientId);
+  // Protected, so that the client keeps its currency.
+  const owner = plan.getForShare(client, values.clientId);
   if (owner !== undefined) checkBillable(owner);
   values.draftNumber = plan.nextReference(draftNumber(plan.today.slice(0, 4)));
-  values.currency ??= owner?.currency ?? plan.tenant.currency;
   if (input.preparedById === undefined) values.preparedById = caller?.staffId ?? null;
 }
 
@@ -165,7 +167,7 @@ function setDates({ values, previous, input }: DraftChange, plan: Plan): void {
 }
 
 function setLines({ values, previous }: DraftChange, plan: Plan): void {
-  values.lines = completeLines(plan, plan.get(client, values.clientId), values.lines, previous?.lines ?? []);
+  values.lines = completeLines(plan, plan.get(client, values.clientId), values, previous?.lines ?? []);
 }
 
 /** Calculates standard values and totals. */

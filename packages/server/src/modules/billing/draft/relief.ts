@@ -1,10 +1,12 @@
-import { type Decimal, isBetween, round, sum, zero } from '../../../contract/decimal.ts';
+import { roundMoney } from '../../../contract/currency.ts';
+import { type Decimal, isBetween, sum, zero } from '../../../contract/decimal.ts';
 import type { InvoiceLine } from '../invoice/invoice-lines.ts';
 
 /** A row of work in progress that a line bills. */
 export interface BilledRow {
   readonly id: string;
   readonly outstandingAmount: Decimal;
+  readonly currency: string;
 }
 
 /** The amounts that a line takes from a row. */
@@ -28,8 +30,11 @@ export function reliefOf(
 ): Relief[] {
   const sorted = [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));
   const outstanding = sorted.map((row) => row.outstandingAmount);
+  const currency = sorted[0]?.currency ?? '';
   const isPart = relief === 'PART' && isBetween(amount, zero, sum(outstanding));
-  const shares = isPart ? withinRows(shareOf(amount, outstanding), outstanding) : shareOf(amount, outstanding);
+  const shares = isPart
+    ? withinRows(shareOf(amount, outstanding, currency), outstanding)
+    : shareOf(amount, outstanding, currency);
   return sorted.map(({ id, outstandingAmount }, index) => {
     const billed = shares[index] ?? zero;
     const difference = billed.minus(outstandingAmount);
@@ -41,12 +46,12 @@ export function reliefOf(
 }
 
 /** Divides an amount in proportion to the outstanding amounts; the last share takes the rest. */
-export function shareOf(amount: Decimal, outstanding: readonly Decimal[]): Decimal[] {
+export function shareOf(amount: Decimal, outstanding: readonly Decimal[], currency: string): Decimal[] {
   const total = sum(outstanding);
   let left = amount;
   return outstanding.map((one, index) => {
     // Most lines bill one row, which takes the amount without any division.
-    const share = index === outstanding.length - 1 ? left : round(proportionOf(amount, one, total), 2);
+    const share = index === outstanding.length - 1 ? left : roundMoney(proportionOf(amount, one, total), currency);
     left = left.minus(share);
     return share;
   });

@@ -23,10 +23,11 @@ interface Part extends JobAmount {
  */
 export function billJobs(
   plan: Plan,
-  { id, lines }: Pick<Row<'Invoice'>, 'id' | 'lines'>,
+  { id, currency, lines }: Pick<Row<'Invoice'>, 'id' | 'currency' | 'lines'>,
   amountsOf: (line: InvoiceLine) => readonly JobAmount[],
 ): void {
-  const parts = withDiscounts(lines.flatMap((line) => amountsOf(line).map((amount) => ({ ...amount, line }))));
+  const ofLines = lines.flatMap((line) => amountsOf(line).map((amount) => ({ ...amount, line })));
+  const parts = withDiscounts(ofLines, currency);
   for (const [jobId, ofJob] of Map.groupBy(parts, (part) => part.jobId)) {
     if (jobId === null) continue;
     const fees = ofJob.filter(({ line }) => isFee(line));
@@ -45,11 +46,11 @@ export function billJobs(
 }
 
 /** Spreads the discounts without a job over the other lines in proportion to their amounts. The last one takes the rest. */
-function withDiscounts(parts: readonly Omit<Part, 'discount'>[]): Part[] {
+function withDiscounts(parts: readonly Omit<Part, 'discount'>[], currency: string): Part[] {
   const [discounts, others] = [parts.filter(isDiscount), parts.filter((part) => !isDiscount(part))];
   const common = sum(discounts.filter(({ jobId }) => jobId === null).map(({ amount }) => amount));
   const amounts = others.map(({ amount }) => amount);
-  const shares = sum(amounts).eq(zero) ? [] : shareOf(common, amounts);
+  const shares = sum(amounts).eq(zero) ? [] : shareOf(common, amounts, currency);
   return [
     ...others.map((part, index) => ({ ...part, discount: shares[index] ?? zero })),
     ...discounts.filter(({ jobId }) => jobId !== null).map((part) => ({ ...part, discount: zero })),

@@ -34,7 +34,7 @@ export function isFee({ lineType }: Pick<InvoiceLine, 'lineType'>): boolean {
 export function completeLines(
   plan: Plan,
   owner: Row<'Client'> | undefined,
-  lines: readonly LineInput[],
+  { currency, lines }: { readonly currency: string; readonly lines: readonly LineInput[] },
   previous: readonly InvoiceLine[],
 ): InvoiceLine[] {
   const known = new Set(previous.map(({ id }) => id));
@@ -66,7 +66,7 @@ export function completeLines(
       previous.find((one) => one.id === id && one.lineType === line.lineType)?.relief ??
       (isFee(line) ? 'PART' : 'FULL');
     const priced = { ...line, id, taxRatePercent, relief };
-    return { ...priced, ...lineAmounts(priced) };
+    return { ...priced, ...lineAmounts(priced, currency) };
   });
 }
 

@@ -11,6 +11,7 @@ import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { completeAddress } from '../../clients/address.ts';
 import { client } from '../../clients/client.ts';
+import { checkClientCurrency } from '../../clients/client-currency.ts';
 import { contactInfo } from '../../clients/contact-info.ts';
 import { reopenClient } from '../../clients/reopen-client.ts';
 import { job } from '../../projects/job.ts';
@@ -231,10 +232,11 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
   }
   recordBookChange(change, plan, values.invoiceDate);
   values.currency ??= owner.currency;
+  checkClientCurrency(owner, values.currency);
   values.taxRegionId ??= owner.taxRegionId;
   values.billingContactId ??= owner.billingContactId;
   if (values.draftInvoiceId === null) {
-    values.lines = completeLines(plan, owner, values.lines, []);
+    values.lines = completeLines(plan, owner, values, []);
     checkSigns(values.lines);
   }
   values.jobIds ??= [...new Set(values.lines.flatMap(({ jobId }) => (jobId === null ? [] : [jobId])))];
@@ -265,7 +267,7 @@ function checkImport({ pmsRef, lines, status, voidReason, writeOffReason }: Invo
 function completeChange({ entity, id, values, previous, input }: InvoiceChange, plan: Plan): void {
   if (previous === undefined) return;
   if (input.lines !== undefined)
-    values.lines = completeLines(plan, plan.get(client, values.clientId), values.lines, previous.lines);
+    values.lines = completeLines(plan, plan.get(client, values.clientId), values, previous.lines);
   if (input.billingAddress !== undefined) values.billingAddress = completeAddress(values.billingAddress);
   if (!isChanged(entity, previous, values)) return;
   const changed = changedFields(entity, previous, values).find((name) => !writableLater.has(name));

@@ -18,7 +18,7 @@ function decimalText(places: number, max: number, isSigned = false): fc.Arbitrar
     .map(([whole, fraction]) => (places === 0 ? String(whole) : `${whole}.${String(fraction).padStart(places, '0')}`));
 }
 
-/** Prices in currencies without decimals (JPY), with two (USD) and with three (KWD), and unit prices with four. */
+/** Unit prices with no decimals and with up to four. */
 const price = (isSigned: boolean) =>
   fc.constantFrom(0, 2, 3, 4).chain((places) => decimalText(places, 100_000, isSigned));
 const quantity = fc.oneof(fc.constant('1'), decimalText(2, 40), decimalText(4, 12));
@@ -72,12 +72,15 @@ async function calculatedBySql(all: readonly (readonly Line[])[]) {
 function calculated(lines: readonly Line[]) {
   const priced = lines.map(({ lineType, quantity: count, unitAmount, taxable, taxRatePercent }) => ({
     lineType,
-    ...lineAmounts({
-      quantity: parseDecimal(count),
-      unitAmount: parseDecimal(unitAmount),
-      taxable,
-      taxRatePercent: parseDecimal(taxRatePercent),
-    }),
+    ...lineAmounts(
+      {
+        quantity: parseDecimal(count),
+        unitAmount: parseDecimal(unitAmount),
+        taxable,
+        taxRatePercent: parseDecimal(taxRatePercent),
+      },
+      'USD',
+    ),
   }));
   return { priced, totals: totalsOf(priced) };
 }
@@ -96,16 +99,20 @@ test('2,000 random documents have the totals that SQL calculates, rounded half u
   ).toEqual(totals);
 });
 
-test('half a cent is rounded away from zero', () => {
-  const amountOf = (count: string, unitAmount: string) =>
-    text(
-      lineAmounts({
+test('half a minor unit is rounded away from zero', () => {
+  const amountsOf = (count: string, unitAmount: string, currency: string) =>
+    lineAmounts(
+      {
         quantity: parseDecimal(count),
         unitAmount: parseDecimal(unitAmount),
-        taxable: false,
-        taxRatePercent: parseDecimal('0'),
-      }).amount,
+        taxable: true,
+        taxRatePercent: parseDecimal('8'),
+      },
+      currency,
     );
+  const amountOf = (count: string, unitAmount: string) => text(amountsOf(count, unitAmount, 'USD').amount);
+  const { amount, taxAmount } = amountsOf('0.5', '1201', 'JPY');
+  expect([text(amount), text(taxAmount)]).toEqual(['601.00', '48.00']);
   expect([amountOf('0.5', '0.01'), amountOf('-0.5', '0.01'), amountOf('0.5', '0.0099')]).toEqual([
     '0.01',
     '-0.01',
@@ -150,7 +157,11 @@ test('2,000 random lines relieve the work that SQL calculates', async () => {
   );
   const byDocument = Map.groupBy(expected, ({ document }) => document);
   for (const [document, { relief, amount, outstanding }] of all.entries()) {
-    const ids = outstanding.map((one, position) => ({ id: `row ${position}`, outstandingAmount: parseDecimal(one) }));
+    const ids = outstanding.map((one, position) => ({
+      id: `row ${position}`,
+      outstandingAmount: parseDecimal(one),
+      currency: 'USD',
+    }));
     const relieved = reliefOf({ relief, amount: parseDecimal(amount) }, ids);
     const ofSql = byDocument.get(document) ?? [];
     const isWithin = ofSql.every(

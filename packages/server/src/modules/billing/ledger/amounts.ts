@@ -1,4 +1,5 @@
-import { type Decimal, parseDecimal, round, sum, zero } from '../../../contract/decimal.ts';
+import { roundMoney } from '../../../contract/currency.ts';
+import { type Decimal, parseDecimal, sum, zero } from '../../../contract/decimal.ts';
 
 /** The values that determine the amounts of a line. */
 export interface Price {
@@ -24,10 +25,10 @@ export interface Totals {
 
 const hundred = parseDecimal('100');
 
-/** Calculates the amount of a line and its tax, each rounded half up to two places. */
-export function lineAmounts({ quantity, unitAmount, taxable, taxRatePercent }: Price): LineAmounts {
-  const amount = round(quantity.times(unitAmount), 2);
-  return { amount, taxAmount: taxable ? round(amount.times(taxRatePercent).div(hundred), 2) : zero };
+/** Calculates the amount of a line and its tax, each rounded half up to the minor unit of the currency. */
+export function lineAmounts({ quantity, unitAmount, taxable, taxRatePercent }: Price, currency: string): LineAmounts {
+  const amount = roundMoney(quantity.times(unitAmount), currency);
+  return { amount, taxAmount: taxable ? roundMoney(amount.times(taxRatePercent).div(hundred), currency) : zero };
 }
 
 /** Calculates the totals of lines: discounts as a positive amount, interest separate from the subtotal. */

@@ -56,13 +56,46 @@ const ledgerAccounts = [
   },
 ] as const;
 
+/** Tables with amounts in the currency of the client, and their amounts. */
+const amountsOf = {
+  job: ['fee_amount', 'budget_amount'],
+  engagement: ['fee_amount', 'deposit_amount'],
+  wip_entry: ['amount', 'write_off_amount'],
+  draft_invoice: ['total'],
+  invoice: ['total', 'amount_due'],
+  payment: ['amount', 'unapplied_amount', 'refunded_amount'],
+  quick_payment_link: ['amount'],
+} as const;
+
 const rules: readonly Rule[] = [
+  // Rows from before these rules keep their currencies and amounts; they are listed here.
+  ...Object.entries(amountsOf).flatMap(([table, columns]): Rule[] => [
+    {
+      rule: `the currency of a row of ${table} is that of its client`,
+      broken: (tenantId) => sql`
+        select t.id::text, concat_ws(' ', t.currency, k.currency) as detail from ${sql.table(table)} t
+        join client k on k.tenant_id = t.tenant_id and k.id = t.client_id
+        where t.tenant_id = ${tenantId} and t.currency <> k.currency`,
+    },
+    {
+      rule: `amounts of ${table} have the minor units of their currency`,
+      broken: (tenantId) => {
+        const amounts = columns.map((column) => sql.ref(`t.${column}`));
+        const places = amounts.map((amount) => sql`${amount} <> round(${amount}, minor_units(t.currency))`);
+        return sql`
+          select t.id::text, concat_ws(' ', t.currency, ${sql.join(amounts)}) as detail from ${sql.table(table)} t
+          where t.tenant_id = ${tenantId} and minor_units(t.currency) < 2 and (${sql.join(places, sql` or `)})`;
+      },
+    },
+  ]),
   ...documents.map((table) => ({
-    rule: `lines of ${table} are quantity times unit amount and their tax, rounded half up`,
+    rule: `lines of ${table} are quantity times unit amount and their tax, rounded half up to the minor unit of the currency`,
     broken: (tenantId: number) => sql<{ id: string; detail: string }>`
-      select ${sql.ref(`${table}_id`)}::text as id, concat_ws(' ', quantity, unit_amount, amount, tax_rate_percent, tax_amount) as detail
-      from ${sql.table(`${table}_line`)} where tenant_id = ${tenantId} and (amount <> round(quantity * unit_amount, 2)
-        or tax_amount <> case when taxable then round(amount * tax_rate_percent / 100, 2) else 0 end)`,
+      select d.id::text, concat_ws(' ', quantity, unit_amount, amount, tax_rate_percent, tax_amount) as detail
+      from ${sql.table(`${table}_line`)} l
+      join ${sql.table(table)} d on d.tenant_id = l.tenant_id and d.id = l.${sql.ref(`${table}_id`)}
+      where l.tenant_id = ${tenantId} and (amount <> round(quantity * unit_amount, minor_units(currency))
+        or tax_amount <> case when taxable then round(amount * tax_rate_percent / 100, minor_units(currency)) else 0 end)`,
   })),
   ...documents.map((table) => ({
     rule: `totals of ${table} are those of its lines`,

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { isInMinorUnits } from '../../../contract/currency.ts';
 import { type Decimal, parseDecimal, sum } from '../../../contract/decimal.ts';
 import type { Input } from '../../../contract/handler.ts';
 import { Rejection } from '../../../contract/rejection.ts';
+import { wholeAmountOnly } from '../../../entity/minor-units.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { checkBound } from '../../../entity/row-bounds.ts';
@@ -89,6 +91,7 @@ function amountOf({ amount }: Body, chosen: readonly Row<'Invoice'>[], currency:
     return chosen.length === 0 ? null : due;
   }
   const requested = parseDecimal(amount);
+  if (!isInMinorUnits(requested, currency)) throw invalid('/amount', 'CURRENCY', wholeAmountOnly(currency));
   if (chosen.length > 0 && requested.gt(due))
     throw invalid('/amount', 'MAXIMUM', `The amount exceeds the ${due.toFixed(2)} ${currency} due on these invoices.`);
   return requested;

@@ -1,7 +1,7 @@
+import { placesOf } from '../../../contract/currency.ts';
 import { type Decimal, parseDecimal, zero } from '../../../contract/decimal.ts';
 import { faultOf } from '../../../http/body.ts';
 import type { PayDetails, PayMethod } from '../../../platform/payments/processor.ts';
-import { placesOf } from '../../documents/format.ts';
 
 export type FieldName =
   | 'amount'
@@ -92,8 +92,7 @@ export function readAmount(text: string, currency: string): Decimal | Mistake {
   const numeral = text.replace(/^(\p{Sc}|[A-Z]{3})\s*/u, '');
   const isWellFormed = /^(\d{1,15}|\d{1,3}(,\d{3}){1,4})(\.\d{1,3})?$/.test(numeral);
   if (!isWellFormed) return new Mistake('Enter the amount in digits, such as 1250.00.');
-  // At most two places are stored, whatever the currency.
-  const places = Math.min(2, placesOf(currency));
+  const places = placesOf(currency);
   const value = parseDecimal(numeral.replaceAll(',', ''));
   if ((numeral.split('.')[1] ?? '').length > places)
     return new Mistake(

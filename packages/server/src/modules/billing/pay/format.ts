@@ -1,7 +1,13 @@
+import { isInMinorUnits, placesOf } from '../../../contract/currency.ts';
+import { parseDecimal } from '../../../contract/decimal.ts';
+
 /** An amount in the format of the United States: $1,250.00. */
 export function formatMoney(amount: string, currency: string): string {
   if (!isNumeral(amount)) throw new Error(`${amount} is not an amount.`);
-  return new Intl.NumberFormat('en-US', { style: 'currency', currency }).format(amount);
+  // Intl has other decimals for some currencies than ISO 4217, and would round the amount.
+  const places = isInMinorUnits(parseDecimal(amount), currency) ? placesOf(currency) : 2;
+  const decimals = { minimumFractionDigits: places, maximumFractionDigits: places };
+  return new Intl.NumberFormat('en-US', { style: 'currency', currency, ...decimals }).format(amount);
 }
 
 function isNumeral(text: string): text is `${number}` {

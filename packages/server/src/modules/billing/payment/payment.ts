@@ -1,13 +1,16 @@
 import { sql } from 'kysely';
+import { isInMinorUnits } from '../../../contract/currency.ts';
 import { type Decimal, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { defineEntity, manyIn, one } from '../../../entity/entity.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
+import { checkMinorUnits, wholeAmountOnly } from '../../../entity/minor-units.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { client } from '../../clients/client.ts';
+import { checkClientCurrency } from '../../clients/client-currency.ts';
 import { reopenClient } from '../../clients/reopen-client.ts';
 import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../change-day.ts';
 import { isCreditNote } from '../invoice/credit-note.ts';
@@ -111,6 +114,7 @@ function completeNew(change: PaymentChange, plan: Plan): void {
   recordBookChange(change, plan, values.paymentDate);
   if (Object.keys(input).length > 0) {
     checkNotAfterToday(plan, 'paymentDate', values.paymentDate);
+    checkCurrency(change, plan);
     const maker = createdByService[values.source];
     if (maker !== undefined)
       throw invalidField('source', `Only ${maker} creates payments with this source. Use another one.`);
@@ -129,6 +133,15 @@ function completeNew(change: PaymentChange, plan: Plan): void {
   values.allocations = completeAllocations(change, values.allocations, plan);
   values.unappliedAmount = values.amount.minus(sumOf(values.allocations));
   if (counts(values.status)) values.settledAt = plan.now;
+}
+
+/** Payments are in the currency of their client, or of an invoice of the client from before this was required. */
+function checkCurrency(change: PaymentChange, plan: Plan): void {
+  const { clientId, currency, allocations } = change.values;
+  const paid = allocations.map(({ invoiceId }) => plan.get(invoice, invoiceId));
+  if (!paid.some((row) => row?.clientId === clientId && row.currency === currency))
+    checkClientCurrency(plan.get(client, clientId), currency);
+  checkMinorUnits(change, currency, ['amount']);
 }
 
 function paymentNumber(year: string) {
@@ -181,6 +194,8 @@ function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
   if (more.lt(zero)) throw invalidField('refundedAmount', 'refundedAmount cannot decrease.');
   if (values.refundedAmount.gt(values.amount))
     throw invalidField('refundedAmount', 'refundedAmount must not be more than amount.');
+  if (!values.refundedAmount.eq(values.amount))
+    checkMinorUnits({ values, previous }, values.currency, ['refundedAmount']);
   if (values.allocations !== previous.allocations)
     throw invalidField('allocations', 'A refund reduces the allocations itself. Omit allocations.');
   const status = values.refundedAmount.eq(values.amount) ? 'REFUNDED' : 'PARTIALLY_REFUNDED';
@@ -275,6 +290,8 @@ function completeAllocations(
     const target = invoices.get(invoiceId);
     const before = previous?.allocations.find((allocation) => allocation.invoiceId === invoiceId);
     const more = amount.minus(before?.amount ?? zero);
+    if (before?.amount.eq(amount) !== true && !isInMinorUnits(amount, values.currency))
+      throw invalidAllocation(index, 'amount', wholeAmountOnly(values.currency));
     if (target !== undefined && more.gt(zero)) checkAllocation(plan, values, target, more, index);
     const at = values.status === 'PENDING' ? null : more.gt(zero) ? plan.now : (before?.allocatedAt ?? plan.now);
     return {
