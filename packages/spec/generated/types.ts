@@ -16428,7 +16428,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description PDF of the invoice. The service writes it soon after an approved draft is posted, and again when `memo` or `purchaseOrder`
+             * @description PDF of the invoice or credit note. The service writes it soon after an approved draft is posted, and again when `memo` or `purchaseOrder`
              *     changes or the invoice is voided, which the new PDF is stamped with; earlier files remain. Null until then, and for an
              *     imported invoice. Get its `downloadUrl` from `getFile`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
@@ -24720,7 +24720,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description PDF of the invoice. The service writes it soon after an approved draft is posted, and again when `memo` or `purchaseOrder`
+             * @description PDF of the invoice or credit note. The service writes it soon after an approved draft is posted, and again when `memo` or `purchaseOrder`
              *     changes or the invoice is voided, which the new PDF is stamped with; earlier files remain. Null until then, and for an
              *     imported invoice. Get its `downloadUrl` from `getFile`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101

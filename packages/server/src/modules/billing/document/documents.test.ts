@@ -12,7 +12,7 @@ import { writeInvoice } from './write-invoice.ts';
 type File = components['schemas']['FileMetadata'];
 
 const service = await testService();
-const { approver, client, draftOf, invoice, pay, post, preparer, records } = await firm(service);
+const { approver, client, draftOf, invoice, jobId, pay, post, preparer, records } = await firm(service);
 const background = await startBackground(service.service, { jobs: [writeInvoice], clockTasks: [] });
 afterAll(() => background.stop(0));
 
@@ -131,6 +131,23 @@ describe('the document of an invoice', () => {
     await finished();
     expect(await filesOf(invoiceNumber)).toHaveLength(2);
     expect(await textOf((await invoice(id)).pdfFileId)).toMatch(/PO-9.*Amount due USD 100\.00.*As agreed\./);
+  });
+
+  test('of a credit note is a document of its own', async () => {
+    const credited = await post(await draftOf([{}]));
+    const row = { wipType: 'PROGRESS', clientId: client.id, jobId, workDate: '2026-01-05', amount: '-80.00' };
+    const wip = await records.make('WipEntry', row);
+    const line = { lineType: 'PROGRESS', quantity: '-1', unitAmount: '80.00' } as const;
+    const id = await post(await draftOf([{ ...line, wipIds: [wip.id] }], { creditedInvoiceId: credited }));
+    await finished();
+    const { pdfFileId, invoiceNumber, documentType } = await invoice(id);
+    expect(documentType).toBe('CREDIT_NOTE');
+    expect((await filesOf(invoiceNumber)).map(({ fileName }) => fileName)).toEqual([
+      `Credit note ${invoiceNumber}.pdf`,
+    ]);
+    expect(await textOf(pdfFileId)).toMatch(
+      new RegExp(`Credited invoice ${(await invoice(credited)).invoiceNumber}.*Amount credited USD 80\\.00`),
+    );
   });
 
   test('is one file, however often its job runs', async () => {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
+import type { Row } from '../../../entity/row.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { addressLines, type StoredAddress } from '../../documents/address.ts';
 import { fileNamePart } from '../../documents/file-name.ts';
@@ -25,8 +26,11 @@ interface Parties {
 /** What the document of an invoice shows besides its lines, which never change. It is stored with the document. */
 export interface InvoiceFace {
   readonly parties: Parties;
+  readonly documentType: Row<'Invoice'>['documentType'];
   readonly clientRef: string;
   readonly invoiceNumber: string;
+  /** The number of the invoice that a credit note credits, or null. */
+  readonly creditedNumber: string | null;
   readonly invoiceDate: string;
   readonly dueDate: string;
   readonly createdAt: string;
@@ -81,6 +85,7 @@ export async function readInvoice(
     select i.client_id as "clientId", i.engagement_id as "engagementId", i.job_ids as "jobIds",
       i.document as written, o.legal_name as "firmName", ${address('f')} as "firmAddress",
       coalesce(c.legal_name, c.name) as "clientName", k.display_name as "contactName", c.client_ref as "clientRef",
+      i.document_type as "documentType", credited.invoice_number as "creditedNumber",
       i.invoice_number as "invoiceNumber", i.invoice_date as "invoiceDate", i.due_date as "dueDate",
       i.posted_at as "createdAt", tenant_day(i.voided_at) as "voidedOn", i.currency, ${address('i')} as "billingAddress",
       i.purchase_order as "purchaseOrder", i.memo, t.name as "taxName",
@@ -97,6 +102,7 @@ export async function readInvoice(
     from invoice i
     join client c on c.tenant_id = i.tenant_id and c.id = i.client_id
     join org o on o.tenant_id = i.tenant_id and o.id = i.org_id
+    left join invoice credited on credited.tenant_id = i.tenant_id and credited.id = i.credited_invoice_id
     left join lateral (select * from office f where f.tenant_id = o.tenant_id and f.org_id = o.id and f.active
       order by f.id <> c.office_id, f.id limit 1) f on true
     left join contact k on k.tenant_id = i.tenant_id and k.id = i.billing_contact_id
@@ -109,10 +115,16 @@ export async function readInvoice(
   const face: InvoiceFace = { ...rest, parties };
   if (isDeepStrictEqual(face, written)) return undefined;
   const [jobId = null] = jobIds.length === 1 ? jobIds : [];
-  const fileName = `Invoice ${fileNamePart(face.invoiceNumber)}${face.voidedOn === null ? '' : ' void'}.pdf`;
+  const fileName = `${titles[face.documentType]} ${fileNamePart(face.invoiceNumber)}${face.voidedOn === null ? '' : ' void'}.pdf`;
   const folderPath = `/${fileNamePart(parties.clientName)}/Invoices`;
   return { face, lines, file: { fileName, folderPath, clientId, engagementId, jobId } };
 }
+
+/** What a document is called. */
+export const titles: Readonly<Record<InvoiceFace['documentType'], string>> = {
+  INVOICE: 'Invoice',
+  CREDIT_NOTE: 'Credit note',
+};
 
 /** The lines of the two addresses of a document. A country is only named if they have different ones. */
 export function addressesOf({ parties: { firmAddress }, billingAddress }: InvoiceFace) {

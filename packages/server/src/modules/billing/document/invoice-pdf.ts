@@ -1,7 +1,7 @@
 import { placesOf } from '../../../contract/currency.ts';
 import { formatAmount, formatDay, formatNumber } from '../../documents/format.ts';
 import { type Column, heightOf, Pages, type Style } from '../../documents/pages.ts';
-import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace } from './invoice-document.ts';
+import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace, titles } from './invoice-document.ts';
 
 const margin = 54;
 const gap = 14;
@@ -13,13 +13,13 @@ const label: Style = { ...small, color: gray };
 const heading: Style = { ...small, weight: 'bold' };
 
 /**
- * Renders the PDF of an invoice. The same invoice results in the same bytes.
+ * Renders the PDF of an invoice or a credit note. The same document results in the same bytes.
  *
  * @throws Error if a font cannot be read.
  */
 export async function renderInvoice({ face, lines }: InvoiceDocument): Promise<Buffer> {
-  const { invoiceNumber, parties, createdAt } = face;
-  const title = `Invoice ${invoiceNumber}`;
+  const { parties, createdAt } = face;
+  const title = titleOf(face);
   const page = new Pages({ title, author: parties.firmName, createdAt }, margin);
   setTop(page, face);
   setLines(page, face, lines);
@@ -39,7 +39,7 @@ function setTop(page: Pages, face: InvoiceFace): void {
   const [left, right] = halves(page);
   const addresses = addressesOf(face);
   const top = page.y;
-  page.line('Invoice', { size: 22, weight: 'bold' }, { ...right, align: 'right' });
+  page.line(titles[face.documentType], { size: 22, weight: 'bold' }, { ...right, align: 'right' });
   page.text(parties.firmName, { size: 14, weight: 'bold' }, left);
   page.space(2);
   for (const line of addresses.firm) page.text(line, label, left);
@@ -55,16 +55,22 @@ function setTop(page: Pages, face: InvoiceFace): void {
   page.y = middle;
   for (const [name, value] of factsOf(face)) {
     page.line(name, label, right);
-    page.text(value, small, { left: right.left + 96, width: right.width - 96 });
+    page.text(value, small, { left: right.left + 104, width: right.width - 104 });
   }
   page.y = Math.max(page.y, end) + 20;
 }
 
+function titleOf({ documentType, invoiceNumber }: InvoiceFace): string {
+  return `${titles[documentType]} ${invoiceNumber}`;
+}
+
 function factsOf(face: InvoiceFace): readonly (readonly [string, string])[] {
+  const title = titles[face.documentType];
   const facts: (readonly [string, string | null])[] = [
-    ['Invoice number', face.invoiceNumber],
-    ['Invoice date', formatDay(face.invoiceDate)],
-    ['Due date', formatDay(face.dueDate)],
+    [`${title} number`, face.invoiceNumber],
+    [`${title} date`, formatDay(face.invoiceDate)],
+    ['Due date', isCredit(face) ? null : formatDay(face.dueDate)],
+    ['Credited invoice', face.creditedNumber],
     ['Purchase order', face.purchaseOrder],
     ['Client number', face.clientRef],
     ['Currency', face.currency],
@@ -87,11 +93,8 @@ interface TableColumn {
   text(line: DocumentLine): string;
 }
 
-function setLines(
-  page: Pages,
-  { currency, invoiceNumber, parties }: InvoiceFace,
-  lines: readonly DocumentLine[],
-): void {
+function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]): void {
+  const { currency } = face;
   const places = placesOf(currency);
   const taxes: TableColumn = {
     name: 'Tax',
@@ -124,7 +127,7 @@ function setLines(
   };
   setHead();
   page.repeat(() => {
-    setRunningHead(page, parties.firmName, invoiceNumber);
+    setRunningHead(page, face);
     setHead();
   });
   for (const row of rows) {
@@ -142,14 +145,14 @@ function setLines(
     page.rule(undefined, pale);
     page.space(5);
   }
-  page.repeat(() => setRunningHead(page, parties.firmName, invoiceNumber));
+  page.repeat(() => setRunningHead(page, face));
 }
 
-function setRunningHead(page: Pages, firmName: string, invoiceNumber: string): void {
+function setRunningHead(page: Pages, face: InvoiceFace): void {
   const [left, right] = halves(page);
-  const [name = ''] = page.lines(firmName, left.width, label);
+  const [name = ''] = page.lines(face.parties.firmName, left.width, label);
   page.line(name, label, left);
-  page.line(`Invoice ${invoiceNumber}`, label, { ...right, align: 'right' });
+  page.line(titleOf(face), label, { ...right, align: 'right' });
   page.space(heightOf(label) + 10);
 }
 
@@ -178,12 +181,17 @@ function setTotals(page: Pages, face: InvoiceFace): void {
   page.space(2);
   page.rule(right);
   page.space(5);
-  const due = formatAmount(total, currency);
+  const last = isCredit(face) ? 'Amount credited' : 'Amount due';
+  const amount = formatAmount(isCredit(face) ? total.replace('-', '') : total, currency);
   const large: Style = { weight: 'bold', size: 12 };
-  const isNarrow = page.widthOf(`Amount due${due}`, large) + gap > numbers.width;
-  setTotal(page, 'Total', due, { weight: 'bold' }, numbers);
-  setTotal(page, 'Amount due', due, isNarrow ? { weight: 'bold' } : large, numbers);
-  setTotal(page, 'Due by', formatDay(face.dueDate), label, numbers);
+  const isNarrow = page.widthOf(`${last}${amount}`, large) + gap > numbers.width;
+  setTotal(page, 'Total', formatAmount(total, currency), { weight: 'bold' }, numbers);
+  setTotal(page, last, amount, isNarrow ? { weight: 'bold' } : large, numbers);
+  if (!isCredit(face)) setTotal(page, 'Due by', formatDay(face.dueDate), label, numbers);
+}
+
+function isCredit({ documentType }: InvoiceFace): boolean {
+  return documentType === 'CREDIT_NOTE';
 }
 
 function setTotal(page: Pages, name: string, value: string, style: Style, column: Column): void {

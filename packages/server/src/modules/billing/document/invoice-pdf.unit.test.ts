@@ -36,6 +36,8 @@ const invoice: InvoiceDocument = {
       clientName: 'Harbor & Pine LLC',
       contactName: 'Ines Calder',
     },
+    documentType: 'INVOICE',
+    creditedNumber: null,
     clientRef: 'C-01042',
     invoiceNumber: 'INV-2026-00412',
     invoiceDate: '2026-09-30',
@@ -109,6 +111,28 @@ test('names the country of foreign addresses, and has the decimal places of the 
   const text = (await pagesOf(withFace({ currency: 'JPY', billingAddress, total: '12500.00' }))).join('\n');
   for (const words of ['Japan', 'United States', 'JPY 12,500']) expect(text).toContain(words);
   expect(text).not.toContain('12,500.00');
+});
+
+test('of a credit note has its title and its sign, and nothing is due', async () => {
+  const credit = {
+    documentType: 'CREDIT_NOTE',
+    invoiceNumber: 'CN-2026-00007',
+    creditedNumber: 'INV-2026-00412',
+  } as const;
+  const amounts = { taxes: [], discountTotal: '0.00', interestTotal: '0.00', subtotal: '-190.00', total: '-190.00' };
+  const lines = [{ ...line, quantity: '-1', unitAmount: '190.00', amount: '-190.00' }];
+  const text = (await pagesOf({ ...withFace({ ...credit, ...amounts }), lines })).join('\n').replaceAll(/\s+/g, ' ');
+  for (const words of [
+    'Credit note number CN-2026-00007',
+    'Credit note date September 30, 2026',
+    'Credited invoice INV-2026-00412',
+    '-1 190.00 -190.00',
+    'Total USD -190.00',
+    'Amount credited USD 190.00',
+    'Credit note CN-2026-00007 Page 1 of 1',
+  ])
+    expect(text).toContain(words);
+  expect(text).not.toMatch(/Due|due|Invoice number/);
 });
 
 test('is stamped on every page once the invoice is voided', async () => {
