@@ -71,7 +71,7 @@ describe('custom-records', () => {
 describe('warehouse-sync', () => {
   it('reads everything once, then only what changed, and agrees with the API', async () => {
     const first = await run('warehouse-sync');
-    expect(first).toContainEqual(expect.stringMatching(/^Client \{ read: 'all', rows: 1\d\d \}$/));
+    expect(first).toContainEqual(expect.stringMatching(/^Client \{ read: 'all', rows: [1-9]\d* \}$/));
     await writeClient('crm-91003', { name: 'Tern & Tide LLC' });
     const second = await run('warehouse-sync');
     expect(second.slice(0, 3)).toEqual([
