@@ -1,5 +1,5 @@
 /**
- * Runs an example against a running server: `pnpm example crm-sync`. `BASE_URL` and `TENANT` name the server and the tenant, by default
+ * Runs an example against a running server: `pnpm example crm-sync`. `API_URL` and `API_TENANT` name the server and the tenant, by default
  * those of `pnpm start`. Without `API_KEY`, the operator's command creates a key that is valid for a day.
  */
 import { execFileSync } from 'node:child_process';
@@ -12,10 +12,10 @@ const names = readdirSync(new URL('src', import.meta.url)).map((file) => file.re
 const [name = ''] = process.argv.slice(2);
 try {
   if (!names.includes(name)) throw new Error(`Name an example:\n  ${names.join('\n  ')}`);
-  process.env.BASE_URL ??= 'http://127.0.0.1:3000';
-  process.env.TENANT ??= 'hartwell';
-  await checkServer(process.env.BASE_URL);
-  process.env.API_KEY ||= createKey(process.env.TENANT);
+  process.env.API_URL ??= 'http://127.0.0.1:3000';
+  process.env.API_TENANT ??= 'hartwell';
+  await checkServer(process.env.API_URL);
+  process.env.API_KEY ||= createKey(process.env.API_TENANT);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exit(1);

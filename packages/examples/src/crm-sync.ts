@@ -23,8 +23,8 @@ interface Crm {
 }
 
 const api = createClient({
-  baseUrl: process.env.BASE_URL ?? 'http://127.0.0.1:3000',
-  tenant: process.env.TENANT ?? 'hartwell',
+  baseUrl: process.env.API_URL ?? 'http://127.0.0.1:3000',
+  tenant: process.env.API_TENANT ?? 'hartwell',
   apiKey: process.env.API_KEY ?? '',
 });
 const file = process.env.CRM_FILE ?? 'crm.json';

@@ -5,8 +5,8 @@
 import { createClient, customType, orThrow } from '@financial-automation/client';
 
 const api = createClient({
-  baseUrl: process.env.BASE_URL ?? 'http://127.0.0.1:3000',
-  tenant: process.env.TENANT ?? 'hartwell',
+  baseUrl: process.env.API_URL ?? 'http://127.0.0.1:3000',
+  tenant: process.env.API_TENANT ?? 'hartwell',
   apiKey: process.env.API_KEY ?? '',
 });
 const type = customType('Renewal');

@@ -4,8 +4,8 @@
 import { createClient, orThrow } from '@financial-automation/client';
 
 const api = createClient({
-  baseUrl: process.env.BASE_URL ?? 'http://127.0.0.1:3000',
-  tenant: process.env.TENANT ?? 'hartwell',
+  baseUrl: process.env.API_URL ?? 'http://127.0.0.1:3000',
+  tenant: process.env.API_TENANT ?? 'hartwell',
   apiKey: process.env.API_KEY ?? '',
 });
 const today = new Date().toISOString().slice(0, 10);

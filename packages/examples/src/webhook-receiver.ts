@@ -9,8 +9,8 @@ import { createClient, orThrow } from '@financial-automation/client';
 import { verifyWebhook, type WebhookEvent, WebhookVerificationError } from '@financial-automation/client/webhooks';
 
 const api = createClient({
-  baseUrl: process.env.BASE_URL ?? 'http://127.0.0.1:3000',
-  tenant: process.env.TENANT ?? 'hartwell',
+  baseUrl: process.env.API_URL ?? 'http://127.0.0.1:3000',
+  tenant: process.env.API_TENANT ?? 'hartwell',
   apiKey: process.env.API_KEY ?? '',
 });
 const port = Number(process.env.RECEIVER_PORT ?? 4000);

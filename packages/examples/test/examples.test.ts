@@ -136,7 +136,7 @@ async function run(
   more: Record<string, string> = {},
   onLine: (line: string) => Promise<void> = async () => {},
 ): Promise<string[]> {
-  const env = { ...process.env, BASE_URL: running.address, TENANT: 'hartwell', API_KEY: apiKey, ...more };
+  const env = { ...process.env, API_URL: running.address, API_TENANT: 'hartwell', API_KEY: apiKey, ...more };
   const child = spawn(process.execPath, [runner, name], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const failure = text(child.stderr);
   const ended = once(child, 'exit');
