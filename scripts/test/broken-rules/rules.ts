@@ -27,7 +27,10 @@ export const brokenRules: readonly BrokenRule[] = [
   {
     name: 'tax is that of an amount that is not rounded',
     file: `${billing}/ledger/amounts.ts`,
-    ...replaced('round(amount.times(taxRatePercent)', 'round(quantity.times(unitAmount).times(taxRatePercent)'),
+    ...replaced(
+      'roundMoney(amount.times(taxRatePercent)',
+      'roundMoney(quantity.times(unitAmount).times(taxRatePercent)',
+    ),
     ...amounts,
   },
   {
@@ -40,8 +43,8 @@ export const brokenRules: readonly BrokenRule[] = [
     name: 'the last row of a line does not take the remaining cents',
     file: `${billing}/draft/relief.ts`,
     ...replaced(
-      'index === outstanding.length - 1 ? left : round(proportionOf(amount, one, total), 2)',
-      'round(proportionOf(amount, one, total), 2)',
+      'index === outstanding.length - 1 ? left : roundMoney(proportionOf(amount, one, total), currency)',
+      'roundMoney(proportionOf(amount, one, total), currency)',
     ),
     ...amounts,
   },
