@@ -30,6 +30,7 @@ export function columnsOfTenants(transaction: Transaction): Promise<Column[]> {
     where c.table_schema = 'public' and c.is_generated = 'NEVER' and c.column_name <> 'tenant_id'
       and c.table_name in (select table_name from information_schema.columns
         where table_schema = 'public' and column_name = 'tenant_id')
+      and c.table_name not in (select table_name from information_schema.views where table_schema = 'public')
     order by 1, c.ordinal_position`);
 }
 
