@@ -11,7 +11,7 @@ import { openStore } from '../../platform/store/store.ts';
 import type { WriteItem, WriteResult } from '../records/testing.ts';
 
 // KILL_ROUNDS=20 runs more rounds than the suite has time for.
-const rounds = Number(process.env.KILL_ROUNDS ?? 1);
+const rounds = Number(process.env.KILL_ROUNDS ?? 2);
 const documents = 12;
 
 const environment = await processEnvironment();

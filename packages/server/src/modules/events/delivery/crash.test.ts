@@ -16,7 +16,7 @@ import { processEnvironment, startServer } from '../../../../test/process.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 
 /** How often the server is killed. A run with `KILL_ROUNDS=20` takes minutes. */
-const rounds = Number(process.env.KILL_ROUNDS ?? 1);
+const rounds = Number(process.env.KILL_ROUNDS ?? 2);
 const development = { WEBHOOK_ALLOW_LOOPBACK: 'on', VALIDATE_RESPONSES: '0' };
 
 /**
