@@ -88,7 +88,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the mock, the client, the reference, the samples and the tools of models, for every operation',
-    sample: 'every third to fifth operation, and four in the browser',
+    sample: 'every third to fifth operation, and in the browser one of each method',
     command: [
       ...vitest,
       'packages/mock/test/mock.test.ts',

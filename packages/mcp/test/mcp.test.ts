@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Running, serve } from '../../server/src/main/main.ts';
 import { createApiKey } from '../../server/src/operator/api-keys.ts';
 import { createTenant } from '../../server/src/operator/tenants.ts';
@@ -43,13 +43,9 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
+  for (const { client } of await Promise.all(started.values())) await client.close();
   await running?.stop();
   await rm(dataDir, { recursive: true, force: true });
-});
-
-const connected: Client[] = [];
-afterEach(async () => {
-  for (const client of connected.splice(0)) await client.close();
 });
 
 interface Start {
@@ -60,11 +56,20 @@ interface Start {
   readonly withToken?: boolean;
 }
 
-async function start({ roles = ['API_ADMIN'], tenant = 'firm', words = [], withToken = false }: Start = {}) {
+/** The commands of this file, by their settings: each is started once. */
+const started = new Map<string, ReturnType<typeof connect>>();
+
+function start(settings: Start = {}): ReturnType<typeof connect> {
+  const key = JSON.stringify(settings);
+  const connected = started.get(key) ?? connect(settings);
+  started.set(key, connected);
+  return connected;
+}
+
+async function connect({ roles = ['API_ADMIN'], tenant = 'firm', words = [], withToken = false }: Start) {
   const user = `user-${roles.join('-').toLowerCase()}`;
   const { key } = await createApiKey(running, { tenant, user, roles, days: 1, description: undefined });
   const client = new Client({ name: 'test', version: '1.0.0' });
-  connected.push(client);
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,

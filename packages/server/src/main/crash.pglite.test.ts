@@ -5,7 +5,7 @@ import { wire } from '../../test/wire.ts';
 const environment = await processEnvironment();
 const json = { 'Content-Type': 'application/json' };
 /** How often the server is killed. `KILL_ROUNDS=20` takes minutes. */
-const crashes = Number(process.env.KILL_ROUNDS ?? 2);
+const crashes = Number(process.env.KILL_ROUNDS ?? 1);
 /** Number of onboardings that succeed before the process is killed during further ones. */
 const confirmedBefore = 12;
 

@@ -18,7 +18,7 @@ import { serviceRole } from './role.ts';
 import { openStore } from './store.ts';
 
 /** The nightly run has 20. */
-const kills = Number(process.env.KILL_ROUNDS ?? 2);
+const kills = Number(process.env.KILL_ROUNDS ?? 1);
 const threadEnds = 2 * kills;
 const tenantId = 1;
 const { dataDir = '' } = await testDatabase();
