@@ -75,7 +75,7 @@ export class Bodies {
     if (full.properties !== undefined) return this.#object(context, full, pointer);
     if (full.items !== undefined) {
       const items = references === undefined ? full.items : { ...full.items, 'x-references': references };
-      const count = Math.min(choices.items(pointer, full), hasType(plain(items), 'object') ? 1_001 : 501);
+      const count = Math.min(choices.items(pointer, full), 1_001);
       return Array.from({ length: count }, (_, index) => this.#value(context, items, `${pointer}/${index}`));
     }
     if (references !== undefined) return this.#knowledge.idOf(references);
@@ -131,6 +131,7 @@ function excludes(oneOf: readonly Schema[], name: string, required: ReadonlySet<
 const formats = [
   '2026-03-02',
   '2026-03-02T10:00:00.000Z',
+  'P1D',
   'US',
   'USD',
   'America/New_York',
