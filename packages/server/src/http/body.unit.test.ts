@@ -66,7 +66,8 @@ const rejected = (code: string, pointer: string) => ({
 test('reads all JSON that has no limit exceeded as JSON.parse does', () => {
   const anyJson = fc
     .jsonValue({ stringUnit: 'binary', maxDepth: 5 })
-    .filter((value) => findUnstorable(value) === undefined);
+    // Properties of this name are read as values that cannot be stored.
+    .filter((value) => !JSON.stringify(value).includes('"__proto__":'));
   fc.assert(
     fc.property(anyJson, fc.constantFrom(0, 1, '\t'), (value, space) => {
       const json = JSON.stringify(value, undefined, space).normalize('NFC');

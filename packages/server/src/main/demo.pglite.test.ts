@@ -6,6 +6,8 @@ import { wire } from '../../test/wire.ts';
 
 const environment = await processEnvironment();
 const start = fileURLToPath(new URL('../../../../scripts/start.ts', import.meta.url));
+// `start` generates the pages before it serves them; the demo alone does not.
+await runScript(environment, fileURLToPath(new URL('../../../../scripts/reference.ts', import.meta.url)), '--if-stale');
 
 /** The settings and the arguments of a printed operator command. */
 function printedCommand(out: string, words: string) {
