@@ -97,19 +97,24 @@ describe('the reference', () => {
       await page.evaluate(`location.hash = '#/guide-${name}'`);
       await heading.waitFor();
     }
-    const targets = page.locator('[id^="guide-"] a[href^="#/"]');
-    await expect
-      .poll(async () => {
-        // Sections are rendered as the reader scrolls.
-        await page.mouse.wheel(0, 600);
-        return targets.evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
-      })
-      .toEqual(expect.arrayContaining(['#/events/listdeliveries', '#/guide-payments', '#/webhooks']));
+    // The page renders a section when it is scrolled to, so the links are those of the definition that it shows.
+    const { tags } = await definition();
+    const texts = guides.map(
+      ({ name }) => Object(tags.find((tag) => Object(tag).name === `guide-${name}`)).description,
+    );
+    const linked = [...texts.join('\n').matchAll(/\]\((#[^)]+)\)/g)].map(([, target = '']) => target);
+    expect(linked).toEqual(expect.arrayContaining(['#/events/listdeliveries', '#/guide-payments', '#/section/errors']));
+    const sections = [...(await readFile(file, 'utf8')).matchAll(/href="(#\/(?:section\/[\w-]+|webhooks))"/g)];
+    const known = new Set([
+      ...operations.map(({ id }) => `#/${index[id].tag}/${id.toLowerCase()}`),
+      ...guides.map(({ name }) => `#/guide-${name}`),
+      ...sections.map(([, target = '']) => target),
+    ]);
+    expect(linked.filter((target) => !known.has(target))).toEqual([]);
   });
 
   it('contains every operation with its roles and limits and its samples', async () => {
-    const [, definition = ''] = /const __redoc_definition = (.*);$/m.exec(await readFile(file, 'utf8')) ?? [];
-    const { paths } = JSON.parse(definition) as Contract;
+    const { paths } = await definition();
     for (const operation of operations) {
       expect(paths[operation.path]?.[operation.method.toLowerCase()], operation.id).toMatchObject({
         summary: operation.summary,
@@ -388,6 +393,12 @@ describe('the reference', () => {
     expect(await readFile(file, 'utf8')).toContain('"disableTelemetry":true');
   });
 });
+
+/** The contract that the page shows. */
+async function definition(): Promise<Contract> {
+  const [, text = ''] = /const __redoc_definition = (.*);$/m.exec(await readFile(file, 'utf8')) ?? [];
+  return JSON.parse(text);
+}
 
 /** The text of an operation in the bundle, which ends with its roles and limits. */
 function descriptionOf({ path, method }: Operation): string {
