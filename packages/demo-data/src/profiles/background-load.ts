@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'kysely';
 import type { Query, Store } from '../../../server/src/platform/store/store.ts';
 import { counterOf, readCounter } from './counters.ts';
 import { BaseLoader, chunksOf, forgetPlans, RowLoader, type Value } from './table-loader.ts';
@@ -9,21 +11,24 @@ export const stepsDone = `${counterPrefix}steps`;
 /** Number of rows of a step that nothing else refers to, so that calls of the API wait for a short time. */
 const rowsOfStep = 500;
 
+/** The pause after a step, as a share of its time. A call uses the database several times, and would otherwise wait for a step each time. */
+const pauseShare = 0.5;
+
 /**
  * Loads in many short transactions, so that the service answers calls meanwhile: the embedded database does one thing at a
  * time. Counters of the tenant keep which steps are done, so a load that was interrupted continues where it was.
  */
 export class BackgroundLoader extends BaseLoader {
   readonly keepsSums = true;
-  override readonly billsOfStep = 40;
-  readonly #store: Pick<Store, 'read' | 'write'>;
+  override readonly billsOfStep = 4;
+  readonly #store: Pick<Store, 'read' | 'write' | 'system'>;
   readonly #done: number;
   readonly #signal: AbortSignal;
   #steps = 0;
   /** The transaction of the current step; `skipped` if the step was done by an earlier run. */
   #current: RowLoader | 'skipped' | undefined;
 
-  constructor(store: Pick<Store, 'read' | 'write'>, tenantId: number, done: number, signal: AbortSignal) {
+  constructor(store: Pick<Store, 'read' | 'write' | 'system'>, tenantId: number, done: number, signal: AbortSignal) {
     super(tenantId, () => undefined);
     this.#signal = signal;
     this.#store = store;
@@ -48,15 +53,31 @@ export class BackgroundLoader extends BaseLoader {
         this.#current = 'skipped';
         return await work();
       }
-      return await this.#store.write(this.tenantId, async (transaction) => {
+      const start = performance.now();
+      const result = await this.#store.write(this.tenantId, async (transaction) => {
         this.#current = new RowLoader(transaction, this.tenantId, () => undefined);
         const result = await work();
         await transaction.all(counterOf(this.tenantId, stepsDone, this.#steps));
         await transaction.all(forgetPlans);
         return result;
       });
+      await pause((performance.now() - start) * pauseShare);
+      return result;
     } finally {
       this.#current = undefined;
+    }
+  }
+
+  /** Table by table, so that none holds the embedded database for long. */
+  override async updateStatistics(): Promise<void> {
+    const tables = await this.#store.system((transaction) =>
+      transaction.all<{ name: string }>(
+        sql`select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`,
+      ),
+    );
+    for (const { name } of tables) {
+      this.#signal.throwIfAborted();
+      await this.#store.system((transaction) => transaction.all(sql`analyze ${sql.table(name)}`));
     }
   }
 

@@ -69,8 +69,11 @@ export async function loadBilling(
   // The last part is the work that is not billed.
   const all = [...bills, undefined];
   const size = Math.min(loader.billsOfStep, all.length);
-  for (let start = 0; start < all.length; start += size)
+  for (let start = 0; start < all.length; start += size) {
     await loader.step(() => loadPart(loader, books, partOf(all.slice(start, start + size))));
+    // The first part has rows of all tables.
+    if (start === 0) await loader.updateStatistics();
+  }
   const numbers = new Map<number, number>();
   for (const { year, number } of payments) numbers.set(year, Math.max(number, numbers.get(year) ?? 0));
   await saveCounters(
@@ -342,11 +345,34 @@ async function loadPart(loader: Loader, books: Books, { bills, work: rows, payme
         : [],
     ),
   );
-  // The tables have no statistics of these rows yet, and with those of others the planner chooses nested loops over all of them.
-  await loader.run(sql`set local enable_nestloop = off`);
-  await loader.run(sql`call enter_billing(${loader.tenantId})`);
-  await loader.run(sql`call enter_books(${loader.tenantId})`);
-  await loader.run(sql`set local enable_nestloop = on`);
+  await enterBooks(loader, { posted, payments, work: rows.map((index) => work.ids[index] ?? '') });
+}
+
+/** Creates the entries of the ledger, and what the bills add to their jobs. */
+async function enterBooks(
+  loader: Loader,
+  loaded: {
+    readonly posted: readonly Bill[];
+    readonly payments: readonly PaymentSeed[];
+    readonly work: readonly string[];
+  },
+): Promise<void> {
+  const { tenantId, billsOfStep } = loader;
+  if (billsOfStep === Number.POSITIVE_INFINITY) {
+    // The tables have no statistics of these rows yet, and with those of others the planner chooses nested loops over all of them.
+    await loader.run(sql`set local enable_nestloop = off`);
+    await loader.run(sql`call enter_billing(${tenantId})`);
+    await loader.run(sql`call enter_books(${tenantId})`);
+    await loader.run(sql`set local enable_nestloop = on`);
+    return;
+  }
+  // In a load of many steps, each enters only its own rows.
+  const invoices = loaded.posted.map(({ invoiceId }) => invoiceId ?? '');
+  const payments = loaded.payments.map(({ id }) => id);
+  await loader.run(sql`call enter_billing(${tenantId}, ${invoices}::uuid[])`);
+  await loader.run(
+    sql`call enter_books(${tenantId}, ${invoices}::uuid[], ${payments}::uuid[], ${loaded.work}::uuid[])`,
+  );
 }
 
 function money(cents: number): string {

@@ -92,7 +92,7 @@ export async function loadInBackground(
   await storage?.put(tenantId, fileContent);
   const loader = new BackgroundLoader(store, tenantId, (await readCounter(reader, stepsDone)) ?? 0, signal);
   await fillTables(loader, { tenantId, profile, apiUserId }, threeYearsBefore(dateText(day)));
-  await store.system((transaction) => transaction.all(sql`analyze`));
+  await loader.updateStatistics();
   return true;
 }
 
@@ -157,6 +157,7 @@ async function fillTables(loader: Loader, { profile: name, apiUserId }: Filling,
     await loadJobs(loader, firm, clients, jobs);
     await loadEngagements(loader, firm, clients, jobs);
   });
+  await loader.updateStatistics();
   await loadTasks(loader, firm, jobs);
   const work = await loadTime(loader, profile, firm, jobs);
   await loadCharges(loader, profile, firm, jobs, work);

@@ -30,6 +30,8 @@ export interface Loader {
   step<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Maximum number of bills to load in one step. */
   readonly billsOfStep: number;
+  /** Between steps: tells the planner about the rows of earlier ones, or else it assumes empty tables. */
+  updateStatistics(): Promise<void>;
   /** Returns the last number of a counter, which calls of the API cannot change before the end of the step. */
   lastNumber(counter: string): Promise<number>;
 }
@@ -112,6 +114,9 @@ export abstract class BaseLoader implements Loader {
   step<Result>(work: () => Promise<Result>): Promise<Result> {
     return work();
   }
+
+  /** Nothing by default: what is loaded in one transaction has no steps to speed up. */
+  async updateStatistics(): Promise<void> {}
 
   async lastNumber(counter: string): Promise<number> {
     const [row] = await this.all<{ value: number }>(sql`
