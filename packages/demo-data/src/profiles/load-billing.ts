@@ -359,9 +359,13 @@ async function enterBooks(
 ): Promise<void> {
   const { tenantId, billsOfStep } = loader;
   if (billsOfStep === Number.POSITIVE_INFINITY) {
-    // The tables have no statistics of these rows yet, and with those of others the planner chooses nested loops over all of them.
+    // What a line bills is looked up for each line. A bulk load has so many that this requires statistics, to find an index for it.
+    const isBulk = !loader.keepsSums;
+    if (isBulk) await loader.run(sql`analyze invoice, invoice_line, invoice_line_wip, wip_relief, wip_entry`);
+    if (isBulk) await loader.run(sql`call enter_billing(${tenantId})`);
+    // The other tables have no statistics of these rows yet, and with those of others the planner chooses nested loops over all of them.
     await loader.run(sql`set local enable_nestloop = off`);
-    await loader.run(sql`call enter_billing(${tenantId})`);
+    if (!isBulk) await loader.run(sql`call enter_billing(${tenantId})`);
     await loader.run(sql`call enter_books(${tenantId})`);
     await loader.run(sql`set local enable_nestloop = on`);
     return;
