@@ -112,7 +112,7 @@ export async function fillDemoTenant(operator: { readonly service: Service }, na
 }
 
 /**
- * Adds three years of a small firm, so that lists, ages and totals have something to show, while the service answers calls. A
+ * Adds three years of a small firm, so that lists, ages and totals have something to show, while the service serves calls. A
  * run that was interrupted is continued.
  *
  * @returns whether anything was left to load.

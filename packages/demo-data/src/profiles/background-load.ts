@@ -15,7 +15,7 @@ const rowsOfStep = 500;
 const pauseShare = 0.5;
 
 /**
- * Loads in many short transactions, so that the service answers calls meanwhile: the embedded database does one thing at a
+ * Loads in many short transactions, so that the service serves calls meanwhile: the embedded database does one thing at a
  * time. Counters of the tenant keep which steps are done, so a load that was interrupted continues where it was.
  */
 export class BackgroundLoader extends BaseLoader {

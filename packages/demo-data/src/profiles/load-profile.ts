@@ -72,7 +72,7 @@ export async function loadProfiles(
 }
 
 /**
- * Fills a tenant in short transactions while the service answers calls. A run that was interrupted is continued by the next.
+ * Fills a tenant in short transactions while the service serves calls. A run that was interrupted is continued by the next.
  *
  * @param signal interrupts it after the current transaction.
  * @returns whether anything was left to load.
