@@ -1,9 +1,11 @@
 /**
- * Runs tests at other times and in other time zones: `pnpm test:times [files]`. By default, the tests of the server that
- * depend on the day run on PGlite, at each of the instants below. Requires `faketime`, which moves the clock of processes.
+ * Runs tests at other times and in other time zones: `pnpm test:times [--from N] [files]`. By default, the tests of the
+ * server that depend on the day run on PGlite, at each of the instants below, or from the Nth one on. Requires `faketime`,
+ * which moves the clock of processes.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { glob, readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
 
 /** Instants in UTC at which days, months and offsets change for a tenant or for the machine. */
 const times: readonly { readonly name: string; readonly at: string; readonly zone: string }[] = [
@@ -21,15 +23,24 @@ if (spawnSync('faketime', ['--version']).error !== undefined) {
   console.error('faketime is not installed. On Debian, run: apt-get install faketime');
   process.exit(1);
 }
-const named = process.argv.slice(2);
+const { values: options, positionals: named } = parseArgs({
+  allowPositionals: true,
+  options: { from: { type: 'string', default: '1' } },
+});
+const from = Number(options.from);
+if (!Number.isInteger(from) || from < 1 || from > times.length) {
+  console.error(`--from must be the number of an instant: 1 to ${times.length}.`);
+  process.exit(1);
+}
+const chosen = times.slice(from - 1);
 const files = named.length > 0 ? named : await filesThatDependOnTheDay();
 let failures = 0;
-for (const { name, at, zone } of times) {
+for (const { name, at, zone } of chosen) {
   console.log(`\n${name}: ${at} UTC, in ${zone}`);
   const code = await run(at, zone, ['--project', 'server-pglite', ...files]);
   if (code !== 0) failures += 1;
 }
-console.log(`\n${times.length - failures} passed, ${failures} failed`);
+console.log(`\n${chosen.length - failures} passed, ${failures} failed`);
 process.exitCode = failures === 0 ? 0 : 1;
 
 async function filesThatDependOnTheDay(): Promise<string[]> {
