@@ -10,7 +10,7 @@ import { firm } from '../testing.ts';
 
 const service = await testService();
 const { store, tenant } = service;
-const { approver, approving, client, draftOf, jobId, pay, post, preparer, records, staffId, workFor } =
+const { approver, approving, client, draftOf, jobId, newClient, pay, post, preparer, records, staffId, workFor } =
   await firm(service);
 const closed = '2026-02-28';
 const firstOpen = '2026-03-01';
@@ -24,6 +24,8 @@ async function change(type: string, systemRef: string | null | undefined, attrib
 const setClosed = (day: string | null, more: object = {}) =>
   change('Org', orgRef, { booksClosedThrough: day, ...more });
 const reopen = () => setClosed(null, { changeReason: 'Another test' });
+
+const dayAfter = (day: string, days: number) => Temporal.PlainDate.from(day).add({ days }).toString();
 
 let bills = 0;
 async function bill(amount: string, invoiceDate = '2026-01-10', more: object = {}) {
@@ -218,6 +220,79 @@ test('figures as of a closed day do not change with anything that happens later'
     records: [{ type: 'TimeEntry', systemRef, attributes: { status: 'APPROVED' } }],
   });
   expect(await figures()).toEqual(before);
+});
+
+test('receivables as of a closed day have the same ages after a hundred later changes', async () => {
+  const { id: clientId } = await newClient();
+  const numbers = Array.from({ length: 17 }, (_, number) => number);
+  const lines = [{ lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '100.00', taxable: false }];
+  const ageing = async (day: string) => {
+    const { body } = await preparer.call<{ data: object[] }>('POST', '/gql/v1/ledger_entries/aggregate', {
+      where: { clientId: { _eq: clientId }, account: { _eq: 'RECEIVABLE' }, businessDate: { _lte: day } },
+      groupBy: [{ column: 'dueDate', daysBefore: day, boundaries: [1, 31, 61, 91] }],
+      measures: { open: { function: 'SUM', column: 'amount' }, entries: { function: 'COUNT' } },
+      orderBy: [{ column: 'dueDate', direction: 'asc' }],
+    });
+    return body.data;
+  };
+  const bills = numbers.flatMap((number) =>
+    ['paid', 'owed'].map((name) => ({
+      type: 'Invoice',
+      systemRef: `${name}-${number}`,
+      attributes: {
+        clientId,
+        pmsRef: `${name}-${number}`,
+        invoiceDate: '2025-10-01',
+        dueDate: dayAfter('2025-11-01', number * 9),
+        lines,
+      },
+    })),
+  );
+  const invoices = await records.upsert(bills);
+  const payments = numbers.map((number) => ({
+    type: 'Payment',
+    systemRef: `late-${number}`,
+    attributes: {
+      clientId,
+      paymentDate: dayAfter('2026-01-01', number),
+      amount: '100.00',
+      currency: 'USD',
+      method: 'CHECK',
+      source: 'MANUAL',
+      allocations: [{ invoiceId: invoices[2 * number]?.id, amount: '60.00' }],
+    },
+  }));
+  expect(new Set((await records.upsert(payments)).map(({ status }) => status))).toEqual(new Set(['CREATED']));
+  await setClosed(closed);
+  const [before, all] = [await ageing(closed), await figures()];
+  const changes = (number: number) => {
+    const [payment, owed] = [`late-${number}`, `owed-${number}`];
+    const allocations = (amount: string) => [{ invoiceId: invoices[2 * number + 1]?.id, amount }];
+    const changeReason = 'Corrected';
+    return [
+      { type: 'Payment', systemRef: payment, attributes: { allocations: allocations('100.00'), changeReason } },
+      { type: 'Payment', systemRef: payment, attributes: { allocations: allocations('70.00'), changeReason } },
+      { type: 'Payment', systemRef: payment, attributes: { refundedAmount: '20.00' } },
+      { type: 'Invoice', systemRef: owed, attributes: { status: 'WRITTEN_OFF', writeOffReason: 'Gone' } },
+      { type: 'Payment', systemRef: payment, attributes: { status: 'RETURNED', changeReason } },
+      { type: 'Invoice', systemRef: `paid-${number}`, attributes: { status: 'VOIDED', voidReason: 'Twice' } },
+    ];
+  };
+  for (const step of changes(0).keys()) {
+    const items = numbers.flatMap((number) =>
+      changes(number)
+        .slice(step, step + 1)
+        .map(({ attributes, ...item }) => ({
+          ...item,
+          attributes: { ...attributes, changeDate: dayAfter(firstOpen, step * 20 + number) },
+        })),
+    );
+    const results = await records.update(items);
+    expect(results.filter(({ status }) => status !== 'UPDATED')).toEqual([]);
+  }
+  expect(await ageing(closed)).toEqual(before);
+  expect(await figures()).toEqual(all);
+  expect(await ageing(dayAfter(firstOpen, 150))).not.toEqual(before);
 });
 
 describe('the database', () => {
