@@ -1,11 +1,16 @@
 import { sql } from 'kysely';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { deliveringService } from '../../../test/delivery.ts';
 import { startReceiver } from '../../../test/receiver.ts';
+import { backgroundWork } from '../../app/jobs.ts';
+import { startBackground } from '../../background/background.ts';
 import { runCommand } from '../../operator/commands.ts';
 import { agingFirm, type Clock, clockPath as path } from './testing.ts';
 
 const service = await deliveringService();
+// Each step waits for the jobs of the tenant, such as the documents of its invoices.
+const background = await startBackground(service.service, { jobs: backgroundWork.jobs, clockTasks: [] });
+afterAll(() => background.stop(0));
 const sandbox = (name: string) => agingFirm(service, name, { sandbox: true });
 
 const distance = (left: string, right: Temporal.Instant) =>
