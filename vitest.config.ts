@@ -63,7 +63,7 @@ export default defineConfig({
       { test: { ...shared, ...withPglite, name: 'reference', include: ['scripts/reference/**/*.test.ts'] } },
       { test: { ...shared, ...withPglite, name: 'examples', include: ['packages/examples/test/**/*.test.ts'] } },
       { test: { ...shared, name: 'breaking-changes', include: ['scripts/breaking/**/*.test.ts'] } },
-      { test: { ...shared, name: 'dependencies', include: ['scripts/dependencies/**/*.test.ts'] } },
+      { test: { ...shared, name: 'dependencies', include: ['scripts/{dependencies,migrations}/**/*.test.ts'] } },
       { test: { ...shared, name: 'packages', include: ['scripts/packages/**/*.test.ts'] } },
       { test: { ...shared, name: 'mock', include: ['packages/mock/test/**/*.test.ts'], exclude: notToday } },
       { test: { ...shared, ...withPglite, name: 'mcp', include: ['packages/mcp/test/**/*.test.ts'] } },

@@ -21,6 +21,7 @@ const checks: readonly Check[] = [
   { name: 'nothing is unused', command: ['knip', '--no-config-hints'] },
   { name: 'the nightly run finds its files', command: ['node', 'scripts/test/nightly.ts', '--check'] },
   { name: 'the rules to break have their texts', command: ['node', 'scripts/test/broken-rules.ts', '--check'] },
+  { name: 'migrations leave the version before at work', command: ['node', 'scripts/migrations.ts'] },
   { name: 'layers import only from those below them', command: ['node', 'scripts/dependencies.ts'] },
 ];
 

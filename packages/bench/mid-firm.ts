@@ -48,7 +48,12 @@ async function fillDatabase(profile: Parameters<typeof createDemoTenants>[0]['pr
   await runOn(postgres.url, `create database ${name} template template0`);
   const url = databaseUrl(postgres.url, name);
   const dataDir = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
-  const config = readConfig({ DATABASE_URL: url, DATA_DIR: dataDir, MASTER_KEY: randomBytes(32).toString('base64') });
+  const config = readConfig({
+    DATABASE_URL: url,
+    MIGRATE_AT_START: 'on',
+    DATA_DIR: dataDir,
+    MASTER_KEY: randomBytes(32).toString('base64'),
+  });
   const wanted = { databaseUrl: url, profile, name: `demo_${profile}`, log: console.log };
   await onDatabase(config, (operator) => createDemoTenants({ operator, ...wanted }));
   return {

@@ -12,6 +12,7 @@ const tenant = 'hartwell';
 
 const demoSettings = {
   LOG_LEVEL: 'error',
+  MIGRATE_AT_START: 'on',
   WEBHOOK_ALLOW_LOOPBACK: 'on',
   CORS_ORIGINS: 'localhost',
   PAYMENT_PROCESSOR: 'sandbox',

@@ -25,7 +25,7 @@ program
   .option('--today <date>', 'day on which the three years end; the current day by default')
   .action(async ({ profile, tenant: name, today }: { profile: string; tenant?: string; today?: string }) => {
     if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
-    const config = readConfig(process.env);
+    const config = readConfig({ MIGRATE_AT_START: 'on', ...process.env });
     const options = {
       databaseUrl: config.databaseUrl,
       profile,

@@ -161,6 +161,7 @@ function testConfig(): Service['config'] {
     databaseUrl: undefined,
     dataDir,
     s3: undefined,
+    migrateAtStart: false,
     poolSize: 10,
     pooler: undefined,
     firstConnect: 1_500,

@@ -82,6 +82,7 @@ test.skipIf(binaries === undefined)('a backup is restored, and the service conti
 async function withServer<Result>(url: string, work: (running: Running) => Promise<Result>): Promise<Result> {
   const running = await serve({
     DATABASE_URL: url,
+    MIGRATE_AT_START: 'on',
     MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
     DATA_DIR: join(folder, 'data'),
     PORT: String(await freePort()),

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { engineName } from '../../test/database.ts';
+import { engineName, testDatabase } from '../../test/database.ts';
 import { portOf } from '../../test/free-port.ts';
 import { patientLimits } from '../../test/patient-limits.ts';
 import { runOn } from '../../test/postgres-server.ts';
@@ -158,6 +158,11 @@ const onPostgres: BadStart[] = [
     name: 'a database that does not exist',
     settings: () => ({ DATABASE_URL: changedUrl({ pathname: '/nowhere' }) }),
     says: /^The database that DATABASE_URL names does not exist/,
+  },
+  {
+    name: 'a database that is not migrated',
+    settings: async () => ({ DATABASE_URL: (await testDatabase('empty')).databaseUrl ?? '' }),
+    says: /^The database lacks \d+ migrations, from 0001_foundation on: run "operator migrate" of this version, or set MIGRATE_AT_START=on\.$/,
   },
   { name: 'no master key', settings: () => ({ MASTER_KEY: '' }), says: /^MASTER_KEY is missing\./ },
 ];

@@ -45,6 +45,7 @@ test('every command has a help text with its purpose and its arguments', async (
     'files import',
     'job list',
     'job retry',
+    'migrate',
     'rows check',
     'serve',
     'signing-key list',

@@ -23,6 +23,17 @@ program
     await serve(process.env);
   });
 
+program
+  .command('migrate')
+  .description(
+    'Bring the schema of a PostgreSQL server up to date: print the pending migrations with their locks, and apply them.',
+  )
+  .option('--plan', 'print what is pending, and change nothing', false)
+  .action(async ({ plan }: { plan: boolean }) => {
+    const { migrateDatabase } = await import('../operator/migrate.ts');
+    await migrateDatabase(readConfig(process.env), plan, console.log);
+  });
+
 const tenant = program.command('tenant').description('Tenants, which are firms.');
 tenant
   .command('create')

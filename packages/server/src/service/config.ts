@@ -24,6 +24,8 @@ export interface Config {
   /** The bucket that stores the content of files; undefined stores it in `dataDir`. */
   readonly s3: S3Settings | undefined;
   readonly poolSize: number;
+  /** Whether a process that serves applies pending migrations to PostgreSQL; otherwise it refuses to start with them. */
+  readonly migrateAtStart: boolean;
   /** `transaction` if PostgreSQL is reached through a pooler in that mode. */
   readonly pooler: 'transaction' | undefined;
   /** How long PostgreSQL may take to accept the first connection, in milliseconds. */
@@ -128,6 +130,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       S3_ENDPOINT: url({ default: '' }),
       DATABASE_POOLER: str({ choices: ['none', 'transaction'], default: 'none' }),
       CONNECT_TIMEOUT_MS: atLeast(50)({ default: standardLimits.firstConnect }),
+      MIGRATE_AT_START: str({ choices: ['on', 'off'], default: 'off' }),
       POOL_SIZE: atLeast(1)({ default: 10 }),
       READ_BUDGET_MS: atLeast(50)({ default: standardLimits.read }),
       MAX_CONNECTIONS: atLeast(1)({ default: 2_000 }),
@@ -166,6 +169,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     dataDir,
     s3: s3Settings(read.S3_BUCKET, read.S3_REGION, read.S3_ENDPOINT),
     poolSize: read.POOL_SIZE,
+    migrateAtStart: read.MIGRATE_AT_START === 'on',
     pooler: read.DATABASE_POOLER === 'transaction' ? 'transaction' : undefined,
     firstConnect: read.CONNECT_TIMEOUT_MS,
     readBudget: read.READ_BUDGET_MS,
@@ -278,6 +282,7 @@ function decodeMasterKey(text: string): Buffer {
 export function databaseOf(config: Config): StoreOptions {
   const { databaseUrl, dataDir, poolSize, pooler, readBudget, firstConnect } = config;
   const limits = { read: readBudget, firstConnect };
-  if (databaseUrl !== undefined) return { databaseUrl, poolSize, pooler, limits };
+  const migrations = config.migrateAtStart ? 'apply' : 'check';
+  if (databaseUrl !== undefined) return { databaseUrl, poolSize, pooler, limits, migrations };
   return { dataDir: join(dataDir, 'database'), limits };
 }

@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { CompiledQuery, Kysely, PostgresDialect } from 'kysely';
-import { Migrator } from 'kysely/migration';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { sourceFile } from '../source-file.ts';
 import { DatabaseError, translateError } from './errors.ts';
+import { type MigrationFile, parseMigration } from './migration-file.ts';
 
 /** The files of `migrations/`: name (sorted, without extension) and SQL. There are no down migrations. */
 export type Migrations = ReadonlyMap<string, string>;
@@ -24,14 +24,34 @@ export async function readMigrations(): Promise<Migrations> {
   );
 }
 
+/** What a run of migrations reports while it works. */
+export interface MigrationProgress {
+  started(name: string, index: number, total: number): void;
+  /** Another process migrates the database; this one waits. */
+  waits(): void;
+  /** A lock was not available in time. The migration is tried again. */
+  retries(name: string, attempt: number): void;
+  batch(name: string, rows: number): void;
+  ended(name: string, milliseconds: number): void;
+}
+
+const silent: MigrationProgress = { started() {}, waits() {}, retries() {}, batch() {}, ended() {} };
+
+/** How long a migration waits for a lock, and how often it tries. */
+export interface LockPatience {
+  /** In milliseconds. Meanwhile, whoever needs a conflicting lock waits behind the migration. */
+  readonly timeout: number;
+  readonly attempts: number;
+}
+
+export const standardPatience: LockPatience = { timeout: 500, attempts: 40 };
+
 /**
- * Brings the schema up to date in one transaction. Several processes can start concurrently: one migrates, the others
- * wait.
+ * Returns the names of the migrations that the database lacks, in order.
  *
- * @throws DatabaseError if a newer version of this program has migrated the database, or a migration fails
+ * @throws DatabaseError if a newer version of this program has migrated the database
  */
-export async function migrate(pool: Pool, migrations: Migrations): Promise<void> {
-  // Kysely inspects the whole catalogue first; a start without migrations must not wait for that.
+export async function pendingMigrations(pool: Pool, migrations: Migrations): Promise<string[]> {
   const done = await migrationsDone(pool);
   const unknown = done.filter((name) => !migrations.has(name));
   if (unknown.length > 0) {
@@ -39,21 +59,142 @@ export async function migrate(pool: Pool, migrations: Migrations): Promise<void>
       `The database is newer than this program: it has ${unknown.join(', ')}. Start the version that made it, or a later one.`,
     );
   }
-  if (done.length === migrations.size) return;
-  const migrator = new Migrator({
-    db: new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) }),
-    provider: { getMigrations: async () => Object.fromEntries([...migrations].map(toMigration)) },
-    migrationTableName: table,
-    migrationLockTableName: `${table}_lock`,
-  });
-  const { error, results } = await migrator.migrateToLatest();
-  if (error === undefined) return;
-  const failed = results?.find((result) => result.status === 'Error');
-  const reason = translateError(error, false);
+  const present = new Set(done);
+  return [...migrations.keys()].filter((name) => !present.has(name)).sort();
+}
+
+/** @throws DatabaseError if the database lacks migrations, or has those of a newer version */
+export async function checkMigrated(pool: Pool, migrations: Migrations): Promise<void> {
+  const pending = await pendingMigrations(pool, migrations);
+  const [first = ''] = pending;
+  if (pending.length === 0) return;
+  const what = pending.length === 1 ? `the migration ${first}` : `${pending.length} migrations, from ${first} on`;
   throw new DatabaseError(
-    `The schema could not be brought up to date${failed ? ` (${failed.migrationName})` : ''}: ${reason instanceof Error ? reason.message : reason}`,
-    reason instanceof DatabaseError ? reason.sqlState : undefined,
+    `The database lacks ${what}: run "operator migrate" of this version, or set MIGRATE_AT_START=on.`,
   );
+}
+
+/**
+ * Brings the schema up to date, each migration in its own transaction. A run that was interrupted is continued by the next
+ * one. Several processes can start concurrently: one migrates, the others wait.
+ *
+ * @throws DatabaseError if a newer version of this program has migrated the database, or a migration fails
+ */
+export async function migrate(
+  pool: Pool,
+  migrations: Migrations,
+  progress: MigrationProgress = silent,
+  patience: LockPatience = standardPatience,
+): Promise<void> {
+  if ((await pendingMigrations(pool, migrations)).length === 0) return;
+  const client = await pool.connect();
+  try {
+    await lock(client, progress);
+    try {
+      await client.query(
+        `create table if not exists ${table} (name varchar(255) primary key, timestamp varchar(255) not null)`,
+      );
+      const pending = await pendingIn(client, migrations);
+      for (const [index, name] of pending.entries()) {
+        const startedAt = performance.now();
+        progress.started(name, index, pending.length);
+        await apply({ client, name, progress, patience }, migrations.get(name) ?? '');
+        progress.ended(name, performance.now() - startedAt);
+      }
+    } finally {
+      await client.query('reset lock_timeout; reset statement_timeout').catch(() => undefined);
+      await client.query('select pg_advisory_unlock($1)', [lockId]).catch(() => undefined);
+    }
+  } finally {
+    client.release();
+  }
+}
+
+/** The lock of migrations, which earlier versions take, too. It ends with the connection. */
+const lockId = '3853314791062309107';
+/** How often the lock is tried, in milliseconds. A transaction that waits for it would block `create index concurrently`. */
+const tryLockEvery = 100;
+
+async function lock(client: PoolClient, progress: MigrationProgress): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [lockId]);
+    if (rows[0]?.locked === true) return;
+    if (attempt === 1) progress.waits();
+    await pause(tryLockEvery);
+  }
+}
+
+async function pendingIn(client: PoolClient, migrations: Migrations): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(namesOfMigrations);
+  const present = new Set(rows.map(({ name }) => name));
+  return [...migrations.keys()].filter((name) => !present.has(name)).sort();
+}
+
+interface Application {
+  readonly client: PoolClient;
+  readonly name: string;
+  readonly progress: MigrationProgress;
+  readonly patience: LockPatience;
+}
+
+async function apply(application: Application, text: string): Promise<void> {
+  const { client, name } = application;
+  const file = parseMigration(text);
+  try {
+    if (file.inTransaction) await withRetries(application, () => applyAtOnce(application, text));
+    else await applyStatements(application, file);
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    const reason = translateError(error, false);
+    throw new DatabaseError(
+      `The schema could not be brought up to date (${name}): ${reason instanceof Error ? reason.message : reason}`,
+      reason instanceof DatabaseError ? reason.sqlState : undefined,
+    );
+  }
+}
+
+async function applyAtOnce({ client, name, patience }: Application, text: string): Promise<void> {
+  await client.query(`begin; set local lock_timeout = ${patience.timeout}; set local statement_timeout = 0`);
+  await client.query(text);
+  await record(client, name);
+  await client.query('commit');
+}
+
+async function applyStatements(application: Application, { statements }: MigrationFile): Promise<void> {
+  const { client, name, progress, patience } = application;
+  for (const { text, inBatches } of statements) {
+    // It waits for transactions that run, without blocking others.
+    const timeout = /\bconcurrently\b/i.test(text) ? 0 : patience.timeout;
+    await client.query(`set lock_timeout = ${timeout}; set statement_timeout = 0`);
+    const run = () => withRetries(application, () => client.query(text));
+    for (let rows = await run(); inBatches && (rows.rowCount ?? 0) > 0; rows = await run())
+      progress.batch(name, rows.rowCount ?? 0);
+  }
+  await record(client, name);
+}
+
+function record(client: PoolClient, name: string) {
+  return client.query(`insert into ${table} (name, timestamp) values ($1, $2)`, [name, new Date().toISOString()]);
+}
+
+const lockNotAvailable = '55P03';
+
+/** Tries again after a growing, random pause, in which those who waited behind the migration get their turn. */
+async function withRetries<Result>(
+  { client, name, progress, patience }: Application,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      await client.query('rollback');
+      const isLocked = error instanceof Error && 'code' in error && error.code === lockNotAvailable;
+      if (!isLocked || attempt >= patience.attempts) throw error;
+      progress.retries(name, attempt + 1);
+      await pause(patience.timeout * Math.min(attempt, 10) * (0.5 + Math.random()));
+    }
+  }
 }
 
 async function migrationsDone(pool: Pool): Promise<string[]> {
@@ -63,11 +204,4 @@ async function migrationsDone(pool: Pool): Promise<string[]> {
   if (!found[0]?.exists) return [];
   const { rows } = await pool.query<{ name: string }>(namesOfMigrations);
   return rows.map((row) => row.name);
-}
-
-function toMigration([name, text]: readonly [string, string]) {
-  const up = async (database: Kysely<unknown>): Promise<void> => {
-    await database.executeQuery(CompiledQuery.raw(text));
-  };
-  return [name, { up }] as const;
 }

@@ -4,11 +4,11 @@ import type { PoolClient, QueryResult } from 'pg';
 import { continueAs, type Subject } from './binding.ts';
 import { type Connection, withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
-import { TransactionConflict } from './errors.ts';
+import { DatabaseError, TransactionConflict } from './errors.ts';
 import { declareLeakproof } from './leakproof.ts';
 import { type Limits, type StoreLog, standardLimits } from './limits.ts';
 import type { Listener } from './listener.ts';
-import { type Migrations, migrate, readMigrations } from './migrate.ts';
+import { checkMigrated, type Migrations, migrate, pendingMigrations, readMigrations } from './migrate.ts';
 import { openPglite } from './pglite.ts';
 import { openPostgres } from './postgres.ts';
 import { ensureServiceRole } from './role.ts';
@@ -28,6 +28,11 @@ export interface StoreOptions {
    * then sent with each transaction, which requires more round trips.
    */
   pooler?: 'transaction' | undefined;
+  /**
+   * `check`: a server that lacks migrations is rejected. `apply`, the default: they are applied. PGlite, which no other
+   * process can use, is always migrated.
+   */
+  migrations?: 'apply' | 'check';
   /** Overrides of the default limits. */
   limits?: Partial<Limits>;
   log?: StoreLog;
@@ -85,7 +90,7 @@ export interface Store {
 }
 
 /**
- * Opens the database and brings its schema up to date.
+ * Opens the database and brings its schema up to date, or checks that it is.
  *
  * @throws DatabaseUnavailable, DatabaseError or DirectoryInUse, each with a sentence for the operator
  */
@@ -94,7 +99,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const engine = await openEngine(options, log);
   const migrations = await readMigrations();
   try {
-    await prepare(engine, migrations, log);
+    await prepare(engine, migrations, options, log);
   } catch (error) {
     await engine.close();
     throw error;
@@ -104,7 +109,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 const silent: StoreLog = { info() {}, warn() {} };
 
-function openEngine(options: StoreOptions, log: StoreLog): Promise<Engine> {
+/** Opens the database as it is. */
+export function openEngine(options: StoreOptions, log: StoreLog): Promise<Engine> {
   const { databaseUrl, dataDir, poolSize = 10, pooler } = options;
   const limits = { ...standardLimits, ...options.limits };
   if (databaseUrl !== undefined) return openPostgres({ databaseUrl, poolSize, pooler }, limits, log);
@@ -112,15 +118,31 @@ function openEngine(options: StoreOptions, log: StoreLog): Promise<Engine> {
   throw new Error('The store needs a database URL or a data directory.');
 }
 
-async function prepare(engine: Engine, migrations: Migrations, log: StoreLog): Promise<void> {
-  const asOwner = async (work: (client: PoolClient) => Promise<void>): Promise<void> => {
-    const client = await engine.pool.connect();
-    await work(client).finally(() => client.release());
-  };
-  await asOwner(ensureServiceRole);
-  await migrate(engine.pool, migrations);
-  await asOwner((client) => declareLeakproof(client, log));
+async function prepare(
+  engine: Engine,
+  migrations: Migrations,
+  { migrations: mode = 'apply', pooler }: StoreOptions,
+  log: StoreLog,
+): Promise<void> {
+  await asOwner(engine, ensureServiceRole);
+  if (mode === 'check' && engine.name === 'postgres') await checkMigrated(engine.pool, migrations);
+  else {
+    const pending = await pendingMigrations(engine.pool, migrations);
+    if (pending.length > 0 && pooler === 'transaction') throw new DatabaseError(migrationsRequireSessions);
+    await migrate(engine.pool, migrations);
+    if (pending.length > 0) log.info(`The database was migrated to ${pending.at(-1)}.`);
+  }
+  await asOwner(engine, (client) => declareLeakproof(client, log));
 }
+
+/** Runs statements as the owner of the tables, on one connection. */
+export async function asOwner(engine: Engine, work: (client: PoolClient) => Promise<void>): Promise<void> {
+  const client = await engine.pool.connect();
+  await work(client).finally(() => client.release());
+}
+
+export const migrationsRequireSessions =
+  'Migrations require a connection to the PostgreSQL server itself: run "operator migrate" with its address in DATABASE_URL, and without DATABASE_POOLER.';
 
 const mostAttempts = 8;
 

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { testDatabase } from '../../test/database.ts';
+import { readMigrations } from '../platform/store/migrate.ts';
+import { openStore } from '../platform/store/store.ts';
+import { readConfig } from '../service/config.ts';
+import { describeMigration, migrateDatabase } from './migrate.ts';
+
+const { databaseUrl = '' } = await testDatabase('empty');
+const config = readConfig({ DATABASE_URL: databaseUrl, MASTER_KEY: Buffer.alloc(32).toString('base64') });
+const { size } = await readMigrations();
+
+test('operator migrate › shows the plan, applies it, and a server that only checks starts', async () => {
+  const plan = await linesOf(true);
+  expect(plan.slice(0, 2)).toEqual([`${size} migrations are pending:`, '  0001_foundation']);
+  expect(plan.at(-1)).toBe('Nothing was changed. Run the command without --plan to apply them.');
+  await expect(openStore({ databaseUrl, migrations: 'check' })).rejects.toThrow(/^The database lacks \d+ migrations/);
+
+  const applied = await linesOf(false);
+  expect(applied).toContain(`[${size}/${size}] ${[...(await readMigrations()).keys()].at(-1)} …`);
+  expect((await linesOf(false)).slice(0, 1)).toEqual(['The database is up to date.']);
+  await (await openStore({ databaseUrl, migrations: 'check' })).close();
+});
+
+test('operator migrate › describes migrations with their locks', () => {
+  const name = '9999_new';
+  expect(describeMigration({ name, locks: 'share on client', inTransaction: false })).toBe(
+    '9999_new (locks: share on client; without transaction)',
+  );
+});
+
+test('operator migrate › leaves the embedded database to whoever opens it', async () => {
+  await expect(migrateDatabase({ ...config, databaseUrl: undefined }, true, () => {})).rejects.toThrow(
+    /^The embedded database is migrated whenever it is opened\./,
+  );
+});
+
+async function linesOf(onlyPlan: boolean): Promise<string[]> {
+  const lines: string[] = [];
+  await migrateDatabase(config, onlyPlan, (line) => lines.push(line));
+  return lines;
+}

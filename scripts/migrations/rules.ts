@@ -1,0 +1,136 @@
+import { type MigrationFile, parseMigration } from '../../packages/server/src/platform/store/migration-file.ts';
+
+/** The first migration that is held to the rules. Earlier ones were applied while nothing else ran. */
+export const firstHeld = '0155';
+
+/** A statement, and what it is about. */
+interface Statement {
+  /** In lower case, with single spaces, and without texts and the bodies of functions. */
+  readonly text: string;
+  readonly inBatches: boolean;
+}
+
+interface Context {
+  readonly file: MigrationFile;
+  readonly statements: readonly Statement[];
+  /** Tables that this file creates: nobody uses them yet. */
+  readonly created: ReadonlySet<string>;
+}
+
+/** Returns what is wrong with a statement, or nothing. */
+type Rule = (statement: Statement, context: Context) => string | undefined;
+
+/**
+ * Returns the reasons why a migration would keep requests waiting, or break the version that still runs beside it.
+ *
+ * @param name of the file, without extension.
+ */
+export function violationsOf(name: string, text: string): string[] {
+  if (name < firstHeld) return [];
+  const file = parseMigration(text);
+  const statements = file.statements.flatMap(asStatements);
+  const created = new Set(
+    statements.flatMap(({ text: one }) => one.match(/^create table (?:if not exists )?(\w+)/)?.[1] ?? []),
+  );
+  const context = { file, statements, created };
+  return [
+    ...headerViolations(file),
+    ...statements.flatMap((statement) => rules.flatMap((rule) => rule(statement, context) ?? [])),
+  ];
+}
+
+function headerViolations({ locks }: MigrationFile): string[] {
+  const mode = '(?:share|share update exclusive|share row exclusive|exclusive|access exclusive) on \\w+';
+  if (locks !== undefined && new RegExp(`^(?:none|${mode}(?:, ${mode})*)$`).test(locks)) return [];
+  return [
+    'The comments at the start must say its locks, such as "-- locks: share row exclusive on client", or "-- locks: none".',
+  ];
+}
+
+function asStatements({ text, inBatches }: { text: string; inBatches: boolean }): Statement[] {
+  // The statements of an anonymous block run now; those of a function run later.
+  const block = /^do\b[^$]*\$(\w*)\$([\s\S]*)\$\1\$/i.exec(text)?.[2];
+  if (block !== undefined)
+    return parseMigration(block.replace(/^\s*(?:declare[\s\S]*?)?begin\b/i, '')).statements.flatMap(asStatements);
+  const plain = text
+    .replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, '$$$$')
+    .replace(/'(?:[^']|'')*'/g, "''")
+    .replace(/\s+/g, ' ')
+    .toLowerCase();
+  return [{ text: plain, inBatches }];
+}
+
+const rules: readonly Rule[] = [
+  ({ text }, { file, statements, created }) => {
+    const index = /^create (?:unique )?index (concurrently )?(?:if not exists )?(\w+) on (?:only )?(\w+)/.exec(text);
+    if (index === null || created.has(index[3] ?? '')) return undefined;
+    const [, concurrently, name = '', table = ''] = index;
+    if (concurrently === undefined)
+      return `An index on ${table} must be created concurrently, in a file with the line "-- without transaction".`;
+    if (file.inTransaction) return `The index ${name} is created concurrently: add the line "-- without transaction".`;
+    const dropped = statements.some((one) => one.text === `drop index concurrently if exists ${name}`);
+    return dropped
+      ? undefined
+      : `A run that was interrupted leaves ${name} invalid: drop it concurrently if it exists, first.`;
+  },
+  ({ text }, { created }) => {
+    const [, table = ''] = /^alter table (?:only )?(\w+)/.exec(text) ?? [];
+    if (table === '' || created.has(table) || !/\badd constraint\b/.test(text)) return undefined;
+    if (/\b(?:unique|primary key) using index\b/.test(text)) return undefined;
+    if (/\b(?:unique|primary key)\b/.test(text))
+      return `A key of ${table} must be added "using index", with an index that an earlier migration created concurrently.`;
+    if (/\bexclude\b/.test(text)) return `An exclusion constraint reads all of ${table}. Add a new table instead.`;
+    return /\bnot valid$/.test(text)
+      ? undefined
+      : `A constraint of ${table} must be added as "not valid", and be validated by a later statement without transaction.`;
+  },
+  ({ text }, { file }) =>
+    /\bvalidate constraint\b/.test(text) && file.inTransaction
+      ? 'A constraint must be validated in a file with the line "-- without transaction": its locks would be held meanwhile.'
+      : undefined,
+  ({ text, inBatches }, { file, created }) => {
+    const [, table = ''] = /^(?:with\b.*? )?(?:update|delete from) (?:only )?(\w+)/.exec(text) ?? [];
+    if (table === '' || created.has(table)) return undefined;
+    return inBatches && !file.inTransaction && /\blimit \d+/.test(text)
+      ? undefined
+      : `Rows of ${table} must be changed in batches: "-- without transaction", and a statement with a limit after the line "-- in batches".`;
+  },
+  ({ text }, { created, statements }) => {
+    const [, table = ''] = /^alter table (?:only )?(\w+)/.exec(text) ?? [];
+    if (table === '' || created.has(table)) return undefined;
+    if (/\balter (?:column )?\w+ (?:set data )?type\b/.test(text))
+      return `Another type rewrites ${table}. Add a column, fill it in batches, and use it in the next version.`;
+    if (
+      /\badd (?:column )?(?:if not exists )?\w+ [^,]*\b(?:generated|references|unique|primary key|check)\b/.test(
+        withoutConstraints(text),
+      )
+    )
+      return `A generated column, or one with a constraint, reads or rewrites all of ${table}. Add the constraint as "not valid".`;
+    if (
+      /\badd (?:column )?(?:if not exists )?\w+ [^,]*\bdefault (?!null\b|true\b|false\b|-?\d|''|now\(\)|current_)/.test(
+        text,
+      )
+    )
+      return `A default that is not constant rewrites ${table}.`;
+    if (!/\bset not null\b/.test(text)) return undefined;
+    const proven = statements.some((one) => one.text.startsWith(`alter table ${table} drop constraint `));
+    return proven
+      ? undefined
+      : `"set not null" reads all of ${table}: validate a check constraint first, and drop it in the same file as "set not null".`;
+  },
+  ({ text }) =>
+    /^(?:lock table|cluster|vacuum full|truncate|reindex (?!.*concurrently))/.test(text)
+      ? 'Statements that lock a whole table are not allowed.'
+      : undefined,
+  ({ text }, { file }) =>
+    file.contracts === undefined &&
+    /^(?:drop (?:table|view|function|procedure|type)\b|alter table .*\b(?:drop column|rename)\b|alter (?:function|type) .*\brename\b)/.test(
+      text,
+    )
+      ? 'The version before still uses what is removed or renamed. Do it one release later, in a file with the line "-- contracts: <version that does without>".'
+      : undefined,
+];
+
+function withoutConstraints(text: string): string {
+  return text.replaceAll(/\badd constraint\b[^,]*/g, '');
+}
