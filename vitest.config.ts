@@ -60,7 +60,15 @@ export default defineConfig({
           deps: { interopDefault: false },
         },
       },
-      { test: { ...shared, ...withPglite, name: 'reference', include: ['scripts/reference/**/*.test.ts'] } },
+      {
+        test: {
+          ...shared,
+          ...withPglite,
+          name: 'reference',
+          include: ['scripts/reference/**/*.test.ts'],
+          exclude: [...notToday, '**/node_modules/**'],
+        },
+      },
       { test: { ...shared, ...withPglite, name: 'examples', include: ['packages/examples/test/**/*.test.ts'] } },
       { test: { ...shared, name: 'breaking-changes', include: ['scripts/breaking/**/*.test.ts'] } },
       { test: { ...shared, name: 'dependencies', include: ['scripts/{dependencies,migrations}/**/*.test.ts'] } },

@@ -2,7 +2,7 @@
 /** The samples work: the programs compile, and the commands succeed when pasted. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,12 +12,13 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDemoTenant, demoKey } from '../../packages/demo-data/src/demo.ts';
 import { type Operation, operationsOf, readContract } from '../../packages/mock/src/contract.ts';
-import { exampleRequest } from '../../packages/mock/src/requests.ts';
 import { startMock } from '../../packages/mock/src/server.ts';
-import { type Running, serve } from '../../packages/server/src/main/main.ts';
+import type { Running } from '../../packages/server/src/main/main.ts';
 import { createDataDir } from '../../packages/server/test/database.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';
+import { operations as index } from '../../packages/spec/src/index.ts';
 import { pay } from '../payer.ts';
+import { failedExamples, reactivateSubscription, serveDemo, tokenOf } from './example-calls.ts';
 import { type Guide, programOf, readGuides } from './guides.ts';
 import { literal } from './literal.ts';
 import { clientSample, curlSample, sampleServer } from './samples.ts';
@@ -77,98 +78,60 @@ function compiledProgram(guide: Guide): string {
 }
 
 describe('the samples, in the demo tenant', () => {
-  let seeded: string;
+  let dataDir: string;
+  let demo: Running;
   let apiKey: string;
+  let token: string;
   beforeAll(async () => {
-    seeded = await createDataDir();
-    await withServer(seeded, async ({ service }) => {
-      await createDemoTenant({ service });
-      apiKey = await demoKey({ service });
-    });
+    dataDir = await createDataDir();
+    demo = await serveDemo(dataDir);
+    await createDemoTenant(demo);
+    apiKey = await demoKey(demo);
+    token = await tokenOf(demo.address, apiKey);
+    await reactivateSubscription(demo.address, { tenant: 'hartwell', token });
   });
-  afterAll(() => rm(seeded, { recursive: true }));
-
-  /** Starts a server with the demo tenant for the duration of the work. */
-  async function withDemo(work: (address: string) => Promise<void>): Promise<void> {
-    const dataDir = await mkdtemp(join(tmpdir(), 'samples-demo-'));
-    try {
-      await cp(seeded, dataDir, { recursive: true });
-      await withServer(dataDir, ({ address }) => work(address));
-    } finally {
-      await rm(dataDir, { recursive: true });
-    }
-  }
-
-  // Samples that remove rows run last, because others use the rows.
-  const isLast = ({ id }: { readonly id: string }) => /^(delete|deactivate|remove)/.test(id);
-  const inOrder = [...operations.filter((one) => !isLast(one)), ...operations.filter(isLast)];
-
-  it('of searches find rows, but for six', async () => {
-    await withDemo(async (address) => {
-      const signIn = await fetch(`${address}/v1/auth/token`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ apiKey }),
-      });
-      const { access_token: token } = Object(await signIn.json());
-      const empty: string[] = [];
-      for (const operation of operations.filter(({ id }) => id.startsWith('search')))
-        for (const { name: example } of operation.body?.examples ?? []) {
-          const { method, path, headers, body } = exampleRequest(operation, { token: String(token), example });
-          const found = await fetch(address + path, { method, headers, body: JSON.stringify(body) });
-          if (!(Object(await found.json()).data?.length > 0)) empty.push(`${operation.id} ${example}: ${found.status}`);
-        }
-      // The demo tenant has their rows in another state, or on other days.
-      expect(empty).toEqual([
-        'searchProjects ready_to_bill: 200',
-        'searchLedgerEntries as_of_day: 200',
-        'searchTasks due: 200',
-        'searchWip of_invoice: 200',
-        'searchExpenseEntries of_client: 200',
-        'searchEngagements unsigned: 200',
-      ]);
-    });
+  afterAll(async () => {
+    await demo.stop();
+    await rm(dataDir, { recursive: true });
   });
 
-  it('succeed when pasted into a shell', async () => {
-    await withDemo(async (address) => {
-      const token = await fetch(`${address}/v1/auth/token`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ apiKey }),
-      });
-      const { access_token } = (await token.json()) as { access_token: string };
-      expect(await failedIn(inOrder, address, { TOKEN: access_token, API_KEY: apiKey })).toEqual([]);
-    });
+  // Each test leaves what the next ones need: the first two change nothing.
+  it('succeed with the examples of all requests, and find rows', async () => {
+    expect(await failedExamples(demo.address, { tenant: 'hartwell', token })).toEqual([]);
   });
 
   it('succeed as programs with the client', async () => {
     // All of them compile, and send what the commands send.
-    const called = inOrder.filter((_, index) => process.env.SAMPLES === 'all' || index % 3 === 0);
+    const called = operations.filter((_, index) => process.env.SAMPLES === 'all' || index % 3 === 0);
     const folder = await mkdtemp(join(tmpdir(), 'samples-'));
     const client = pathToFileURL(join(root, 'packages/client/src/index.ts')).href;
     try {
-      await withDemo(async (address) => {
-        const files = called.map(({ id }) => join(folder, `${id}.ts`));
-        for (const [index, operation] of called.entries()) {
-          const program = clientSample(operation).replace(sampleServer, address);
-          await writeFile(files[index] ?? '', program.replace("'@financial-automation/client'", `'${client}'`));
-        }
-        const runner = join(folder, 'run.ts');
-        await writeFile(
-          runner,
-          `const failed: string[] = [];
+      const files = called.map(({ id }) => ({ file: join(folder, `${id}.ts`), dryRun: index[id].dryRun }));
+      for (const [number, operation] of called.entries()) {
+        const program = clientSample(operation).replace(sampleServer, demo.address);
+        await writeFile(files[number]?.file ?? '', program.replace("'@financial-automation/client'", `'${client}'`));
+      }
+      const runner = join(folder, 'run.ts');
+      await writeFile(
+        runner,
+        `const failed: string[] = [];
 const print = console.log;
 console.log = () => undefined;
-for (const file of ${JSON.stringify(files)}) {
+const send = globalThis.fetch;
+let isRehearsed = false;
+globalThis.fetch = (request) => {
+  if (isRehearsed && !request.url.endsWith('/token')) request.headers.set('Dry-Run', 'true');
+  return send(request);
+};
+for (const { file, dryRun } of ${JSON.stringify(files)}) {
+  isRehearsed = dryRun === 'accepted';
   await import(file).catch((error) => failed.push(file + ' ' + (error.stack ?? error) + JSON.stringify(error.problem)));
 }
 print(JSON.stringify(failed));`,
-        );
-        const env = { ...withTools(), API_KEY: apiKey };
-        const { stdout } = await run('node', [runner], { env, maxBuffer: 10_000_000 });
-        expect(JSON.parse(stdout)).toEqual([]);
-      });
+      );
+      const env = { ...withTools(), API_KEY: apiKey };
+      const { stdout } = await run('node', [runner], { env, maxBuffer: 10_000_000 });
+      expect(JSON.parse(stdout)).toEqual([]);
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -177,19 +140,24 @@ print(JSON.stringify(failed));`,
   it('succeed as guides, and print what the guides show', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'guides-'));
     try {
-      await withDemo(async (address) => {
-        for (const guide of guides) {
-          const file = join(folder, `${guide.name}.ts`);
-          await writeFile(file, await runnable(guide, address));
-          const printed = await outputOf(file, apiKey, address);
-          for (const [index, { code, prints }] of guide.samples.entries()) {
-            if (prints !== undefined) expect(printed.get(index), code).toEqual([asShown(JSON.parse(prints))]);
-          }
+      for (const guide of guides) {
+        const file = join(folder, `${guide.name}.ts`);
+        await writeFile(file, await runnable(guide, demo.address));
+        const printed = await outputOf(file, apiKey, demo.address);
+        for (const [index, { code, prints }] of guide.samples.entries()) {
+          if (prints !== undefined) expect(printed.get(index), code).toEqual([asShown(JSON.parse(prints))]);
         }
-      });
+      }
     } finally {
       await rm(folder, { recursive: true });
     }
+  });
+
+  it('succeed when pasted into a shell', async () => {
+    // Samples that remove rows run last, because others use the rows.
+    const isLast = ({ id }: { readonly id: string }) => /^(delete|deactivate|remove)/.test(id);
+    const inOrder = [...operations.filter((one) => !isLast(one)), ...operations.filter(isLast)];
+    expect(await failedIn(inOrder, demo.address, { TOKEN: token, API_KEY: apiKey })).toEqual([]);
   });
 });
 
@@ -272,23 +240,6 @@ async function failedIn(called: readonly Operation[], address: string, keys: Nod
     return failed;
   } finally {
     await rm(folder, { recursive: true });
-  }
-}
-
-async function withServer(dataDir: string, work: (running: Running) => Promise<void>): Promise<void> {
-  const port = String(await freePort());
-  const running = await serve({
-    DATA_DIR: dataDir,
-    PORT: port,
-    LOG_LEVEL: 'silent',
-    RATE_LIMIT_FACTOR: '100',
-    PAYMENT_PROCESSOR: 'sandbox',
-    WEBHOOK_ALLOW_LOOPBACK: 'on',
-  });
-  try {
-    await work(running);
-  } finally {
-    await running.stop();
   }
 }
 

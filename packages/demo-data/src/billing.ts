@@ -6,6 +6,7 @@ import { draftInvoice } from '../../server/src/modules/billing/draft/draft-invoi
 import { dueOf, invoice } from '../../server/src/modules/billing/invoice/invoice.ts';
 import { createLink } from '../../server/src/modules/billing/link/createQuickPaymentLink.ts';
 import { payment } from '../../server/src/modules/billing/payment/payment.ts';
+import { job } from '../../server/src/modules/projects/job.ts';
 import { wipEntry } from '../../server/src/modules/time/wip-entry.ts';
 import { asOperator } from '../../server/src/operator/tenants.ts';
 import type { Tenant } from '../../server/src/platform/auth/caller.ts';
@@ -69,6 +70,8 @@ export async function seedBilling(
     const body = { clientRef, invoiceIds: [idOf('posted')], note: 'Thank you for your prompt payment.' };
     createLink(plan, apiUserId, `${service.config.publicUrl}/pay`, body);
   });
+  for (const status of ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED'] as const)
+    await step((plan) => plan.update(job, storyId('Job', 2), { status }));
   await asOperator(service, tenant, 'upsertRecords', (unit) =>
     insertProgress(unit.transaction, tenant.id, clientId, jobId),
   );
@@ -141,16 +144,23 @@ function planImports(plan: Plan, clientId: string): void {
   const imports = [
     {
       pmsRef: 'INV-2026-00412',
-      age: 3,
+      invoiceDate: day(-3),
+      dueDate: day(27),
       description: 'Preparation of the 2026 partnership return',
       unitAmount: '707.00',
     },
-    { pmsRef: '20355', age: 47, description: 'Bookkeeping for the third quarter of 2026', unitAmount: '1250.00' },
+    {
+      pmsRef: '20355',
+      // The examples search for entries of its month.
+      invoiceDate: '2026-08-16',
+      dueDate: '2026-09-15',
+      description: 'Bookkeeping for the third quarter of 2026',
+      unitAmount: '1250.00',
+    },
   ];
-  for (const [index, { pmsRef, age, description, unitAmount }] of imports.entries()) {
-    const fields = { clientId, pmsRef, invoiceDate: day(-age), dueDate: day(30 - age) };
-    const lines = [{ ...line, description, unitAmount }];
-    plan.create(invoice, { ...fields, lines }, { id: storyId('Invoice', index + 1), systemRef: `pms-inv-${pmsRef}` });
+  for (const [index, { description, unitAmount, ...dates }] of imports.entries()) {
+    const fields = { clientId, ...dates, lines: [{ ...line, description, unitAmount }] };
+    plan.create(invoice, fields, { id: storyId('Invoice', index + 1), systemRef: `pms-inv-${dates.pmsRef}` });
   }
   const fee = { wipType: 'FIXED_FEE', clientId, jobId, workDate: day(-1), amount: '1250.00' } as const;
   plan.create(wipEntry, fee, { id: storyId('WipEntry', 1) });

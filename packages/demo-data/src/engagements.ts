@@ -23,10 +23,11 @@ export async function seedEngagements(
   apiUserId: string,
 ): Promise<void> {
   const id = storyId('Engagement', 1);
-  await asOperator(service, tenant, 'createEngagement', async (unit) => {
+  const unsigned = await asOperator(service, tenant, 'createEngagement', async (unit) => {
     await unit.plan((plan) => planLetter(plan, id, clientId, jobId));
     const draft = await unit.plan((plan) => planEngagement(plan, { clientId, fiscalYear: 2027, partnerId: dana }));
     await writeLetters(unit, draft);
+    return await unit.plan((plan) => planEngagement(plan, { ...bookkeeping, clientId }));
   });
   // Their files have the IDs of the examples.
   await writeDocuments(service, tenant, id, storyId('File', 1));
@@ -34,6 +35,7 @@ export async function seedEngagements(
   await asOperator(service, tenant, 'updateEngagement', (unit) =>
     unit.plan((plan) => {
       plan.update(engagement, id, { status: 'SENT' });
+      plan.update(engagement, unsigned, { status: 'SENT' });
       const signers = [{ contactId: storyId('Contact', 1), status: 'SIGNED', signedAt: plan.now } as const];
       plan.setSystemFields(engagement, id, { signers });
     }),
@@ -45,6 +47,17 @@ export async function seedEngagements(
 
 const [dana, priya, owen] = [storyId('Staff', 1), storyId('Staff', 2), storyId('Staff', 3)];
 const template = { templateId: storyId('LetterTemplate', 1), templateName: 'Tax engagement letter 2026' };
+
+/** The terms of a letter that the client has not signed yet. */
+const bookkeeping: Omit<NewEngagement, 'clientId' | 'clientRef'> = {
+  fiscalYear: 2026,
+  type: 'CAS',
+  name: '2026 bookkeeping engagement',
+  partnerId: dana,
+  feeAmount: '5000.00',
+  feeType: 'FIXED_FEE',
+  signerContactIds: [storyId('Contact', 1)],
+};
 
 function planLetter(plan: Plan, id: string, clientId: string, jobId: string): void {
   const terms: NewEngagement = {

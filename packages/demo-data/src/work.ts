@@ -32,6 +32,8 @@ export function planJobs(plan: Plan): Work {
     const settings = { ...type, defaultWorkCode: code, defaultRate: '180.00' };
     plan.create(taskType, settings, { id: storyId('TaskType', index + 1), systemRef: code });
   }
+  const paper = { code: 'TAX-PAPER', name: 'Paper filing', isBillable: true, category: 'Tax', serviceLineId };
+  plan.create(workCode, paper, { id: storyId('WorkCode', 3), systemRef: 'wc-tax-paper' });
   const vacation = { code: 'VACATION', name: 'Vacation', category: 'Leave' };
   plan.create(nonWorkCode, vacation, { id: storyId('NonWorkCode', 1), systemRef: 'nc-vacation' });
   const courier = { code: 'COURIER', name: 'Courier', isBillable: true, category: 'Delivery' };
@@ -77,11 +79,19 @@ export function planJobs(plan: Plan): Work {
     { jobId, staffId: owen, role: 'PREPARER', allocatedHours: '12.00' },
     { id: storyId('StaffJobAssignment', 2) },
   );
+  const dueDates = ['2026-10-09', '2026-10-16'];
   const taskIds = steps.map(({ name, taskTypeId }, index) => {
     const id = storyId('Task', index + 1);
     plan.create(
       task,
-      { jobId, name, taskTypeId, sequence: 10 * (index + 1), assigneeId: index === 0 ? owen : priya },
+      {
+        jobId,
+        name,
+        taskTypeId,
+        sequence: 10 * (index + 1),
+        assigneeId: index === 0 ? owen : priya,
+        dueDate: dueDates[index] ?? null,
+      },
       { id },
     );
     return id;
@@ -122,6 +132,13 @@ export function planEntries(plan: Plan, { staffId, jobId, taskIds }: Work): Entr
   });
   const apportionment = { workDate: daysAgo(2), hours: '7.50', description: 'State apportionment' };
   const rejected = record('T-101', { ...submitted, ...apportionment });
+  // The examples approve and change these, and search for work of their month.
+  const inSeptember = {
+    workDate: '2026-09-29',
+    hours: '3.50',
+    description: 'Trial balance and book-to-tax differences',
+  };
+  record('ts-2026-09-29-027-1', { ...submitted, ...inSeptember });
   record('T-102', { ...submitted, workDate: daysAgo(1), hours: '1.20', description: 'Call with the client' });
   record('T-103', { staffId, jobId, taskId: prepare, workDate: daysAgo(0), hours: '0.80' });
   record('T-104', { staffId, code: 'VACATION', workDate: daysAgo(5), hours: '8.00' });
@@ -134,12 +151,14 @@ export function planEntries(plan: Plan, { staffId, jobId, taskIds }: Work): Entr
     description: 'Courier to the client',
   } as const;
   const expenses = [
-    { ...courier, expenseDate: daysAgo(9), cost: '42.00', billableAmount: '42.00' },
-    { ...courier, expenseDate: daysAgo(1), cost: '18.50', billableAmount: '18.50' },
-  ];
+    ['E-1', { expenseDate: daysAgo(9), cost: '42.00', billableAmount: '42.00' }],
+    ['E-2', { expenseDate: daysAgo(1), cost: '18.50', billableAmount: '18.50' }],
+    ['ex-2026-09-29-027-1', { expenseDate: '2026-09-29', cost: '42.00', billableAmount: '42.00' }],
+  ] as const;
   const [expense = ''] = expenses.map(
-    (fields, index) =>
-      plan.create(expenseEntry, fields, { systemRef: `E-${index + 1}`, id: storyId('ExpenseEntry', index + 1) }).row.id,
+    ([systemRef, fields], index) =>
+      plan.create(expenseEntry, { ...courier, ...fields }, { systemRef, id: storyId('ExpenseEntry', index + 1) }).row
+        .id,
   );
   return { approved, rejected, expense };
 }

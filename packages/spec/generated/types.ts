@@ -12598,7 +12598,7 @@ export interface components {
              * System ref
              * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
              *     `id` of the row.
-             * @example crm-job-5520
+             * @example crm-job-5531
              */
             systemRef?: string;
             /**
@@ -13732,7 +13732,7 @@ export interface components {
              * System ref
              * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
              *     `id` of the row.
-             * @example HR-27
+             * @example HR-32
              */
             systemRef?: string;
             /** @description First rates, or null for none. Writing it requires the `RATE_W` role. */
@@ -21117,11 +21117,10 @@ export interface components {
             /**
              * @description Values of an `ENUM` or `MULTI_ENUM`; empty for other types. Default on creation: `[]`.
              * @example [
-             *       "LEAD",
-             *       "QUALIFIED",
-             *       "PROPOSAL",
-             *       "WON",
-             *       "LOST"
+             *       "DRAFT",
+             *       "SENT",
+             *       "ACCEPTED",
+             *       "DECLINED"
              *     ]
              */
             enumValues?: string[];
@@ -34659,7 +34658,7 @@ export interface components {
         "Dry-Run": "true";
         /**
          * @description URL of the created staff member, to read with `getStaff`.
-         * @example /gql/v1/staff/0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
+         * @example /gql/v1/staff/0199a1c2-0e01-7c01-8a4f-5d2e9b60f105
          */
         StaffLocation: string;
         /**
