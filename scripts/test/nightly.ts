@@ -69,6 +69,11 @@ const proofs: readonly Proof[] = [
     environment: { BOOKS_RUNS: '10000' },
   },
   {
+    name: 'a year of a small firm, with all sums recomputed from the rows',
+    sample: 'two months of two people',
+    command: ['node', 'packages/server/scripts/books-year.ts'],
+  },
+  {
     name: 'dry runs of 1,200 random calls',
     sample: '60 calls, on PostgreSQL',
     command: [...vitest, `${server}/app/rehearsal.property.test.ts`],
