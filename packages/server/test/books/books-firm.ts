@@ -1,11 +1,9 @@
 import type { firm } from '../../src/modules/billing/testing.ts';
 import { type Cents, cents } from './cents.ts';
+import type { WalkCurrency } from './requests.ts';
 
 /** Who works with the books. */
-export type BooksCallers = Pick<
-  Awaited<ReturnType<typeof firm>>,
-  'preparer' | 'approver' | 'records' | 'newClient' | 'newJob'
->;
+export type BooksCallers = Pick<Awaited<ReturnType<typeof firm>>, 'preparer' | 'approver' | 'records'>;
 
 /** The clients, jobs and staff of a walk. */
 export interface BooksFirm {
@@ -24,75 +22,99 @@ export interface BooksFirm {
   readonly feeOfJob: ReadonlyMap<string, Cents>;
   readonly statusOfJob: ReadonlyMap<string, string>;
   readonly statusOfClient: ReadonlyMap<string, string>;
+  readonly currency: WalkCurrency;
 }
 
 let created = 0;
 
 /**
  * Creates two clients of one group, the first of them with two jobs, a client without a group, and a quiet one. The first job
- * has a fixed fee, and the last one a task. Opens the books of the tenant, which earlier walks may have closed.
+ * has a fixed fee, and the last busy one a task. Opens the books of the tenant, which earlier walks may have closed.
  */
 export async function createBooksFirm(
-  { preparer, records, newClient, newJob }: BooksCallers,
+  { preparer, records }: Pick<BooksCallers, 'preparer' | 'records'>,
   hourlyRate: string,
 ): Promise<BooksFirm> {
   const number = ++created;
-  const { id: clientGroupId } = await records.make('ClientGroup', { name: `Group ${number}` });
-  const staffType = { name: `T ${number}`, code: `T${number}`, rank: 2, isBillable: true };
-  const { id: staffTypeId } = await records.make('StaffType', staffType);
-  const rates = { billingRate: hourlyRate, averageRate: '1.00', currency: 'USD', effectiveFromDate: '2020-01-01' };
-  const name = { staffRef: `B-${number}`, firstName: 'B', lastName: 'B', email: `b${number}@firm.example` };
-  const staff = await preparer.handle('createStaff', {
-    body: { ...name, staffTypeId, isBillable: true, rateCardAssignment: rates },
-  });
-  const clients = [];
-  for (const [jobs, group] of [
-    [2, clientGroupId],
-    [1, clientGroupId],
-    [1, null],
-    [1, null],
-  ] as const) {
-    const { id } = await newClient({ clientGroupId: group });
-    const jobIds = [];
-    for (let job = 0; job < jobs; job++) jobIds.push(await newJob(id));
-    clients.push({ id, group: group ?? id, jobIds });
-  }
-  const busy = clients.slice(0, -1);
-  const quiet = clients.at(-1);
-  const jobIds = busy.flatMap((one) => one.jobIds);
-  const [first, last] = [jobIds[0] ?? '', jobIds.at(-1) ?? ''];
-  const [feeAmount, billingType] = ['2000.00', 'FIXED_FEE'];
-  await records.update([{ type: 'Job', systemRef: first, attributes: { billingType, feeAmount } }]);
-  const type = { displayName: `Type ${number}`, code: `TT${number}`, isBillable: true, billingMethod: 'HOURLY' };
-  const { id: taskTypeId } = await records.make('TaskType', type);
-  const { id: taskId } = await records.make('Task', { name: 'Task', jobId: last, taskTypeId, sequence: 0 });
-  const statuses = async (path: string, ids: readonly string[]) => {
-    const { body } = await preparer.call<{ data: { id: string; status: string }[] }>('POST', path, {
-      where: { id: { _in: ids } },
+  const create = async (all: readonly { readonly type: string; readonly attributes: object }[]) =>
+    (await records.upsert(all)).map(({ id, attributes, error }) => {
+      if (id == null || error !== null) throw new Error(`A row of the firm was not created: ${JSON.stringify(error)}`);
+      return { id, status: String(attributes?.status) };
     });
-    return new Map(body.data.map(({ id, status }) => [id, status]));
-  };
+  const billing = { isBillable: true, billingMethod: 'HOURLY' };
+  const [group, staffType, taskType] = await create([
+    { type: 'ClientGroup', attributes: { name: `Group ${number}` } },
+    { type: 'StaffType', attributes: { name: `T ${number}`, code: `T${number}`, rank: 2, isBillable: true } },
+    { type: 'TaskType', attributes: { displayName: `Type ${number}`, code: `TT${number}`, ...billing } },
+  ]);
+  const groups = [group?.id ?? null, group?.id ?? null, null, null];
+  const clients = await create(
+    groups.map((clientGroupId, place) => ({
+      type: 'Client',
+      attributes: { name: `Client ${number}-${place}`, clientGroupId, currency },
+    })),
+  );
+  const owners = [0, 0, 1, 2, 3].map((place) => clients[place]?.id ?? '');
+  const fee = { billingType: 'FIXED_FEE', feeAmount: '2000.00' };
+  const jobs = await create(
+    owners.map((clientId, place) => ({
+      type: 'Job',
+      attributes: {
+        ...{ name: 'Return 2026', clientId, status: 'PLANNED' },
+        ...(place === 0 ? fee : { billingType: 'TIME_AND_MATERIALS' }),
+      },
+    })),
+  );
+  const jobIds = jobs.map(({ id }) => id);
+  const [busyJobs, quietJobId] = [jobIds.slice(0, -1), jobIds.at(-1) ?? ''];
+  const [first, last] = [busyJobs[0] ?? '', busyJobs.at(-1) ?? ''];
+  const [task] = await create([
+    { type: 'Task', attributes: { name: 'Task', jobId: last, taskTypeId: taskType?.id, sequence: 0 } },
+  ]);
+  const staffId = await createStaff({ preparer }, { number, staffTypeId: staffType?.id ?? '', jobIds, hourlyRate });
   return {
     number,
     orgRef: await openOrg({ preparer, records }),
-    staffId: staff.body.id,
-    clientIds: busy.map(({ id }) => id),
-    jobIds,
-    quietClientId: quiet?.id ?? '',
-    quietJobId: quiet?.jobIds[0] ?? '',
-    clientOfJob: new Map(clients.flatMap(({ id, ...one }) => one.jobIds.map((jobId) => [jobId, id] as const))),
-    groupOfClient: new Map(clients.map(({ id, group }) => [id, group])),
-    taskOfJob: new Map([[last, taskId]]),
-    feeOfJob: new Map([[first, cents(feeAmount)]]),
-    statusOfJob: await statuses(
-      '/gql/v1/projects/search',
-      clients.flatMap((one) => one.jobIds),
-    ),
-    statusOfClient: await statuses(
-      '/gql/v1/clients/search',
-      clients.map(({ id }) => id),
-    ),
+    staffId,
+    clientIds: clients.slice(0, -1).map(({ id }) => id),
+    jobIds: busyJobs,
+    quietClientId: clients.at(-1)?.id ?? '',
+    quietJobId,
+    clientOfJob: new Map(jobIds.map((id, place) => [id, owners[place] ?? ''])),
+    groupOfClient: new Map(clients.map(({ id }, place) => [id, groups[place] ?? id])),
+    taskOfJob: new Map([[last, task?.id ?? '']]),
+    feeOfJob: new Map([[first, cents(fee.feeAmount)]]),
+    statusOfJob: new Map(jobs.map(({ id, status }) => [id, status])),
+    statusOfClient: new Map(clients.map(({ id, status }) => [id, status])),
+    currency,
   };
+}
+
+/** The currency of all clients, until a walk changes it. */
+const currency = 'USD';
+
+/** Creates the person who works on all jobs, at one rate in whatever currency a job is. */
+async function createStaff(
+  { preparer }: Pick<BooksCallers, 'preparer'>,
+  { number, staffTypeId, jobIds, hourlyRate }: StaffOfJobs,
+): Promise<string> {
+  const rates = { billingRate: '1.00', averageRate: '1.00', currency, effectiveFromDate: '2020-01-01' };
+  const name = { staffRef: `B-${number}`, firstName: 'B', lastName: 'B', email: `b${number}@firm.example` };
+  const { body } = await preparer.handle('createStaff', {
+    body: { ...name, staffTypeId, isBillable: true, rateCardAssignment: rates },
+  });
+  const rate = { staffId: body.id, role: 'PREPARER', billingRateOverride: hourlyRate };
+  const staffJobAssignments = jobIds.map((jobId) => ({ ...rate, jobId }));
+  const assigned = await preparer.call('POST', '/api/v1/projects/assign_staff', { staffJobAssignments });
+  if (assigned.status !== 200) throw new Error(JSON.stringify(assigned.body));
+  return body.id;
+}
+
+interface StaffOfJobs {
+  readonly number: number;
+  readonly staffTypeId: string;
+  readonly jobIds: readonly string[];
+  readonly hourlyRate: string;
 }
 
 /** Opens all periods of the tenant's only org. */

@@ -1,4 +1,5 @@
 import type { components } from '@financial-automation/spec';
+import { sql } from 'kysely';
 import { Rejection } from '../../src/contract/rejection.ts';
 import { rehearse, transact } from '../../src/entity/transact.ts';
 import { payment, recordRefund, recordResult } from '../../src/modules/billing/payment/payment.ts';
@@ -7,8 +8,8 @@ import type { HttpResponse, TestService } from '../service.ts';
 import { type BooksCallers, type BooksFirm, createBooksFirm } from './books-firm.ts';
 import { reported } from './model/payments.ts';
 import { creditOf } from './model/rows.ts';
-import type { BooksRequest } from './requests.ts';
-import { sendRequest } from './send-request.ts';
+import type { BooksRequest, SentAllocation, WalkCurrency } from './requests.ts';
+import { type CallerRequest, sendRequest, sendRequests } from './send-request.ts';
 
 type Schemas = components['schemas'];
 
@@ -17,7 +18,7 @@ export interface BooksResult {
   readonly isAccepted: boolean;
   /** The row that the request created in addition to the one that it named. */
   readonly created: string | undefined;
-  readonly item: Pick<WriteItem, 'status' | 'error'> | undefined;
+  readonly item: Pick<WriteItem, 'status' | 'error' | 'attributes'> | undefined;
 }
 
 /** The rows of a run by their refs. */
@@ -29,22 +30,48 @@ interface Refs {
   readonly payments: string[];
 }
 
+/** An entry of the ledger as it is stored. */
+export type NewEntry = Pick<
+  Schemas['LedgerEntry'],
+  'account' | 'kind' | 'amount' | 'currency' | 'businessDate' | 'clientId' | 'reversesId' | EntryOwner
+>;
+type EntryOwner = 'invoiceId' | 'paymentId' | 'wipEntryId';
+
 /** The most rows of a page. */
 const pageSize = 1_000;
 
+/** What the amounts of a step follow from: rows as the API returns them, or as the model expects them. */
+export interface BooksReader {
+  wip(ref: string): Read<Pick<Schemas['WipEntry'], 'jobId' | 'outstandingAmount' | 'writeOffAmount'>>;
+  draft(ref: string): Read<Pick<Schemas['DraftInvoice'], 'clientId'>>;
+  invoice(ref: string): Read<Pick<Schemas['Invoice'], 'clientId' | InvoiceAmount>>;
+  payment(ref: string): Read<Pick<Schemas['Payment'], 'clientId' | PaymentAmount> & Allocated>;
+  entry(ref: string): Read<Pick<Schemas['TimeEntry'], 'jobId' | 'taskId' | 'hours' | 'isBillable'>>;
+}
+
+type InvoiceAmount = 'amountDue' | 'amountPending' | 'amountPaid' | 'amountCredited';
+type PaymentAmount = 'amount' | 'refundedAmount' | 'unappliedAmount';
+interface Allocated {
+  readonly method: string;
+  readonly allocations: readonly SentAllocation[];
+}
+type Read<Row> = Row | Promise<Row>;
+
 /** The books of separate clients, which steps change through the API. */
-export class Books {
+export class Books implements BooksReader {
   readonly firm: BooksFirm;
   readonly refs: Refs = { entries: [], wips: [], drafts: [], invoices: [], payments: [] };
   /** The last returned states of rows, and the clients of work in progress. */
   readonly statusOf: Map<string, string>;
   readonly clientOfWip = new Map<string, string>();
+  readonly currencyOf: Map<string, WalkCurrency>;
   closedThrough: string | null = null;
   readonly #service: TestService;
   readonly #callers: BooksCallers;
   readonly #idOf = new Map<string, string>();
   readonly #refOf = new Map<string, string>();
   #figures: unknown = [];
+  #lastEntry = '00000000-0000-0000-0000-000000000000';
   #created = 0;
 
   private constructor(service: TestService, callers: BooksCallers, firm: BooksFirm) {
@@ -52,6 +79,7 @@ export class Books {
     this.#callers = callers;
     this.firm = firm;
     this.statusOf = new Map(firm.statusOfJob);
+    this.currencyOf = new Map([...firm.statusOfClient.keys()].map((id) => [id, firm.currency]));
   }
 
   static async open(service: TestService, callers: BooksCallers, hourlyRate: string): Promise<Books> {
@@ -61,7 +89,21 @@ export class Books {
   /** Sends a request. @throws Error if the response is not one that the contract declares for it. */
   async send(request: BooksRequest): Promise<BooksResult> {
     if (request.kind === 'reportPayment') return this.#report(request, transact);
-    const item = await sendRequest(this.#sender({}), request);
+    return this.#resultOf(request, await sendRequest(this.#sender({}), request));
+  }
+
+  /** Sends requests that are items of the same call. */
+  async sendAll(requests: readonly CallerRequest[]): Promise<BooksResult[]> {
+    const items = await sendRequests(this.#sender({}), requests);
+    const results: BooksResult[] = [];
+    for (const [index, request] of requests.entries()) {
+      const item = items[index];
+      if (item !== undefined) results.push(await this.#resultOf(request, item));
+    }
+    return results;
+  }
+
+  async #resultOf(request: CallerRequest, item: WriteItem): Promise<BooksResult> {
     const isAccepted = item.status !== 'FAILED';
     if (isAccepted && request.kind === 'close') await this.#close(request.day);
     return { isAccepted, created: isAccepted ? await this.#keep(request, item) : undefined, item };
@@ -95,6 +137,21 @@ export class Books {
   invoices = () => this.#all<Schemas['Invoice']>('invoices', { clientId: { _in: this.#clientIds } });
   payments = () => this.#all<Schemas['Payment']>('payments', { clientId: { _in: this.#clientIds } });
   ledger = () => this.#all<Schemas['LedgerEntry']>('ledger_entries', { clientId: { _in: this.#clientIds } });
+
+  /** The entries that were recorded after those that this returned before. */
+  async newLedger(): Promise<Map<string, NewEntry>> {
+    const { tenant } = this.#callers.preparer;
+    const rows = await this.#service.store.read(tenant.id, (session) =>
+      session.all<NewEntry & { readonly id: string }>(sql`
+        select id, account, kind, amount::text as amount, currency, business_date::text as "businessDate",
+          client_id as "clientId", invoice_id as "invoiceId", payment_id as "paymentId", wip_entry_id as "wipEntryId",
+          reverses_id as "reversesId"
+        from ledger_entry
+        where tenant_id = ${tenant.id} and client_id = any(${this.#clientIds}) and id > ${this.#lastEntry} order by id`),
+    );
+    this.#lastEntry = rows.at(-1)?.id ?? this.#lastEntry;
+    return new Map(rows.map(({ id, ...row }) => [id, row]));
+  }
 
   /** The balances as of the closed day, now and when it was closed: they must be the same. */
   async closedFigures(): Promise<{ readonly now: unknown; readonly before: unknown }> {
@@ -161,7 +218,9 @@ export class Books {
   }
 
   /** Stores the IDs of the rows that a request created. @returns the ref of the one that it did not name */
-  async #keep({ kind, ref }: BooksRequest, { id, attributes }: WriteItem): Promise<string | undefined> {
+  async #keep(request: CallerRequest, { id, attributes }: WriteItem): Promise<string | undefined> {
+    const { kind, ref } = request;
+    if (kind === 'currency') this.currencyOf.set(ref, request.currency);
     this.statusOf.set(ref, String(attributes?.status));
     if (kind === 'deleteDraft') this.statusOf.set(ref, 'DELETED');
     if (kind === 'removeEntry') this.refs.entries.splice(this.refs.entries.indexOf(ref), 1);

@@ -32,6 +32,22 @@ export function divideHalfUp(value: bigint, by: bigint): bigint {
   return isNegative ? -quotient : quotient;
 }
 
+/** The minor unit of a currency of walks, in hundredths: amounts in it are multiples of that. */
+export function unitOf(currency: string): Cents {
+  return currency === 'JPY' ? 100n : 1n;
+}
+
+/** Returns the quotient as a multiple of a unit, rounded half away from zero. */
+export function divideToUnits(value: bigint, by: bigint, unit: Cents): Cents {
+  return divideHalfUp(value, by * unit) * unit;
+}
+
+/** Half of an amount, in whole units of a currency; less where that is not possible. */
+export function halfOf(amount: Cents, currency: string): Cents {
+  const unit = unitOf(currency);
+  return (amount / 2n / unit) * unit;
+}
+
 export function total(values: Iterable<bigint>): bigint {
   let result = 0n;
   for (const value of values) result += value;

@@ -1,10 +1,15 @@
-import type { Books } from './books.ts';
+import type { Books, BooksReader } from './books.ts';
 import { cents, divideHalfUp, unscaled } from './cents.ts';
 import type { SentLine } from './requests.ts';
 import type { LineStep, Step } from './steps.ts';
 
 /** The lines of a document of a client, with amounts based on the current state of the work that they bill. */
-export async function linesOf(books: Books, { lines }: Step, clientId: string): Promise<SentLine[]> {
+export async function linesOf(
+  books: Books,
+  { lines }: Pick<Step, 'lines'>,
+  clientId: string,
+  reader: BooksReader,
+): Promise<SentLine[]> {
   const used = new Set<string>();
   const sent: SentLine[] = [];
   for (const { lineType, rows, percent, quantity, taxRatePercent, namesJob, relief, exceedsFee } of lines) {
@@ -18,7 +23,7 @@ export async function linesOf(books: Books, { lines }: Step, clientId: string): 
       const own = books.refs.wips.filter((wip) => percent === 87 || books.clientOfWip.get(wip) === clientId);
       const ref = chosen(own, row);
       if (ref === undefined || used.has(ref)) continue;
-      const read = await books.wip(ref);
+      const read = await reader.wip(ref);
       used.add(ref);
       if (namesJob && refs.length === 0 && ofClient.includes(read.jobId)) jobId = read.jobId;
       refs.push(ref);

@@ -2,9 +2,9 @@ import { balancesOf, jobSums, taskHours } from './model/balances.ts';
 import { type Correction, correctionsOf } from './model/corrections.ts';
 import { changeLines, deleteDraft, moveDraft, redateDraft, writeDraft } from './model/drafts.ts';
 import { importInvoice, moveInvoice } from './model/invoices.ts';
-import { moveClient, moveJob, reopen } from './model/jobs.ts';
+import { changeCurrency, moveClient, moveJob, reopen } from './model/jobs.ts';
 import { allocate, movePayment, pay, recordFact, refund } from './model/payments.ts';
-import { type Firm, type ModelBooks, type ModelRows, Rejected } from './model/rows.ts';
+import { copyOf, type Firm, type ModelBooks, type ModelRows, Rejected } from './model/rows.ts';
 import { changeHours, moveEntry, recordTime, removeEntry } from './model/time.ts';
 import { addWork, writeOffWork } from './model/work.ts';
 import type { BooksRequest } from './requests.ts';
@@ -24,7 +24,7 @@ export class BooksModel implements ModelBooks {
       invoices: new Map(),
       payments: new Map(),
       jobs: withStatus(firm.statusOfJob),
-      clients: withStatus(firm.statusOfClient),
+      clients: new Map([...firm.statusOfClient].map(([id, status]) => [id, { status, currency: firm.currency }])),
       ledger: [],
       closedThrough: null,
       clock: 0,
@@ -43,7 +43,7 @@ export class BooksModel implements ModelBooks {
    * @returns whether the books accept the request; if not, nothing has changed.
    */
   request(request: BooksRequest, madeRef: () => string): boolean {
-    const before = structuredClone(this.#rows);
+    const before = copyOf(this.#rows);
     try {
       this.#apply(request, madeRef);
     } catch (error) {
@@ -117,6 +117,9 @@ export class BooksModel implements ModelBooks {
       case 'moveClient':
         moveClient(this, request);
         break;
+      case 'currency':
+        changeCurrency(this, request);
+        break;
       case 'close':
         this.#rows.closedThrough = request.day;
     }
@@ -127,9 +130,9 @@ export class BooksModel implements ModelBooks {
     return correctionsOf(this);
   }
 
-  /** The balances and the status of a client, in the format of the API. */
+  /** The balances, the status and the currency of a client, in the format of the API. */
   client(clientId: string) {
-    return { ...balancesOf(this, clientId), status: this.#rows.clients.get(clientId)?.status };
+    return { ...balancesOf(this, clientId), ...this.#rows.clients.get(clientId) };
   }
 
   jobSums = (jobId: string) => jobSums(this, jobId);

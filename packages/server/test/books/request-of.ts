@@ -1,15 +1,19 @@
 import { schemaOf } from '../../src/contract/contract.ts';
-import type { Books } from './books.ts';
-import { cents, money } from './cents.ts';
+import type { Books, BooksReader } from './books.ts';
+import { cents, money, unitOf } from './cents.ts';
 import { chosen, lineOf, linesOf } from './lines-of.ts';
-import type { BooksRequest, SentAllocation } from './requests.ts';
+import { type BooksRequest, currencies, type SentAllocation } from './requests.ts';
 import { changeDays, closingDays, type SingleKind, type SingleStep, type Step } from './steps.ts';
 
 /**
- * Creates the request of a step, with amounts based on the current state in the API; undefined if no suitable row exists
+ * Creates the request of a step, with amounts based on the current state of its rows; undefined if no suitable row exists
  * yet.
  */
-export async function requestOf(books: Books, step: SingleStep): Promise<BooksRequest | undefined> {
+export async function requestOf(
+  books: Books,
+  step: SingleStep,
+  reader: BooksReader = books,
+): Promise<BooksRequest | undefined> {
   const { entries, wips, drafts, invoices, payments } = books.refs;
   const { kind, pick, other, percent, isAimed } = step;
   const aim = (refs: readonly string[]) => {
@@ -30,6 +34,11 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
     return Temporal.PlainDate.from(books.closedThrough).add({ days: 1 }).toString();
   }
   const jobId = chosen(ofClient, pick) ?? '';
+  /** Occasionally, a currency that the client cannot have. */
+  const strayCurrency = !isAimed && percent === 101 ? (currencies[other % currencies.length] ?? null) : null;
+  /** Aimed amounts are multiples of the minor unit. */
+  const unitFor = (owner: string | undefined) => (isAimed ? unitOf(books.currencyOf.get(owner ?? '') ?? '') : 1n);
+  const whole = (amount: bigint, owner: string) => money(amount - (amount % unitFor(owner)));
   switch (kind) {
     case 'time': {
       const status = pick % 3 === 0 ? 'DRAFT' : 'SUBMITTED';
@@ -40,7 +49,7 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
     }
     case 'reversal': {
       if (entry === undefined) return undefined;
-      const reversed = await books.entry(entry);
+      const reversed = await reader.entry(entry);
       const hours = `-${money(10n * shareOf(cents(reversed.hours.replace('-', '')) / 10n, percent))}`;
       if (hours === '-0.00') return undefined;
       const { taskId, isBillable } = reversed;
@@ -63,36 +72,44 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
     case 'wip': {
       const wipType = (['FIXED_FEE', 'PROGRESS', 'ADJUSTMENT'] as const)[pick % 3] ?? 'FIXED_FEE';
       const amount = BigInt(pick * 1337 + percent) * (percent === 40 ? -1n : 1n);
-      return { kind, ref: books.newRef('wip'), jobId, wipType, workDate: dayOf(other), amount: money(amount) };
+      return {
+        kind,
+        ref: books.newRef('wip'),
+        jobId,
+        wipType,
+        workDate: dayOf(other),
+        amount: whole(amount, clientId),
+      };
     }
     case 'workQuietly': {
       const work = { jobId: firm.quietJobId, wipType: 'PROGRESS', workDate: dayOf(other) } as const;
-      return { kind: 'wip', ref: books.newRef('wip'), ...work, amount: money(BigInt(pick * 1337)) };
+      const amount = whole(BigInt(pick * 1337), firm.quietClientId);
+      return { kind: 'wip', ref: books.newRef('wip'), ...work, amount };
     }
     case 'writeOffWip': {
       const ref = aim(wips);
       if (ref === undefined) return undefined;
-      const row = await books.wip(ref);
-      const amount = cents(row.writeOffAmount) + shareOf(cents(row.outstandingAmount), percent);
-      return { kind, ref, amount: money(amount), changeDate };
+      const row = await reader.wip(ref);
+      const before = cents(row.writeOffAmount);
+      const amount = before + shareOf(cents(row.outstandingAmount), percent, unitFor(books.clientOfWip.get(ref)));
+      return { kind, ref, amount: money(amount), hasReason: isLarger(amount, before), changeDate };
     }
     case 'undoWipWriteOff': {
       const ref = aim(wips);
       if (ref === undefined) return undefined;
-      const { writeOffAmount } = await books.wip(ref);
-      return {
-        kind: 'writeOffWip',
-        ref,
-        amount: money(cents(writeOffAmount) - shareOf(cents(writeOffAmount), percent)),
-        changeDate,
-      };
+      const before = cents((await reader.wip(ref)).writeOffAmount);
+      const amount = before - shareOf(before, percent, unitFor(books.clientOfWip.get(ref)));
+      const hasReason = isLarger(amount, before);
+      return { kind: 'writeOffWip', ref, amount: money(amount), hasReason, changeDate };
     }
-    case 'draft':
-      return { kind, ref: books.newRef('draft'), clientId, invoiceDate, lines: await linesOf(books, step, clientId) };
+    case 'draft': {
+      const lines = await linesOf(books, step, clientId, reader);
+      return { kind, ref: books.newRef('draft'), clientId, currency: strayCurrency, invoiceDate, lines };
+    }
     case 'draftLines': {
       if (draft === undefined) return undefined;
-      const { clientId: owner } = await books.draft(draft);
-      return { kind, ref: draft, lines: await linesOf(books, step, owner) };
+      const { clientId: owner } = await reader.draft(draft);
+      return { kind, ref: draft, lines: await linesOf(books, step, owner, reader) };
     }
     case 'reviewDraft':
       return draft === undefined ? undefined : { kind: 'moveDraft', ref: draft, to: 'IN_REVIEW' };
@@ -106,8 +123,9 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
       return draft === undefined ? undefined : { kind, ref: draft };
     case 'import': {
       const status = pick % 4 === 0 ? 'PENDING' : 'POSTED';
-      const lines = (await linesOf(books, step, clientId)).map((line) => ({ ...line, wipIds: [] }));
-      return { kind, ref: books.newRef('invoice'), clientId, invoiceDate, status, lines };
+      const lines = (await linesOf(books, step, clientId, reader)).map((line) => ({ ...line, wipIds: [] }));
+      const imported = { clientId, currency: strayCurrency, invoiceDate, status } as const;
+      return { kind, ref: books.newRef('invoice'), ...imported, lines };
     }
     case 'postInvoice':
       return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'POSTED', changeDate };
@@ -117,7 +135,7 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
       return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'WRITTEN_OFF', changeDate };
     case 'reinstateInvoice': {
       if (invoice === undefined) return undefined;
-      const { amountPaid, amountCredited } = await books.invoice(invoice);
+      const { amountPaid, amountCredited } = await reader.invoice(invoice);
       const isCovered = cents(amountPaid) + cents(amountCredited) > 0n;
       return { kind: 'moveInvoice', ref: invoice, to: isCovered ? 'PARTIALLY_PAID' : 'POSTED', changeDate };
     }
@@ -125,7 +143,7 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
       const line = { quantity: '1', taxRatePercent: null, relief: 'FULL', exceedsFee: false } as const;
       const lines = [lineOf('OTHER', [], { ...line, jobId: null, unitAmount: String(10 + pick) })];
       const status = other % 4 === 0 ? 'PENDING' : 'POSTED';
-      const quiet = { clientId: firm.quietClientId, invoiceDate, status } as const;
+      const quiet = { clientId: firm.quietClientId, currency: null, invoiceDate, status } as const;
       return { kind: 'import', ref: books.newRef('invoice'), ...quiet, lines };
     }
     case 'archiveQuietly':
@@ -137,16 +155,21 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
       const to = isAimed ? nextStatus(books.statusOf.get(ref)) : (chosen(jobStatuses, other) ?? '');
       return { kind, ref, to };
     }
+    case 'currency': {
+      const ref = chosen([...firm.clientIds, firm.quietClientId], pick) ?? '';
+      return { kind, ref, currency: currencies[other % currencies.length] ?? 'USD' };
+    }
     case 'close':
       return { kind, ref: firm.orgRef, day: closingDays[step.day % closingDays.length] ?? null };
     case 'redateDraft':
       return draft === undefined ? undefined : { kind, ref: draft, invoiceDate };
     case 'pay': {
-      const { allocations, owner } = await sharesOf(books, step);
-      const amount = sumOf(allocations) + BigInt(other % 3 === 0 ? 0 : other * 100 + 1);
-      if (amount === 0n) return undefined;
+      const { allocations, owner } = await sharesOf(books, step, reader);
       const payer = isAimed && owner !== undefined ? owner : clientId;
-      const paid = { clientId: payer, method: step.method, paymentDate, amount: money(amount) };
+      const currency = strayCurrency ?? books.currencyOf.get(payer) ?? 'USD';
+      const amount = whole(sumOf(allocations) + BigInt(other % 3 === 0 ? 0 : other * 100 + 1), payer);
+      if (amount === '0.00') return undefined;
+      const paid = { clientId: payer, currency, method: step.method, paymentDate, amount };
       return { kind, ref: books.newRef('payment'), ...paid, allocations };
     }
     case 'completePayment':
@@ -156,18 +179,18 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
     case 'voidPayment':
       return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'VOIDED', changeDate };
     case 'returnPayment':
-      return payment === undefined || (await books.payment(payment)).method === 'CREDIT'
+      return payment === undefined || (await reader.payment(payment)).method === 'CREDIT'
         ? undefined
         : { kind: 'reportPayment', ref: payment, to: 'RETURNED' };
     case 'bouncePayment':
       return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'RETURNED', changeDate };
     case 'unapply': {
       if (payment === undefined) return undefined;
-      const { allocations } = await books.payment(payment);
+      const { allocations, clientId: owner } = await reader.payment(payment);
       const sent = allocations.map(({ invoiceId, amount }) => ({ invoiceId: books.refOf(invoiceId), amount }));
       const chosenOne = chosen(sent, other);
       if (chosenOne === undefined) return undefined;
-      const left = cents(chosenOne.amount) - shareOf(cents(chosenOne.amount), percent);
+      const left = cents(chosenOne.amount) - shareOf(cents(chosenOne.amount), percent, unitFor(owner));
       const kept = sent.flatMap((one) => {
         if (one !== chosenOne) return [one];
         return left > 0n ? [{ invoiceId: one.invoiceId, amount: money(left) }] : [];
@@ -176,19 +199,19 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
     }
     case 'refund': {
       if (payment === undefined) return undefined;
-      const { amount, refundedAmount } = await books.payment(payment);
+      const { amount, refundedAmount, clientId: owner } = await reader.payment(payment);
       const left = cents(amount) - cents(refundedAmount);
-      const all = cents(refundedAmount) + shareOf(left, percent);
+      const all = cents(refundedAmount) + shareOf(left, percent, unitFor(owner));
       return { kind, ref: payment, refundedAmount: money(all), changeDate };
     }
     case 'allocate': {
       if (payment === undefined) return undefined;
-      const { allocations, unappliedAmount } = await books.payment(payment);
+      const { allocations, unappliedAmount, clientId: owner } = await reader.payment(payment);
       const kept = allocations.map(({ invoiceId, amount }) => ({ invoiceId: books.refOf(invoiceId), amount }));
-      const [added] = (await sharesOf(books, { ...step, pick: other })).allocations;
+      const [added] = (await sharesOf(books, { ...step, pick: other }, reader)).allocations;
       if (added === undefined) return { kind, ref: payment, allocations: kept, changeDate };
       const amount: bigint = cents(added.amount);
-      const free: bigint = shareOf(cents(unappliedAmount), percent);
+      const free: bigint = shareOf(cents(unappliedAmount), percent, unitFor(owner));
       const more = amount < free ? amount : free;
       if (more === 0n) return undefined;
       const known = kept.find(({ invoiceId }) => invoiceId === added.invoiceId);
@@ -202,7 +225,8 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
 /** Returns shares of the amounts that one or two invoices can take, and the client of the first. */
 async function sharesOf(
   books: Books,
-  { pick, other, percent, lines }: Step,
+  { pick, other, percent, isAimed, lines }: Step,
+  reader: BooksReader,
 ): Promise<{ readonly allocations: SentAllocation[]; readonly owner: string | undefined }> {
   const refs = new Set([
     chosen(books.refs.invoices, pick),
@@ -212,18 +236,23 @@ async function sharesOf(
   let owner: string | undefined;
   for (const ref of refs) {
     if (ref === undefined) continue;
-    const { clientId, amountDue, amountPending } = await books.invoice(ref);
+    const { clientId, amountDue, amountPending } = await reader.invoice(ref);
     owner ??= clientId;
-    const amount = shareOf(cents(amountDue) - cents(amountPending), percent);
+    const unit = isAimed ? unitOf(books.currencyOf.get(clientId) ?? '') : 1n;
+    const amount = shareOf(cents(amountDue) - cents(amountPending), percent, unit);
     if (amount > 0n) allocations.push({ invoiceId: ref, amount: money(amount) });
   }
   return { allocations, owner };
 }
 
-/** Returns a share of a total; more than 100 percent is one more. */
-function shareOf(whole: bigint, percent: number): bigint {
-  if (percent > 100) return whole < 0n ? whole - 1n : whole + 1n;
-  return (whole * BigInt(percent)) / 100n;
+/** Returns a share of a total, in whole units; more than 100 percent is one unit more. */
+function shareOf(whole: bigint, percent: number, unit = 1n): bigint {
+  if (percent > 100) return whole < 0n ? whole - unit : whole + unit;
+  return ((whole * BigInt(percent)) / 100n / unit) * unit;
+}
+
+function isLarger(one: bigint, other: bigint): boolean {
+  return (one < 0n ? -one : one) > (other < 0n ? -other : other);
 }
 
 /** The states in which a step is possible. */

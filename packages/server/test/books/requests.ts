@@ -12,6 +12,10 @@ export interface SentLine {
   readonly wipIds: readonly string[];
 }
 
+/** The currencies of walks: of two firms abroad, one has no minor unit. */
+export const currencies = ['USD', 'EUR', 'JPY'] as const;
+export type WalkCurrency = (typeof currencies)[number];
+
 export interface SentAllocation {
   readonly invoiceId: string;
   readonly amount: string;
@@ -44,11 +48,19 @@ export type BooksRequest =
       readonly workDate: string;
       readonly amount: string;
     }
-  | ({ readonly kind: 'writeOffWip'; readonly ref: string; readonly amount: string } & Dated)
+  | ({
+      readonly kind: 'writeOffWip';
+      readonly ref: string;
+      readonly amount: string;
+      /** Whether it gives a reason, which belongs to a write-off and not to undoing one. */
+      readonly hasReason: boolean;
+    } & Dated)
   | {
       readonly kind: 'draft';
       readonly ref: string;
       readonly clientId: string;
+      /** Null if it is not sent: that of the client. */
+      readonly currency: WalkCurrency | null;
       readonly invoiceDate: string;
       readonly lines: readonly SentLine[];
     }
@@ -60,6 +72,7 @@ export type BooksRequest =
       readonly kind: 'import';
       readonly ref: string;
       readonly clientId: string;
+      readonly currency: WalkCurrency | null;
       readonly invoiceDate: string;
       readonly status: 'PENDING' | 'POSTED';
       readonly lines: readonly SentLine[];
@@ -69,6 +82,7 @@ export type BooksRequest =
       readonly kind: 'pay';
       readonly ref: string;
       readonly clientId: string;
+      readonly currency: WalkCurrency;
       readonly method: 'CHECK' | 'CREDIT' | 'ACH';
       readonly paymentDate: string;
       readonly amount: string;
@@ -85,6 +99,12 @@ export type BooksRequest =
   | ({ readonly kind: 'allocate'; readonly ref: string; readonly allocations: readonly SentAllocation[] } & Dated)
   | { readonly kind: 'moveJob'; readonly ref: string; readonly to: string }
   | { readonly kind: 'moveClient'; readonly ref: string; readonly to: string }
+  | {
+      /** Changes the currency of a client. */
+      readonly kind: 'currency';
+      readonly ref: string;
+      readonly currency: WalkCurrency;
+    }
   | {
       /** Closes the books through a day, or opens them again. */
       readonly kind: 'close';

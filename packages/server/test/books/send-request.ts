@@ -18,19 +18,51 @@ interface Sender {
   readonly closedThrough: string | null;
 }
 
+/** An item of a call, and the call that it belongs to. */
+interface SentItem {
+  readonly path: '/api/v1/records' | '/api/v1/entries';
+  readonly method: 'POST' | 'PUT' | 'DELETE';
+  /** Whether the approver sends it. */
+  readonly isDecision: boolean;
+  readonly item: object;
+}
+
 /** The last day of all documents, which does not depend on the walk. */
 const dueDate = '2026-06-30';
 
 /** Sends a request, and returns the item of its response. */
 export async function sendRequest(sender: Sender, request: CallerRequest): Promise<WriteItem> {
-  const { firm, idOf } = sender;
+  return only(await sendRequests(sender, [request]));
+}
+
+/** Sends requests that are items of the same call, and returns those of the response. */
+export async function sendRequests(sender: Sender, requests: readonly CallerRequest[]): Promise<WriteItem[]> {
+  const [first, ...others] = requests.map((request) => sentItem(sender, request));
+  if (first === undefined) return [];
+  const { path, method, isDecision } = first;
+  if (others.some((one) => one.path !== path || one.method !== method || one.isDecision !== isDecision))
+    throw new Error('These requests are not items of one call.');
+  const caller = isDecision ? sender.approver : sender.preparer;
+  const records = [first, ...others].map(({ item }) => item);
+  const { status, body } = await caller.call<WriteResult>(method, path, { records }, sender.headers);
+  if (status !== 200 || body.records.length !== records.length) throw new Error(`${status}: ${JSON.stringify(body)}`);
+  return body.records;
+}
+
+function sentItem({ firm, idOf, closedThrough }: Sender, request: CallerRequest): SentItem {
   // The service names a credit by its ID, as all rows that it creates.
   const systemRef = isCredit(request.ref) ? idOf(request.ref) : request.ref;
-  const upsert = (type: string, attributes: object) => write(sender, 'POST', { type, systemRef, attributes });
+  const record = (method: SentItem['method'], item: object, isDecision = false): SentItem => ({
+    ...{ path: '/api/v1/records', method, isDecision },
+    item: { systemRef, ...item },
+  });
+  const upsert = (type: string, attributes: object) => record('POST', { type, attributes });
   const update = (type: string, attributes: object, isApproval = false) =>
-    write(sender, 'PUT', { type, systemRef, attributes }, isApproval);
-  const entry = (attributes: object, more: object = {}, isDecision = false) =>
-    writeEntry(sender, { type: 'TimeEntry', systemRef, ...more, attributes }, isDecision);
+    record('PUT', { type, attributes }, isApproval);
+  const entry = (attributes: object, more: object = {}, isDecision = false): SentItem => ({
+    ...{ path: '/api/v1/entries', method: 'POST', isDecision },
+    item: { type: 'TimeEntry', systemRef, ...more, attributes },
+  });
   const lines = (all: readonly SentLine[]) => all.map((line) => ({ ...line, wipIds: line.wipIds.map(idOf) }));
   const parts = (all: readonly SentAllocation[]) =>
     all.map(({ invoiceId, amount }) => ({ invoiceId: idOf(invoiceId), amount }));
@@ -51,16 +83,18 @@ export async function sendRequest(sender: Sender, request: CallerRequest): Promi
       return upsert('WipEntry', { wipType, clientId: firm.clientOfJob.get(jobId), jobId, workDate, amount });
     }
     case 'writeOffWip': {
-      const { body } = await sender.preparer.call<{ writeOffAmount: string }>('GET', `/gql/v1/wip/${idOf(systemRef)}`);
-      // The reason belongs to a write-off, not to undoing one.
-      const isMore = Math.abs(Number(request.amount)) > Math.abs(Number(body.writeOffAmount));
-      const why = isMore ? { writeOffReason: reason } : {};
-      return update('WipEntry', { writeOffAmount: request.amount, ...why, ...dated(request) });
+      const { amount, hasReason } = request;
+      return update('WipEntry', {
+        writeOffAmount: amount,
+        ...(hasReason && { writeOffReason: reason }),
+        ...dated(request),
+      });
     }
     case 'draft': {
-      const { clientId, invoiceDate } = request;
+      const { clientId, currency, invoiceDate } = request;
       const dates = { billThroughDate: '2026-12-31', proposedInvoiceDate: invoiceDate, dueDate };
-      return upsert('DraftInvoice', { clientId, ...dates, lines: lines(request.lines) });
+      const owner = { clientId, ...(currency !== null && { currency }) };
+      return upsert('DraftInvoice', { ...owner, ...dates, lines: lines(request.lines) });
     }
     case 'draftLines':
       return update('DraftInvoice', { lines: lines(request.lines) });
@@ -71,11 +105,12 @@ export async function sendRequest(sender: Sender, request: CallerRequest): Promi
       return update('DraftInvoice', attributes, request.to === 'APPROVED');
     }
     case 'deleteDraft':
-      return write(sender, 'DELETE', { type: 'DraftInvoice', systemRef });
+      return record('DELETE', { type: 'DraftInvoice' });
     case 'import': {
-      const { clientId, status, invoiceDate } = request;
+      const { clientId, currency, status, invoiceDate } = request;
+      const owner = { clientId, ...(currency !== null && { currency }) };
       const dates = { invoiceDate, dueDate };
-      return upsert('Invoice', { pmsRef: systemRef, clientId, status, ...dates, lines: lines(request.lines) });
+      return upsert('Invoice', { pmsRef: systemRef, ...owner, status, ...dates, lines: lines(request.lines) });
     }
     case 'moveInvoice': {
       const { to: status } = request;
@@ -85,8 +120,8 @@ export async function sendRequest(sender: Sender, request: CallerRequest): Promi
       return update('Invoice', { status, ...reasons[status], ...dated(request) });
     }
     case 'pay': {
-      const { clientId, method, paymentDate, amount } = request;
-      const paid = { clientId, method, amount, paymentDate, currency: 'USD', source: 'MANUAL' };
+      const { clientId, currency, method, paymentDate, amount } = request;
+      const paid = { clientId, method, amount, paymentDate, currency, source: 'MANUAL' };
       return upsert('Payment', { ...paid, allocations: parts(request.allocations) });
     }
     case 'movePayment':
@@ -99,9 +134,10 @@ export async function sendRequest(sender: Sender, request: CallerRequest): Promi
       return update('Job', { status: request.to });
     case 'moveClient':
       return update('Client', { status: request.to });
+    case 'currency':
+      return update('Client', { currency: request.currency });
     case 'close': {
       const { day } = request;
-      const { closedThrough } = sender;
       const isReopened = closedThrough !== null && (day === null || day < closedThrough);
       return update('Org', { booksClosedThrough: day, ...(isReopened && { changeReason: reason }) });
     }
@@ -110,28 +146,4 @@ export async function sendRequest(sender: Sender, request: CallerRequest): Promi
 
 function dated({ changeDate }: { readonly changeDate: string | null }): object {
   return changeDate === null ? {} : { changeDate };
-}
-
-async function write(
-  { preparer, approver, headers }: Sender,
-  method: string,
-  item: object,
-  isApproval = false,
-): Promise<WriteItem> {
-  const caller = isApproval ? approver : preparer;
-  return itemOf(await caller.call<WriteResult>(method, '/api/v1/records', { records: [item] }, headers));
-}
-
-async function writeEntry(
-  { preparer, approver, headers }: Sender,
-  item: object,
-  isDecision: boolean,
-): Promise<WriteItem> {
-  const caller = isDecision ? approver : preparer;
-  return itemOf(await caller.call<WriteResult>('POST', '/api/v1/entries', { records: [item] }, headers));
-}
-
-function itemOf({ status, body }: { readonly status: number; readonly body: WriteResult }): WriteItem {
-  if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
-  return only(body.records);
 }

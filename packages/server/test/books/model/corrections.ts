@@ -1,11 +1,11 @@
-import { cents, money } from '../cents.ts';
-import type { BooksRequest } from '../requests.ts';
+import { type Cents, halfOf, money, unitOf } from '../cents.ts';
+import { type BooksRequest, currencies } from '../requests.ts';
 import { draftConditions } from './drafts.ts';
 import { invoiceConditions } from './invoices.ts';
-import { clientConditions, jobConditions } from './jobs.ts';
+import { clientConditions, hasDocuments, jobConditions } from './jobs.ts';
 import { areMet, type Conditions, operationsOf, transitionsOf } from './machine.ts';
 import { paymentConditions, reported } from './payments.ts';
-import { found, type ModelBooks } from './rows.ts';
+import { currencyOf, found, type ModelBooks, type PaymentRow } from './rows.ts';
 import { writeOffsOf } from './work.ts';
 
 /** A change that must be accepted in the current state of a row. */
@@ -31,15 +31,15 @@ const subjects: readonly Subject[] = [
   {
     machine: 'PaymentStatus',
     rows: ({ rows }) => rows.payments,
-    conditions({ rows }, ref) {
-      const row = found(rows.payments, ref);
-      const part = (row.refunded + row.amount) / 2n;
+    conditions(books, ref) {
+      const row = found(books.rows.payments, ref);
+      const part = partRefunded(books, row);
       return { ...paymentConditions(row), partRefunded: part > row.refunded && part < row.amount, allRefunded: true };
     },
-    request({ rows }, ref, to) {
-      const { refunded, amount } = found(rows.payments, ref);
+    request(books, ref, to) {
+      const row = found(books.rows.payments, ref);
       if (to === 'PARTIALLY_REFUNDED' || to === 'REFUNDED') {
-        const all = to === 'REFUNDED' ? amount : (refunded + amount) / 2n;
+        const all = to === 'REFUNDED' ? row.amount : partRefunded(books, row);
         return { kind: 'refund', ref, refundedAmount: money(all), changeDate };
       }
       if (to !== 'COMPLETED' && to !== 'FAILED' && to !== 'VOIDED' && to !== 'RETURNED') throw unknown(to);
@@ -123,15 +123,21 @@ function writeOffs(books: ModelBooks): Correction[] {
   return [...books.rows.wips].flatMap(([ref, { status }]) =>
     writeOffsOf(books, ref).map(({ off, to }) => ({
       name: `WipEntryStatus ${status} to ${to}`,
-      request: { kind: 'writeOffWip', ref, amount: money(off), changeDate } as const,
+      request: { kind: 'writeOffWip', ref, amount: money(off), hasReason: to === 'WRITTEN_OFF', changeDate } as const,
     })),
   );
 }
 
 /** What keeps the status, so that no state machine names it. */
-function furtherCorrections({ rows }: ModelBooks): Correction[] {
+function furtherCorrections(books: ModelBooks): Correction[] {
+  const { rows } = books;
   const possible: Correction[] = [];
-  for (const [ref, { status, method, amount, refunded, allocations }] of rows.payments) {
+  for (const [ref, { currency }] of rows.clients)
+    for (const other of currencies)
+      if (other !== currency && !hasDocuments(books, ref))
+        possible.push({ name: 'currency before documents', request: { kind: 'currency', ref, currency: other } });
+  for (const [ref, { clientId, status, method, amount, refunded, allocations }] of rows.payments) {
+    const currency = currencyOf(books, clientId);
     if (status !== 'COMPLETED' && status !== 'PARTIALLY_REFUNDED') continue;
     const [first, ...rest] = allocations;
     const sent = (one: typeof rest) =>
@@ -141,19 +147,24 @@ function furtherCorrections({ rows }: ModelBooks): Correction[] {
       name: `unapply all of ${status}`,
       request: { kind: 'allocate', ref, allocations: [], changeDate },
     });
-    const half = { ...first, amount: first.amount / 2n };
+    const half = { ...first, amount: halfOf(first.amount, currency) };
     if (half.amount > 0n)
       possible.push({
         name: `unapply a part of ${status}`,
         request: { kind: 'allocate', ref, allocations: sent([half, ...rest]), changeDate },
       });
-    if (status === 'PARTIALLY_REFUNDED' && method !== 'CREDIT' && amount - refunded > cents('0.01'))
+    if (status === 'PARTIALLY_REFUNDED' && method !== 'CREDIT' && amount - refunded > unitOf(currency))
       possible.push({
         name: 'refund more',
-        request: { kind: 'refund', ref, refundedAmount: money(refunded + 1n), changeDate },
+        request: { kind: 'refund', ref, refundedAmount: money(refunded + unitOf(currency)), changeDate },
       });
   }
   return possible;
+}
+
+/** What is refunded after half of the rest is refunded too. */
+function partRefunded(books: ModelBooks, { clientId, amount, refunded }: PaymentRow): Cents {
+  return refunded + halfOf(amount - refunded, currencyOf(books, clientId));
 }
 
 function unknown(to: string): Error {

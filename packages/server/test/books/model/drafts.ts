@@ -4,12 +4,13 @@ import { postInvoice } from './invoices.ts';
 import { firstOpenDay } from './ledger.ts';
 import { billedBy, keepsFees, priced, reliefOf, totalOf } from './lines.ts';
 import { type Conditions, mustMove } from './machine.ts';
-import { type DraftRow, found, type Line, type ModelBooks, must } from './rows.ts';
+import { currencyOf, type DraftRow, found, type Line, type ModelBooks, must } from './rows.ts';
 
 type Request<Kind extends BooksRequest['kind']> = BooksRequest & { readonly kind: Kind };
 
-export function writeDraft(books: ModelBooks, { ref, clientId, invoiceDate, lines }: Request<'draft'>): void {
+export function writeDraft(books: ModelBooks, { ref, clientId, currency, invoiceDate, lines }: Request<'draft'>): void {
   must(books.rows.clients.get(clientId)?.status !== 'ARCHIVED');
+  must(currency === null || currency === currencyOf(books, clientId));
   const all = priced(books, lines, ref, clientId);
   hold(books, ref, [], all);
   books.rows.drafts.set(ref, { clientId, invoiceDate, lines: all, sent: lines, status: 'DRAFT' });
@@ -39,7 +40,7 @@ export function moveDraft(books: ModelBooks, { ref, to }: Request<'moveDraft'>, 
   if (to !== 'APPROVED') return;
   const { clientId, invoiceDate, lines } = draft;
   const reliefs = lines.flatMap((line) => reliefOf(books, line));
-  const invoice = { clientId, invoiceDate, total: totalOf(lines), reliefs, billed: billedBy(books, lines) };
+  const invoice = { clientId, invoiceDate, total: totalOf(lines), reliefs, billed: billedBy(books, lines, clientId) };
   postInvoice(books, madeRef(), invoice, 'POSTED');
   draft.status = 'POSTED';
 }

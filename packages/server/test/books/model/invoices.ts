@@ -4,18 +4,19 @@ import { dueOf } from './balances.ts';
 import { dayOfChange, enter, entriesOf, firstOpenDay, lastOf, latest } from './ledger.ts';
 import { billedBy, priced, totalOf } from './lines.ts';
 import { type Conditions, mustMove } from './machine.ts';
-import { creditOf, found, type InvoiceRow, type ModelBooks, must } from './rows.ts';
+import { creditOf, currencyOf, found, type InvoiceRow, type ModelBooks, must } from './rows.ts';
 import { relieveWork, returnWork } from './work.ts';
 
 type Request<Kind extends BooksRequest['kind']> = BooksRequest & { readonly kind: Kind };
 type NewInvoice = Pick<InvoiceRow, 'clientId' | 'invoiceDate' | 'total' | 'reliefs' | 'billed'>;
 
 export function importInvoice(books: ModelBooks, request: Request<'import'>): void {
-  const { ref, clientId, invoiceDate, status, lines } = request;
+  const { ref, clientId, currency, invoiceDate, status, lines } = request;
   must(books.rows.clients.get(clientId)?.status !== 'ARCHIVED');
+  must(currency === null || currency === currencyOf(books, clientId));
   const all = priced(books, lines, undefined, clientId);
   must(totalOf(all) >= 0n);
-  const invoice = { clientId, invoiceDate, total: totalOf(all), reliefs: [], billed: billedBy(books, all) };
+  const invoice = { clientId, invoiceDate, total: totalOf(all), reliefs: [], billed: billedBy(books, all, clientId) };
   postInvoice(books, ref, invoice, status);
 }
 

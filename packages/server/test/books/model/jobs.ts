@@ -1,7 +1,7 @@
 import type { BooksRequest } from '../requests.ts';
 import { billedFeeOf, billedOf, hasOpenWork, isSettled } from './balances.ts';
 import { type Conditions, mustMove } from './machine.ts';
-import { found, type ModelBooks } from './rows.ts';
+import { found, type ModelBooks, must } from './rows.ts';
 import { hasUnapproved } from './time.ts';
 
 type Request<Kind extends BooksRequest['kind']> = BooksRequest & { readonly kind: Kind };
@@ -31,6 +31,19 @@ export function moveClient(books: ModelBooks, { ref, to }: Request<'moveClient'>
   if (client.status === to) return;
   mustMove('ClientStatus', client.status, to, clientConditions(books, ref));
   client.status = to;
+}
+
+export function changeCurrency(books: ModelBooks, { ref, currency }: Request<'currency'>): void {
+  const client = found(books.rows.clients, ref);
+  if (client.currency === currency) return;
+  must(!hasDocuments(books, ref));
+  client.currency = currency;
+}
+
+/** Whether a client has a document, which fixes its currency, even one that is deleted or reversed. */
+export function hasDocuments({ rows }: ModelBooks, clientId: string): boolean {
+  const documents = [rows.wips, rows.drafts, rows.invoices, rows.payments];
+  return documents.some((all) => [...all.values()].some((row) => row.clientId === clientId));
 }
 
 export function clientConditions(books: ModelBooks, clientId: string): Conditions {

@@ -1,6 +1,6 @@
 import type { Cents } from '../cents.ts';
 import { total } from '../cents.ts';
-import { type LedgerRow, type ModelBooks, must } from './rows.ts';
+import { currencyOf, type LedgerRow, type ModelBooks, must } from './rows.ts';
 
 /** The day on which a walk runs: after every day that it names. */
 export const today = 'today';
@@ -14,11 +14,12 @@ export function firstOpenDay({ rows }: ModelBooks): string {
 /** Adds an entry; none if nothing moves. A day in a closed period is moved on to the first open day. */
 export function enter(
   books: ModelBooks,
-  entry: Omit<LedgerRow, 'invoice' | 'payment' | 'reverses'> & Partial<LedgerRow>,
+  entry: Omit<LedgerRow, 'currency' | 'invoice' | 'payment' | 'reverses'> & Partial<LedgerRow>,
 ): void {
   if (entry.amount === 0n) return;
   const businessDate = latest(entry.businessDate, firstOpenDay(books));
-  books.rows.ledger.push({ invoice: null, payment: null, reverses: null, ...entry, businessDate });
+  const currency = currencyOf(books, entry.clientId);
+  books.rows.ledger.push({ invoice: null, payment: null, reverses: null, ...entry, currency, businessDate });
 }
 
 export function entriesOf({ rows }: ModelBooks, account: LedgerRow['account'], owner: string): LedgerRow[] {
@@ -71,8 +72,8 @@ export function latest(...days: readonly string[]): string {
 }
 
 /** An entry as a text, to compare. */
-export function described({ account, kind, amount, businessDate, clientId, owner, ...entry }: LedgerRow): string {
-  const { invoice, payment, reverses } = entry;
+export function described({ account, kind, amount, currency, businessDate, owner, ...entry }: LedgerRow): string {
+  const { clientId, invoice, payment, reverses } = entry;
   const undone = reverses === null ? '' : ` undoes ${reverses.kind} of ${reverses.businessDate}`;
-  return `${account} ${kind} ${amount} on ${businessDate} of ${owner} (${invoice} ${payment}) for ${clientId}${undone}`;
+  return `${account} ${kind} ${amount} ${currency} on ${businessDate} of ${owner} (${invoice} ${payment}) for ${clientId}${undone}`;
 }

@@ -1,23 +1,25 @@
-import { type Cents, divideHalfUp, scaled, total } from '../cents.ts';
+import { type Cents, divideToUnits, scaled, total, unitOf } from '../cents.ts';
 import type { SentLine } from '../requests.ts';
 import { billedFeeOf, outstandingOf } from './balances.ts';
-import { type Billed, found, type Line, type ModelBooks, must, type Relief, type WipRow } from './rows.ts';
+import { type Billed, currencyOf, found, type Line, type ModelBooks, must, type Relief, type WipRow } from './rows.ts';
 
 const feeTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
 
 /** Lines with their amounts. @param draft that has them; undefined for an import */
 export function priced(
-  { rows }: ModelBooks,
+  books: ModelBooks,
   lines: readonly SentLine[],
   draft: string | undefined,
   clientId: string,
 ): Line[] {
+  const { rows } = books;
+  const unit = unitOf(currencyOf(books, clientId));
   const named = lines.flatMap(({ wipIds }) => wipIds);
   must(new Set(named).size === named.length);
   return lines.map(({ quantity, unitAmount, taxable, taxRatePercent, ...rest }): Line => {
     const { lineType, wipIds } = rest;
-    const amount = divideHalfUp(scaled(quantity, 4) * scaled(unitAmount, 4), 1_000_000n);
-    const tax = taxable ? divideHalfUp(amount * scaled(taxRatePercent, 4), 1_000_000n) : 0n;
+    const amount = divideToUnits(scaled(quantity, 4) * scaled(unitAmount, 4), 1_000_000n, unit);
+    const tax = taxable ? divideToUnits(amount * scaled(taxRatePercent, 4), 1_000_000n, unit) : 0n;
     must(wipIds.length === 0 || (lineType !== 'DISCOUNT' && lineType !== 'INTEREST'));
     must(lineType === 'DISCOUNT' ? amount <= 0n : amount >= 0n || wipIds.length > 0);
     const work = wipIds.map((id) => found(rows.wips, id));
@@ -38,15 +40,17 @@ export function totalOf(lines: readonly Line[]): Cents {
 /**
  * The amounts that a line takes from its rows: in proportion to the outstanding amounts, the last one takes the rest.
  */
-export function reliefOf({ rows }: ModelBooks, { relief, amount, wipIds }: Line): Relief[] {
+export function reliefOf(books: ModelBooks, { relief, amount, wipIds }: Line): Relief[] {
+  const { rows } = books;
   // The IDs of rows ascend in the order of their creation.
   const ids = [...rows.wips.keys()].filter((id) => wipIds.includes(id));
   const amounts = ids.map((id) => outstandingOf(found(rows.wips, id)));
+  const unit = unitOf(ids[0] === undefined ? '' : currencyOf(books, found(rows.wips, ids[0]).clientId));
   const all = total(amounts);
   const isPart = relief === 'PART' && (all < 0n ? amount >= all && amount <= 0n : amount >= 0n && amount <= all);
   let left = amount;
   const shares = amounts.map((one, index) => {
-    const share = index === ids.length - 1 ? left : all === 0n ? one : divideHalfUp(amount * one, all);
+    const share = index === ids.length - 1 ? left : all === 0n ? one : divideToUnits(amount * one, all, unit);
     left -= share;
     return share;
   });
@@ -59,7 +63,8 @@ export function reliefOf({ rows }: ModelBooks, { relief, amount, wipIds }: Line)
 }
 
 /** What lines bill jobs. A discount without a job is spread over all lines; the last one takes the remaining cents. */
-export function billedBy(books: ModelBooks, lines: readonly Line[]): Billed[] {
+export function billedBy(books: ModelBooks, lines: readonly Line[], clientId: string): Billed[] {
+  const unit = unitOf(currencyOf(books, clientId));
   const named = lines.flatMap((line) => partsOf(books, line));
   const others = named.filter(({ lineType }) => lineType !== 'DISCOUNT');
   const discounts = named.filter(({ lineType }) => lineType === 'DISCOUNT');
@@ -68,7 +73,7 @@ export function billedBy(books: ModelBooks, lines: readonly Line[]): Billed[] {
   let left = common;
   const shared = others.map((part, index) => {
     const isLast = index === others.length - 1;
-    const discount = all === 0n ? 0n : isLast ? left : divideHalfUp(common * part.amount, all);
+    const discount = all === 0n ? 0n : isLast ? left : divideToUnits(common * part.amount, all, unit);
     left -= discount;
     return { ...part, discount };
   });

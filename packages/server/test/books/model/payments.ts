@@ -4,14 +4,16 @@ import { counts, dueOf, unappliedOf } from './balances.ts';
 import { settle } from './invoices.ts';
 import { dayOfChange, enter, entriesOf, firstDayFor, firstOpenDay, lastOf, latest } from './ledger.ts';
 import { type Conditions, mustMove, transitionsOf } from './machine.ts';
-import { found, type LedgerRow, type ModelBooks, must, type PaymentRow } from './rows.ts';
+import { currencyOf, found, type LedgerRow, type ModelBooks, must, mustBeInUnits, type PaymentRow } from './rows.ts';
 
 type Request<Kind extends BooksRequest['kind']> = BooksRequest & { readonly kind: Kind };
 
 export function pay(books: ModelBooks, request: Request<'pay'>): void {
-  const { ref, clientId, method, paymentDate, amount, allocations } = request;
+  const { ref, clientId, currency, method, paymentDate, amount, allocations } = request;
   // A payment that waits for its settlement has no entry yet.
   must(method === 'ACH' || paymentDate >= firstOpenDay(books));
+  must(currency === currencyOf(books, clientId));
+  mustBeInUnits(cents(amount), currency);
   // It has no status yet, so that nothing of it counts.
   const row: PaymentRow = {
     clientId,
@@ -102,6 +104,7 @@ export function refund(books: ModelBooks, { ref, refundedAmount, changeDate }: R
   if (more === 0n) return;
   must(row.status === 'COMPLETED' || row.status === 'PARTIALLY_REFUNDED');
   must(row.method !== 'CREDIT' && more > 0n && cents(refundedAmount) <= row.amount);
+  mustBeInUnits(cents(refundedAmount), currencyOf(books, row.clientId));
   must(changeDate === null || changeDate >= row.paymentDate);
   change(books, ref, changeDate, () => {
     const unapplied = unappliedOf(row);
@@ -127,9 +130,11 @@ function apply(books: ModelBooks, row: PaymentRow, sent: readonly SentAllocation
     const before = known.get(invoice);
     const more = cents(amount) - (before?.amount ?? 0n);
     must(cents(amount) > 0n);
+    if (more !== 0n) mustBeInUnits(cents(amount), currencyOf(books, row.clientId));
     if (more <= 0n) return { invoice, amount: cents(amount), at: before?.at ?? 0 };
     const bill = found(books.rows.invoices, invoice);
     must(groupOf(bill.clientId) === groupOf(row.clientId));
+    must(currencyOf(books, bill.clientId) === currencyOf(books, row.clientId));
     // What this payment covers of it was taken off before.
     must(bill.total >= 0n && (bill.status === 'POSTED' || bill.status === 'PARTIALLY_PAID'));
     must(cents(amount) <= dueOf(bill) - bill.pending);

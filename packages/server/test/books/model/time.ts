@@ -1,8 +1,8 @@
-import { cents, divideHalfUp, total } from '../cents.ts';
+import { cents, divideToUnits, total, unitOf } from '../cents.ts';
 import type { BooksRequest } from '../requests.ts';
 import { dayOfChange, enter, entriesOf, lastOf } from './ledger.ts';
 import { mustMove } from './machine.ts';
-import { found, type ModelBooks, must, type TimeRow } from './rows.ts';
+import { currencyOf, found, type ModelBooks, must, type TimeRow } from './rows.ts';
 import { newWork, signOf } from './work.ts';
 
 type Request<Kind extends BooksRequest['kind']> = BooksRequest & { readonly kind: Kind };
@@ -53,7 +53,8 @@ export function moveEntry(books: ModelBooks, { ref, to }: Request<'moveEntry'>, 
   if (to === 'APPROVED') {
     const job = found(rows.jobs, entry.jobId);
     if (job.status === 'PLANNED' || job.status === 'READY') job.status = 'IN_PROGRESS';
-    const amount = divideHalfUp(entry.hours * firm.hourlyRate, 100n);
+    const currency = currencyOf(books, found(firm.clientOfJob, entry.jobId));
+    const amount = divideToUnits(entry.hours * firm.hourlyRate, 100n, unitOf(currency));
     if (entry.isBillable) newWork(books, madeRef(), { ...entry, amount, entry: ref });
   }
   rows.entries.set(ref, moved);

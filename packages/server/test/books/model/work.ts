@@ -1,9 +1,18 @@
-import { type Cents, cents, total } from '../cents.ts';
+import { type Cents, cents, halfOf, total } from '../cents.ts';
 import type { BooksRequest } from '../requests.ts';
 import { isUntouched, outstandingOf } from './balances.ts';
 import { dayOfChange, enter, entriesOf, firstDayFor, firstOpenDay, lastOf, latest } from './ledger.ts';
 import { areMet, type Conditions, transitionsOf } from './machine.ts';
-import { found, type InvoiceRow, type ModelBooks, must, type Relief, type WipRow } from './rows.ts';
+import {
+  currencyOf,
+  found,
+  type InvoiceRow,
+  type ModelBooks,
+  must,
+  mustBeInUnits,
+  type Relief,
+  type WipRow,
+} from './rows.ts';
 
 type Request<Kind extends BooksRequest['kind']> = BooksRequest & { readonly kind: Kind };
 type NewWork = Pick<WipRow, 'jobId' | 'workDate' | 'amount' | 'entry'>;
@@ -18,7 +27,9 @@ export function newWork(books: ModelBooks, ref: string, { jobId, workDate, amoun
 export function addWork(books: ModelBooks, { ref, jobId, wipType, workDate, amount }: Request<'wip'>): void {
   must(wipType !== 'FIXED_FEE' || cents(amount) >= 0n);
   must(!['CLOSED', 'CANCELLED'].includes(found(books.rows.jobs, jobId).status));
-  must(books.rows.clients.get(found(books.firm.clientOfJob, jobId))?.status !== 'ARCHIVED');
+  const clientId = found(books.firm.clientOfJob, jobId);
+  must(books.rows.clients.get(clientId)?.status !== 'ARCHIVED');
+  mustBeInUnits(cents(amount), currencyOf(books, clientId));
   newWork(books, ref, { jobId, workDate, amount: cents(amount), entry: null });
 }
 
@@ -29,6 +40,7 @@ export function writeOffWork(books: ModelBooks, { ref, amount, changeDate }: Req
   if (off === row.off) return;
   must(['OPEN', 'PARTIALLY_BILLED', 'WRITTEN_OFF'].includes(row.status));
   must(changeDate === null || changeDate >= row.workDate);
+  mustBeInUnits(off, currencyOf(books, row.clientId));
   const isAll = off === row.off + outstandingOf(row);
   const least = writtenDown(books, ref);
   must(isAll || (least <= row.off ? off >= least && off <= row.off : off <= least && off >= row.off));
@@ -58,7 +70,11 @@ export function workConditions(row: WipRow, off: Cents): Conditions {
 export function writeOffsOf(books: ModelBooks, ref: string): { readonly off: Cents; readonly to: string }[] {
   const row = found(books.rows.wips, ref);
   const least = writtenDown(books, ref);
-  const amounts = new Set([row.off + outstandingOf(row), least, (least + row.off) / 2n]);
+  const amounts = new Set([
+    row.off + outstandingOf(row),
+    least,
+    least + halfOf(row.off - least, currencyOf(books, row.clientId)),
+  ]);
   return [...amounts].flatMap((off) =>
     transitionsOf('WipEntryStatus')
       .filter((one) => one.events === undefined && one.from.includes(row.status))
