@@ -175,9 +175,9 @@ test('health, metrics and the contract itself are served outside of the contract
   expect(await wire(address, { path: '/healthz' })).toMatchObject({ status: 200, json: { status: 'up' } });
   expect(await wire(address, { path: '/readyz' })).toMatchObject({ status: 200, json: { status: 'ready' } });
   const metrics = await wire(address, { path: '/metrics' });
-  expect(metrics.text).toContain('http_server_answer_seconds_count{operation="searchClients",status="200"}');
+  expect(metrics.text).toContain('http_server_request_duration_seconds_count{operation="searchClients",status="200"}');
   expect(metrics.text).toContain(
-    'contract_wrong_answers_total{operation="searchClients",status="200",outcome="withheld"}',
+    'contract_violations_total{operation="searchClients",status="200",outcome="withheld"}',
   );
   const contract = await wire(address, { path: '/openapi.json' });
   expect(contract.json).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) });

@@ -44,7 +44,7 @@ function pathOf({ path, pattern }: Route): string {
 
 /** The number of responses that the metrics have counted, by operation and status. */
 async function responses(): Promise<ReadonlyMap<string, number>> {
-  const metric = await service.metrics.registry.getSingleMetric('http_server_answer_seconds')?.get();
+  const metric = await service.metrics.registry.getSingleMetric('http_server_request_duration_seconds')?.get();
   const counted = (metric?.values ?? []).filter((value) => String(Reflect.get(value, 'metricName')).endsWith('_count'));
   return new Map(counted.map(({ labels, value }) => [`${labels.operation} ${labels.status}`, value]));
 }

@@ -142,7 +142,7 @@ describe('/metrics', () => {
     }
     const { status, text } = await wire(secured, { path: '/metrics', headers: { authorization: 'Bearer secret' } });
     expect(status).toBe(200);
-    expect(text).toContain('http_server_answer_seconds');
+    expect(text).toContain('http_server_request_duration_seconds');
   });
 
   test('is served only on its own port if one is configured, and that port serves nothing but probes', async () => {

@@ -37,7 +37,10 @@ describe('the Grafana dashboard', () => {
 describe('a wrong query', () => {
   it.each([
     ['sum(rate(requests_total{job="$job"}[5m]))', 'requests_total does not exist'],
-    ['rate(http_server_answer_seconds{job="$job"}[5m])', 'http_server_answer_seconds does not exist'],
+    [
+      'rate(http_server_request_duration_seconds{job="$job"}[5m])',
+      'http_server_request_duration_seconds does not exist',
+    ],
     ['sum by (path) (requests_in_progress{job="$job"})', 'no series has the label path'],
     ['connections_open{job="$job", kind="idle"}', 'no series has the label kind'],
     ['sum(requests_in_progress', 'syntax error at 24'],

@@ -26,60 +26,27 @@ export interface Metrics {
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return { registry, ...responseMetrics(registers), ...jobMetrics(registers), ...deliveryMetrics(registers) };
+}
+
+function responseMetrics(registers: Registry[]): Pick<Metrics, 'responded' | 'invalidResponses'> {
   const durations = new Histogram({
-    name: 'http_server_answer_seconds',
+    name: 'http_server_request_duration_seconds',
     help: 'Response time, in seconds.',
     labelNames: ['operation', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-    registers: [registry],
+    registers,
   });
-  const jobsRunning = new Gauge({
-    name: 'background_jobs_running',
-    help: 'Jobs that this process runs now.',
-    labelNames: ['job'],
-    registers: [registry],
-  });
-  const jobLag = new Histogram({
-    name: 'background_job_lag_seconds',
-    help: 'Time from when a job was due to when it started, in seconds.',
-    labelNames: ['job'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 1800],
-    registers: [registry],
-  });
-  const jobs = new Counter({
-    name: 'background_jobs_total',
-    help: 'Runs of jobs that ended in this process, by how they ended.',
-    labelNames: ['job', 'outcome'],
-    registers: [registry],
-  });
-  const clockTasks = new Counter({
-    name: 'clock_tasks_total',
-    help: 'Runs of tasks of the clock, one for each tenant.',
-    labelNames: ['task', 'outcome'],
-    registers: [registry],
-  });
-  const deliveries = new Histogram({
-    name: 'webhook_delivery_attempt_seconds',
-    help: 'Time that an attempt to deliver an event took, in seconds, by how it ended.',
-    labelNames: ['outcome'],
-    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
-    registers: [registry],
-  });
-  const deliveryLag = new Histogram({
-    name: 'webhook_event_lag_seconds',
-    help: 'Time from when an event was recorded to the end of the first attempt to deliver it, in seconds.',
-    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 1800],
-    registers: [registry],
-  });
-  const deliveryWait = new Gauge({
-    name: 'webhook_deliveries_waiting_seconds',
-    help: 'For how long the deliveries of a subscription have been due that no process has begun, in seconds.',
-    registers: [registry],
+  const invalidResponses = new Counter({
+    name: 'contract_violations_total',
+    help: 'Responses that violated the contract, by whether they were sent or withheld.',
+    labelNames: ['operation', 'status', 'outcome'],
+    registers,
   });
   // Looking up the series of two labels costs more than counting; operations and statuses are few.
   const series = new Map<string, ReturnType<typeof durations.labels>>();
   return {
-    registry,
     responded(operation, status, seconds) {
       const name = `${operation} ${status}`;
       let one = series.get(name);
@@ -89,23 +56,73 @@ export function createMetrics(): Metrics {
       }
       one.observe(seconds);
     },
+    invalidResponses,
+  };
+}
+
+function jobMetrics(registers: Registry[]): Pick<Metrics, 'jobStarted' | 'jobEnded' | 'clockTaskRan'> {
+  const running = new Gauge({
+    name: 'background_jobs_running',
+    help: 'Jobs that this process runs now.',
+    labelNames: ['job'],
+    registers,
+  });
+  const lag = new Histogram({
+    name: 'background_job_lag_seconds',
+    help: 'Time from when a job was due to when it started, in seconds.',
+    labelNames: ['job'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 1800],
+    registers,
+  });
+  const runs = new Counter({
+    name: 'background_jobs_total',
+    help: 'Runs of jobs that ended in this process, by how they ended.',
+    labelNames: ['job', 'outcome'],
+    registers,
+  });
+  const clockTasks = new Counter({
+    name: 'clock_tasks_total',
+    help: 'Runs of tasks of the clock, one for each tenant.',
+    labelNames: ['task', 'outcome'],
+    registers,
+  });
+  return {
     jobStarted(job, lagSeconds) {
-      jobsRunning.inc({ job });
-      jobLag.observe({ job }, lagSeconds);
+      running.inc({ job });
+      lag.observe({ job }, lagSeconds);
     },
     jobEnded(job, outcome) {
-      jobsRunning.dec({ job });
-      jobs.inc({ job, outcome });
+      running.dec({ job });
+      runs.inc({ job, outcome });
     },
     clockTaskRan: (task, outcome) => clockTasks.inc({ task, outcome }),
-    deliveryAttempted: (outcome, seconds) => deliveries.observe({ outcome }, seconds),
-    eventArrived: (seconds) => deliveryLag.observe(seconds),
-    deliveriesWait: (seconds) => deliveryWait.set(seconds),
-    invalidResponses: new Counter({
-      name: 'contract_wrong_answers_total',
-      help: 'Responses that violated the contract, by whether they were sent or withheld.',
-      labelNames: ['operation', 'status', 'outcome'],
-      registers: [registry],
-    }),
+  };
+}
+
+function deliveryMetrics(
+  registers: Registry[],
+): Pick<Metrics, 'deliveryAttempted' | 'eventArrived' | 'deliveriesWait'> {
+  const attempts = new Histogram({
+    name: 'webhook_delivery_attempt_seconds',
+    help: 'Time that an attempt to deliver an event took, in seconds, by how it ended.',
+    labelNames: ['outcome'],
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+    registers,
+  });
+  const lag = new Histogram({
+    name: 'webhook_event_lag_seconds',
+    help: 'Time from when an event was recorded to the end of the first attempt to deliver it, in seconds.',
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60, 300, 1800],
+    registers,
+  });
+  const wait = new Gauge({
+    name: 'webhook_deliveries_waiting_seconds',
+    help: 'For how long the deliveries of a subscription have been due that no process has begun, in seconds.',
+    registers,
+  });
+  return {
+    deliveryAttempted: (outcome, seconds) => attempts.observe({ outcome }, seconds),
+    eventArrived: (seconds) => lag.observe(seconds),
+    deliveriesWait: (seconds) => wait.set(seconds),
   };
 }
