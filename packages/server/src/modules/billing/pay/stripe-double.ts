@@ -24,75 +24,207 @@ type Part<T> = { [Name in keyof T]?: [Extract<T[Name], object>] extends [never] 
 /** Simulated failures: Stripe processes a request and the response is lost, or it is unreachable. */
 type Trouble = 'none' | 'lost' | 'down';
 
+/** What the double sends. */
+interface Response {
+  readonly status: number;
+  readonly response: object;
+}
+
 /**
  * A double of Stripe's API, limited to what payments use, written from its public description
  * (https://github.com/stripe/openapi, https://docs.stripe.com/api): form-encoded requests, bearer keys, idempotency keys,
  * sessions, intents, charges, disputes and signed events. It rejects what Stripe would reject.
  */
-export async function startStripeDouble(secretKey: string, webhookSecret: string) {
-  const sessions = new Map<string, DoubleSession>();
-  const responses = new Map<string, { readonly body: string; readonly status: number; readonly response: object }>();
-  const disputes: Stripe.Dispute[] = [];
-  const requests: DoubleRequest[] = [];
-  let trouble: Trouble = 'none';
-  const isDown = () => trouble === 'down';
-
+class StripeDouble {
+  readonly host = '127.0.0.1';
+  readonly sessions = new Map<string, DoubleSession>();
+  readonly requests: DoubleRequest[] = [];
+  trouble: Trouble = 'none';
+  readonly #secretKey: string;
+  readonly #webhookSecret: string;
+  readonly #responses = new Map<string, Response & { readonly body: string }>();
+  readonly #disputes: Stripe.Dispute[] = [];
   /** Work before the next request with an ending of its path. */
-  const before = new Map<string, () => Promise<unknown>>();
-
-  const server = createServer((request, response) => {
-    respond(request, response).catch((error: unknown) => {
+  readonly #before = new Map<string, () => Promise<unknown>>();
+  readonly #server = createServer((request, response) => {
+    this.#respond(request, response).catch((error: unknown) => {
       response.writeHead(500).end(String(error));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 
-  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  constructor(secretKey: string, webhookSecret: string) {
+    this.#secretKey = secretKey;
+    this.#webhookSecret = webhookSecret;
+  }
+
+  get port(): number {
+    return portOf(this.#server);
+  }
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, this.host, resolve));
+  }
+
+  async stop(): Promise<void> {
+    await new Promise((resolve) => this.#server.close(resolve).closeAllConnections());
+  }
+
+  /** Does something before Stripe processes the next request whose path has this ending. */
+  before(ending: string, work: () => Promise<unknown>): void {
+    this.#before.set(ending, work);
+  }
+
+  /** Forgets idempotency keys, as Stripe does after a day. */
+  forgetKeys(): void {
+    this.#responses.clear();
+  }
+
+  /** Completes Checkout as a payer. A card is authorized or paid at once, a bank account is pending. */
+  complete(id: string): void {
+    const known = this.sessions.get(id);
+    if (known?.session.status !== 'open') throw new Error('The session is not open.');
+    const { captureMethod } = known;
+    const isCard = known.session.payment_method_types[0] === 'card';
+    const isPaid = isCard && captureMethod !== 'manual';
+    const amount = known.session.amount_total ?? 0;
+    const intent: Part<Stripe.PaymentIntent> = {
+      id: `pi_${randomUUID().replaceAll('-', '')}`,
+      object: 'payment_intent',
+      amount,
+      currency: known.session.currency ?? 'usd',
+      status: isPaid ? 'succeeded' : isCard ? 'requires_capture' : 'processing',
+      capture_method: captureMethod,
+      payment_method_types: known.session.payment_method_types,
+      metadata: known.session.metadata,
+      last_payment_error: null,
+      payment_method: isCard
+        ? { type: 'card', card: { brand: 'visa', last4: '4242' } }
+        : { type: 'us_bank_account', us_bank_account: { last4: '6789' } },
+      latest_charge: isPaid ? chargeOf(amount) : null,
+    };
+    known.intent = intent as Stripe.PaymentIntent;
+    Object.assign(known.session, {
+      status: 'complete',
+      url: null,
+      payment_status: isPaid ? 'paid' : 'unpaid',
+      payment_intent: known.intent.id,
+    });
+  }
+
+  /** Returns the payment of a completed session. */
+  intentOf(id: string): Stripe.PaymentIntent {
+    const intent = this.sessions.get(id)?.intent;
+    if (intent === undefined) throw new Error('The session is not complete.');
+    return intent;
+  }
+
+  /** The firm refunds a payment in Stripe's dashboard. */
+  refundByHand(id: string): Response {
+    return this.#refund(new URLSearchParams({ payment_intent: this.intentOf(id).id }));
+  }
+
+  /** The refund of a bank account arrives, or fails. */
+  endRefund(id: string, status: 'succeeded' | 'failed'): Stripe.Refund {
+    const charge = this.intentOf(id).latest_charge as Stripe.Charge;
+    const refund = charge.refunds?.data.at(-1);
+    if (refund === undefined) throw new Error('The payment has no refund.');
+    Object.assign(charge, { refunded: status === 'succeeded' });
+    return Object.assign(refund, { status });
+  }
+
+  /** The bank pays a pending payment. */
+  settle(id: string): Stripe.PaymentIntent {
+    const intent = this.intentOf(id);
+    const changes: Part<Stripe.PaymentIntent> = { status: 'succeeded', latest_charge: chargeOf(intent.amount) };
+    return Object.assign(intent, changes);
+  }
+
+  /** The bank rejects a pending payment. */
+  fail(id: string): Stripe.PaymentIntent {
+    const changes: Part<Stripe.PaymentIntent> = {
+      status: 'requires_payment_method',
+      last_payment_error: { code: 'insufficient_funds', message: 'The account has insufficient funds.' },
+    };
+    return Object.assign(this.intentOf(id), changes);
+  }
+
+  /** The payer disputes a payment; a lost dispute returns it. */
+  dispute(id: string, status: Stripe.Dispute.Status): Stripe.Dispute {
+    const intent = this.intentOf(id);
+    Object.assign(intent.latest_charge ?? {}, { disputed: true });
+    const dispute: Part<Stripe.Dispute> = {
+      id: `du_${randomUUID()}`,
+      object: 'dispute',
+      payment_intent: intent.id,
+      reason: 'debit_not_authorized',
+      status,
+    };
+    const created = dispute as Stripe.Dispute;
+    this.#disputes.push(created);
+    return created;
+  }
+
+  expire(id: string): object {
+    return Object.assign(this.sessions.get(id)?.session ?? {}, { status: 'expired', url: null });
+  }
+
+  /** Creates a notification, with its signature header (https://docs.stripe.com/webhooks/signature). */
+  notification(event: unknown, secret = this.#webhookSecret, at = Math.floor(Date.now() / 1000)) {
+    const body = JSON.stringify(event);
+    const signature = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex');
+    return { body, signature: `t=${at},v1=${signature}` };
+  }
+
+  #isDown(): boolean {
+    return this.trouble === 'down';
+  }
+
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
-    if (isDown()) return void request.socket.destroy();
+    if (this.#isDown()) return void request.socket.destroy();
     const send = (status: number, result: object) => {
-      if (trouble === 'lost') return void request.socket.destroy();
+      if (this.trouble === 'lost') return void request.socket.destroy();
       response.writeHead(status, { 'Content-Type': 'application/json', 'Request-Id': `req_${randomUUID()}` });
       response.end(JSON.stringify(result));
     };
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://stripe');
     const { method = 'GET' } = request;
     const key = request.headers['idempotency-key'];
-    requests.push({ method, path: pathname, fields: new URLSearchParams(body), key });
-    if (request.headers.authorization !== `Bearer ${secretKey}`)
+    this.requests.push({ method, path: pathname, fields: new URLSearchParams(body), key });
+    if (request.headers.authorization !== `Bearer ${this.#secretKey}`)
       return send(401, fault('invalid_request_error', 'Invalid API Key provided.'));
-    const known = typeof key === 'string' ? responses.get(key) : undefined;
+    const known = typeof key === 'string' ? this.#responses.get(key) : undefined;
     if (known !== undefined && known.body !== body)
       return send(
         400,
         fault('idempotency_error', 'Keys for idempotent requests can only be used with the same parameters.'),
       );
     const ending = pathname.slice(pathname.lastIndexOf('/'));
-    const work = method === 'POST' ? before.get(ending) : undefined;
-    if (work !== undefined) before.delete(ending);
+    const work = method === 'POST' ? this.#before.get(ending) : undefined;
+    if (work !== undefined) this.#before.delete(ending);
     await work?.();
-    if (isDown()) return void request.socket.destroy();
+    if (this.#isDown()) return void request.socket.destroy();
     const { status, response: result } =
-      known ?? route(method, pathname, method === 'GET' ? searchParams : new URLSearchParams(body));
+      known ?? this.#route(method, pathname, method === 'GET' ? searchParams : new URLSearchParams(body));
     // Results are only stored if the request was processed; requests with rejected parameters can be repeated.
     if (method === 'POST' && typeof key === 'string' && status !== 400)
-      responses.set(key, { body, status, response: result });
+      this.#responses.set(key, { body, status, response: result });
     send(status, result);
   }
 
-  function route(method: string, path: string, fields: URLSearchParams): { status: number; response: object } {
+  #route(method: string, path: string, fields: URLSearchParams): Response {
     const [, kind, id, action] =
       /^\/v1\/(checkout\/sessions|payment_intents|disputes|refunds)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ?? [];
-    if (method === 'POST' && kind === 'checkout/sessions' && id === undefined) return create(fields);
-    if (method === 'POST' && kind === 'refunds') return refund(fields);
+    if (method === 'POST' && kind === 'checkout/sessions' && id === undefined) return this.#create(fields);
+    if (method === 'POST' && kind === 'refunds') return this.#refund(fields);
     if (kind === 'disputes' && method === 'GET') {
-      const data = disputes.filter(({ payment_intent: of }) => of === fields.get('payment_intent'));
+      const data = this.#disputes.filter(({ payment_intent: of }) => of === fields.get('payment_intent'));
       return { status: 200, response: { object: 'list', url: '/v1/disputes', has_more: false, data } };
     }
     const known =
       kind === 'checkout/sessions'
-        ? sessions.get(id ?? '')
-        : [...sessions.values()].find(({ intent }) => intent?.id === id);
+        ? this.sessions.get(id ?? '')
+        : [...this.sessions.values()].find(({ intent }) => intent?.id === id);
     if (known === undefined) return rejected(404, 'resource_missing', `No such object: '${id}'`);
     if (kind === 'payment_intents') {
       if (method === 'POST') return change(known, action ?? '');
@@ -112,25 +244,8 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     return { status: 200, response: known.session };
   }
 
-  /** Captures or cancels the payment of a session. */
-  function change({ intent }: DoubleSession, action: string): { status: number; response: object } {
-    if (action !== 'capture' && action !== 'cancel')
-      return rejected(404, 'resource_missing', 'Unrecognized request URL.');
-    if (intent?.status !== 'requires_capture')
-      return rejected(
-        400,
-        'payment_intent_unexpected_state',
-        `This PaymentIntent could not be ${action}led because it has a status of ${intent?.status}.`,
-      );
-    const changes: Part<Stripe.PaymentIntent> =
-      action === 'cancel'
-        ? { status: 'canceled', latest_charge: null }
-        : { status: 'succeeded', latest_charge: chargeOf(intent.amount) };
-    return { status: 200, response: Object.assign(intent, changes) };
-  }
-
-  function refund(fields: URLSearchParams): { status: number; response: object } {
-    const of = [...sessions.values()].find(({ intent }) => intent?.id === fields.get('payment_intent'))?.intent;
+  #refund(fields: URLSearchParams): Response {
+    const of = [...this.sessions.values()].find(({ intent }) => intent?.id === fields.get('payment_intent'))?.intent;
     if (of === undefined) return rejected(404, 'resource_missing', 'No such payment_intent.');
     const charge = of.latest_charge as Stripe.Charge | null;
     if (of.status !== 'succeeded' || charge === null)
@@ -153,7 +268,7 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     return { status: 200, response: refund };
   }
 
-  function create(fields: URLSearchParams): { status: number; response: object } {
+  #create(fields: URLSearchParams): Response {
     const need = [
       'mode',
       'success_url',
@@ -192,119 +307,45 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
       expires_at: expiresAt,
     };
     const session = created as Stripe.Checkout.Session;
-    sessions.set(id, { session, captureMethod, intent: undefined });
+    this.sessions.set(id, { session, captureMethod, intent: undefined });
     return { status: 200, response: session };
   }
+}
 
-  /** Completes Checkout as a payer. A card is authorized or paid at once, a bank account is pending. */
-  function complete(id: string): void {
-    const known = sessions.get(id);
-    if (known?.session.status !== 'open') throw new Error('The session is not open.');
-    const { captureMethod } = known;
-    const isCard = known.session.payment_method_types[0] === 'card';
-    const isPaid = isCard && captureMethod !== 'manual';
-    const amount = known.session.amount_total ?? 0;
-    const intent: Part<Stripe.PaymentIntent> = {
-      id: `pi_${randomUUID().replaceAll('-', '')}`,
-      object: 'payment_intent',
-      amount,
-      currency: known.session.currency ?? 'usd',
-      status: isPaid ? 'succeeded' : isCard ? 'requires_capture' : 'processing',
-      capture_method: captureMethod,
-      payment_method_types: known.session.payment_method_types,
-      metadata: known.session.metadata,
-      last_payment_error: null,
-      payment_method: isCard
-        ? { type: 'card', card: { brand: 'visa', last4: '4242' } }
-        : { type: 'us_bank_account', us_bank_account: { last4: '6789' } },
-      latest_charge: isPaid ? chargeOf(amount) : null,
-    };
-    known.intent = intent as Stripe.PaymentIntent;
-    Object.assign(known.session, {
-      status: 'complete',
-      url: null,
-      payment_status: isPaid ? 'paid' : 'unpaid',
-      payment_intent: known.intent.id,
-    });
-  }
+export async function startStripeDouble(secretKey: string, webhookSecret: string): Promise<StripeDouble> {
+  const double = new StripeDouble(secretKey, webhookSecret);
+  await double.start();
+  return double;
+}
 
-  function chargeOf(amount: number): Part<Stripe.Charge> {
-    return {
-      id: `ch_${randomUUID().replaceAll('-', '')}`,
-      disputed: false,
-      refunded: false,
-      refunds: { object: 'list', url: '/v1/refunds', has_more: false, data: [] },
-      balance_transaction: { object: 'balance_transaction', currency: 'usd', fee: Math.round(amount * 0.029) + 30 },
-    };
-  }
+/** Captures or cancels the payment of a session. */
+function change({ intent }: DoubleSession, action: string): Response {
+  if (action !== 'capture' && action !== 'cancel')
+    return rejected(404, 'resource_missing', 'Unrecognized request URL.');
+  if (intent?.status !== 'requires_capture')
+    return rejected(
+      400,
+      'payment_intent_unexpected_state',
+      `This PaymentIntent could not be ${action}led because it has a status of ${intent?.status}.`,
+    );
+  const changes: Part<Stripe.PaymentIntent> =
+    action === 'cancel'
+      ? { status: 'canceled', latest_charge: null }
+      : { status: 'succeeded', latest_charge: chargeOf(intent.amount) };
+  return { status: 200, response: Object.assign(intent, changes) };
+}
 
-  const intentOf = (id: string): Stripe.PaymentIntent => {
-    const intent = sessions.get(id)?.intent;
-    if (intent === undefined) throw new Error('The session is not complete.');
-    return intent;
-  };
-
+function chargeOf(amount: number): Part<Stripe.Charge> {
   return {
-    host: '127.0.0.1',
-    port: portOf(server),
-    sessions,
-    requests,
-    complete,
-    set trouble(value: Trouble) {
-      trouble = value;
-    },
-    /** Does something before Stripe processes the next request whose path has this ending. */
-    before: (ending: string, work: () => Promise<unknown>) => void before.set(ending, work),
-    /** Forgets idempotency keys, as Stripe does after a day. */
-    forgetKeys: () => responses.clear(),
-    /** Returns the payment of a completed session. */
-    intentOf,
-    /** The firm refunds a payment in Stripe's dashboard. */
-    refundByHand: (id: string) => refund(new URLSearchParams({ payment_intent: intentOf(id).id })),
-    /** The refund of a bank account arrives, or fails. */
-    endRefund(id: string, status: 'succeeded' | 'failed'): Stripe.Refund {
-      const charge = intentOf(id).latest_charge as Stripe.Charge;
-      const refund = charge.refunds?.data.at(-1);
-      if (refund === undefined) throw new Error('The payment has no refund.');
-      Object.assign(charge, { refunded: status === 'succeeded' });
-      return Object.assign(refund, { status });
-    },
-    /** The bank pays a pending payment. */
-    settle: (id: string) =>
-      Object.assign(intentOf(id), { status: 'succeeded', latest_charge: chargeOf(intentOf(id).amount) }),
-    /** The bank rejects a pending payment. */
-    fail: (id: string) =>
-      Object.assign(intentOf(id), {
-        status: 'requires_payment_method',
-        last_payment_error: { code: 'insufficient_funds', message: 'The account has insufficient funds.' },
-      }),
-    /** The payer disputes a payment; a lost dispute returns it. */
-    dispute(id: string, status: Stripe.Dispute.Status): Stripe.Dispute {
-      const intent = intentOf(id);
-      Object.assign(intent.latest_charge ?? {}, { disputed: true });
-      const dispute: Part<Stripe.Dispute> = {
-        id: `du_${randomUUID()}`,
-        object: 'dispute',
-        payment_intent: intent.id,
-        reason: 'debit_not_authorized',
-        status,
-      };
-      const created = dispute as Stripe.Dispute;
-      disputes.push(created);
-      return created;
-    },
-    expire: (id: string) => Object.assign(sessions.get(id)?.session ?? {}, { status: 'expired', url: null }),
-    /** Creates a notification, with its signature header (https://docs.stripe.com/webhooks/signature). */
-    notification(event: unknown, secret = webhookSecret, at = Math.floor(Date.now() / 1000)) {
-      const body = JSON.stringify(event);
-      const signature = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex');
-      return { body, signature: `t=${at},v1=${signature}` };
-    },
-    stop: () => new Promise((resolve) => server.close(resolve).closeAllConnections()),
+    id: `ch_${randomUUID().replaceAll('-', '')}`,
+    disputed: false,
+    refunded: false,
+    refunds: { object: 'list', url: '/v1/refunds', has_more: false, data: [] },
+    balance_transaction: { object: 'balance_transaction', currency: 'usd', fee: Math.round(amount * 0.029) + 30 },
   };
 }
 
-function rejected(status: number, code: string, message: string) {
+function rejected(status: number, code: string, message: string): Response {
   return { status, response: { error: { type: 'invalid_request_error', code, message } } };
 }
 

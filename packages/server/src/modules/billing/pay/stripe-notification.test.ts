@@ -8,7 +8,7 @@ import { payerDetails, payingFirm, sendNotification } from './testing.ts';
 
 const keys = { secretKey: 'sk_test_51Double', webhookSecret: 'whsec_of_the_double' };
 const stripe = await startStripeDouble(keys.secretKey, keys.webhookSecret);
-afterAll(stripe.stop);
+afterAll(() => stripe.stop());
 const server = await testService({
   config: { rateLimitFactor: 1 },
   replace: () => ({

@@ -200,7 +200,7 @@ export const stripeKeys = { secretKey: 'sk_test_51Double', webhookSecret: 'whsec
 /** Creates a firm that takes payments through a double of Stripe. */
 export async function stripeFirm() {
   const stripe = await startStripeDouble(stripeKeys.secretKey, stripeKeys.webhookSecret);
-  atEnd(stripe.stop);
+  atEnd(() => stripe.stop());
   const lines: string[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const server = await testService({
