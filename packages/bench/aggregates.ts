@@ -1,7 +1,7 @@
 /**
- * Measures aggregates over many time entries beside SQL by hand, and pages of the same entries by number, on PostgreSQL and on
- * PGlite. It fails where an aggregate takes more than 1.5 times as long as the bare SQL, or a page more than a tenth of the time that a
- * read has.
+ * Measures aggregates over many time entries beside hand-written SQL, and pages of the same entries by number, on PostgreSQL and on
+ * PGlite. It fails where an aggregate takes more than 1.5 times as long as the bare SQL, or a page more than a tenth of the time limit of a
+ * read.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -36,8 +36,8 @@ const mostTimesBare = 1.5;
 const longestPage = standardLimits.read / 10;
 const vault = new Vault(randomBytes(32));
 
-/** Questions of a dashboard, each beside the SQL that a person would write for it. */
-const questions: readonly { readonly name: string; readonly request: AggregateRequest; readonly bare: string }[] = [
+/** Aggregates of a dashboard, each beside hand-written SQL. */
+const aggregates: readonly { readonly name: string; readonly request: AggregateRequest; readonly bare: string }[] = [
   {
     name: 'hours by person and month',
     request: {
@@ -105,11 +105,11 @@ async function measureEngine(engine: string, options: StoreOptions): Promise<voi
     // As autovacuum does. PGlite has none.
     if (options.databaseUrl !== undefined) await runOn(options.databaseUrl, 'vacuum analyze time_entry');
     const figures: Record<string, unknown> = {};
-    for (const { name, request, bare } of questions) {
-      const aggregate = aggregateReader({ tenantId, holds: () => true, vault, name }, timeEntry, request);
+    for (const { name, request, bare } of aggregates) {
+      const read = aggregateReader({ tenantId, holds: () => true, vault, name }, timeEntry, request);
       const text = sql.raw(bare.replaceAll('$tenant', String(tenantId)));
       const [service = [], raw = []] = await inTurns(
-        () => store.read(tenantId, aggregate),
+        () => store.read(tenantId, read),
         () => store.system((session) => session.all(text)),
       );
       const ratio = median(service.map((time, index) => time / (raw[index] ?? Number.NaN)));
@@ -145,7 +145,7 @@ async function createTenant(store: Store): Promise<number> {
   return tenant.id;
 }
 
-/** Fills the table straight, without the rows that entries refer to. */
+/** Writes entries to their table, without the rows that they refer to. */
 async function fill(store: Store, tenantId: number): Promise<void> {
   const id = (group: string, count: number) =>
     `('01900000-0000-7000-${group}-' || lpad(to_hex(n % ${count}), 12, '0'))::uuid`;
@@ -155,7 +155,7 @@ async function fill(store: Store, tenantId: number): Promise<void> {
       loop execute format('alter table time_entry drop constraint %I', one.conname); end loop; end $$`,
     'alter table time_entry disable trigger user',
     'alter table time_entry no force row level security',
-    // Indexes that none of these reads uses would take most of the time.
+    // Without indexes that none of these reads uses, which would take most of the time.
     `do $$ declare one text; begin
       for one in select indexname from pg_indexes where tablename = 'time_entry' and indexname like '%\\_index'
         and indexname <> 'time_entry_work_date_index'

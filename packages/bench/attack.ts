@@ -1,6 +1,6 @@
 /**
  * Measures what one tenant can do to the others: how fast a quiet tenant reads by id, and whether the service is ready, while
- * another tenant does its worst. `--seconds N`, `--rounds N` and `--only NAME` narrow it; `--unlimited` switches rate limits off;
+ * another tenant attacks. `--seconds N`, `--rounds N` and `--only NAME` narrow it; `--unlimited` switches rate limits off;
  * `--server FILE` attacks another bundle; `--profile FOLDER` writes a profile of its processor time.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
@@ -63,7 +63,7 @@ try {
   server = await startServer();
   const quiet = { token: await tokenOf(quietKey), tenant: 'quiet' };
   const probe = new Probe(address, quiet, `/gql/v1/client/${clientId}`);
-  // What the process compiles and caches in the beginning is no part of the measurement.
+  // The process compiles and caches in its first seconds, which are not measured.
   await probe.watch(5);
   const rows: Record<string, object> = {};
   for (const attack of attacks.filter(({ name }) => name.includes(values.only))) {
@@ -78,7 +78,7 @@ try {
       alone.push(await probe.watch(Math.ceil(seconds / 2)));
       const attackers = await Promise.all(
         partsOf(attack).map(async ({ name }) => {
-          // A user of its own for each round, so that the one before has used up no limit.
+          // Each round has a user of its own, whose limits are unused.
           const token = await tokenOf(attackKeys.get(keyName(name, round)) ?? '');
           const from = `127.0.1.${1 + attacks.findIndex((one) => one.name === name)}`;
           return { name, child: await startAttacker({ address, token, tenant: 'noisy', attack: name, from }) };
@@ -87,7 +87,7 @@ try {
       const sampling = setInterval(async () => {
         most = Math.max(most, await residentMemory());
       }, 250);
-      // The attack is under way before the measurement begins, and still is when it ends.
+      // The attack starts before the measurement, and ends after it.
       await pause(2_000);
       attacked.push(await probe.watch(seconds));
       clearInterval(sampling);
@@ -106,7 +106,7 @@ try {
   await postgres.stop();
 }
 
-/** Two tenants, one of them large, and what their API users sign in with. */
+/** Creates two tenants, one of them large, and the API keys of their users. */
 async function prepare() {
   console.log(`Filling a tenant with ${largeTenant.contacts} contacts and ${largeTenant.links} links …`);
   // Filling the large tenant takes longer than a request may.
@@ -131,7 +131,7 @@ async function prepare() {
   return { quietKey, attackKeys, clientId };
 }
 
-/** The server as an operator starts it, with all its limits. */
+/** Starts the server as an operator does, with all its limits. */
 async function startServer(): Promise<ChildProcess> {
   await ensureBundle();
   const cli = values.server ?? fileURLToPath(new URL('../server/dist/cli.js', import.meta.url));
@@ -153,18 +153,22 @@ async function startServer(): Promise<ChildProcess> {
 
 async function tokenOf(apiKey: string): Promise<string> {
   const headers = { 'Content-Type': 'application/json' };
-  const answer = await fetch(`${address}/v1/auth/token`, { method: 'POST', headers, body: JSON.stringify({ apiKey }) });
-  if (answer.status === 429) {
+  const response = await fetch(`${address}/v1/auth/token`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ apiKey }),
+  });
+  if (response.status === 429) {
     // The users of many rounds share this address, and its limit.
-    await pause(Number(answer.headers.get('Retry-After') ?? 1) * 1_000);
+    await pause(Number(response.headers.get('Retry-After') ?? 1) * 1_000);
     return tokenOf(apiKey);
   }
-  if (answer.status !== 200) throw new Error(`The API key was not exchanged: ${answer.status}`);
-  return ((await answer.json()) as { access_token: string }).access_token;
+  if (response.status !== 200) throw new Error(`The API key was not exchanged: ${response.status}`);
+  return ((await response.json()) as { access_token: string }).access_token;
 }
 
 async function startAttacker(order: AttackOrder): Promise<ChildProcess> {
-  // Attackers have machines of their own: this one, with all of its threads, takes what the service leaves of the processors.
+  // Attackers have machines of their own, so here all threads of one get only the processor time that the service leaves.
   const child = fork(new URL('attacker.ts', import.meta.url), {
     execPath: 'chrt',
     execArgv: ['--idle', '0', process.execPath],
@@ -174,7 +178,7 @@ async function startAttacker(order: AttackOrder): Promise<ChildProcess> {
   return child;
 }
 
-/** How often the attacker received each status. */
+/** Stops an attacker. @returns how often it received each status */
 async function stopAttacker(child: ChildProcess): Promise<AttackReport> {
   child.send('stop');
   const [report] = (await once(child, 'message')) as [AttackReport];

@@ -1,4 +1,4 @@
-/** A process that attacks until it is told to stop, and then tells what it was answered. */
+/** A process that attacks until its parent stops it, and then reports the responses that it received. */
 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -10,11 +10,11 @@ export interface AttackOrder {
   readonly token: string;
   readonly tenant: string;
   readonly attack: string;
-  /** The address that it connects from: its own, as the limits for addresses are not those of the quiet tenant. */
+  /** The address that it connects from, so that it does not share the limits of the quiet tenant's address. */
   readonly from: string;
 }
 
-/** How often each status came; `broken` counts connections without an answer. */
+/** How often each status was received; `broken` counts connections without a response. */
 export type AttackReport = Readonly<Record<string, number>>;
 
 const seen: Record<string, number> = {};
@@ -27,7 +27,7 @@ process.on('message', (order: AttackOrder | 'stop') => {
     return;
   }
   const attack = attacks.find(({ name }) => name === order.attack);
-  if (attack === undefined) throw new Error(`There is no attack ${order.attack}.`);
+  if (attack === undefined) throw new Error(`The attack ${order.attack} does not exist.`);
   for (let index = 0; index < attack.connections; index += 1) void repeat(sender(attack, order, index));
   process.send?.('started');
 });
@@ -36,7 +36,7 @@ async function repeat(send: () => Promise<string>): Promise<void> {
   while (!stopped) {
     const outcome = await send().catch(() => 'broken');
     seen[outcome] = (seen[outcome] ?? 0) + 1;
-    // A flood of refused connections would measure the kernel.
+    // With a flood of rejected connections, the kernel would be measured.
     if (outcome === 'broken') await pause(1_000);
   }
 }

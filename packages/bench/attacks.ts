@@ -45,7 +45,7 @@ const alternatives = (length: number, one: (index: number) => object) => ({
   includeTotal: true,
 });
 const megabyte = 1024 * 1024;
-/** A body that is created once: what creating it costs is no part of the measurement. */
+/** A body that is created once, because creating it is not measured. */
 const fixed = <Body>(create: () => Body) => {
   let body: Body | undefined;
   return () => {

@@ -6,10 +6,9 @@
 import { parseArgs } from 'node:util';
 import { type RawBuilder, sql } from 'kysely';
 import { pino } from 'pino';
-import { createTenant } from '../server/src/operator/tenants.ts';
 import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
 import { findServer } from '../server/test/postgres-setup.ts';
-import { openBench } from './billing-firm.ts';
+import { openFirm } from './billing-firm.ts';
 import { median } from './median.ts';
 import { rewind, type WrittenRows, writeRaw, writtenRows } from './raw-rows.ts';
 
@@ -20,8 +19,8 @@ const postgres = await findServer();
 const database = `bench_billing_${process.pid}`;
 await runOn(postgres.url, `create database ${database} template template0`);
 const url = databaseUrl(postgres.url, database);
-const bench = await openBench(url, pino({ level: 'silent' }), createTenant);
-const { store, tenantId } = bench;
+const firm = await openFirm(url, pino({ level: 'silent' }));
+const { store, tenantId } = firm;
 
 interface Figures {
   readonly raw: number[];
@@ -31,23 +30,20 @@ interface Figures {
 const figures = new Map<string, Figures>();
 
 try {
-  await bench.fill();
+  await firm.fill();
   for (let round = 0; round <= rounds; round++) {
-    await write(round, '100 time entries upserted', async () => () => bench.upsertEntries(100));
-    await write(round, '1,000 time entries upserted', async () => () => bench.upsertEntries(1_000));
-    await write(round, '100 time entries approved', () => bench.submittedEntries(100));
-    await write(round, 'a draft with 400 lines approved', async () => {
-      const approve = await bench.draftInReview(400);
-      return approve;
-    });
-    await write(round, 'a payment on 50 invoices', async () => bench.paymentOn(50));
-    await read(round, 'unpaid invoices of a client', bench.unpaid, unpaidRows());
-    await read(round, 'work in progress by age', bench.agedWip, agedRows());
+    await write(round, '100 time entries upserted', async () => () => firm.upsertEntries(100));
+    await write(round, '1,000 time entries upserted', async () => () => firm.upsertEntries(1_000));
+    await write(round, '100 time entries approved', () => firm.submittedEntries(100));
+    await write(round, 'a draft with 400 lines approved', () => firm.draftInReview(400));
+    await write(round, 'a payment on 50 invoices', () => firm.paymentOn(50));
+    await read(round, 'unpaid invoices of a client', () => firm.unpaid(), unpaidRows());
+    await read(round, 'work in progress by age', () => firm.agedWip(), agedRows());
   }
   console.log('\nTime and billing beside hand-written SQL, in milliseconds');
   console.table(Object.fromEntries([...figures].map(([name, one]) => [name, summary(one)])));
 } finally {
-  await bench.close();
+  await firm.close();
   await dropDatabase(postgres.url, database);
   await postgres.stop();
 }
@@ -55,11 +51,11 @@ try {
 /** A call, and a raw transaction that writes the same rows after the call was undone. The first round only warms up. */
 async function write(round: number, name: string, prepare: () => Promise<() => Promise<unknown>>): Promise<void> {
   const call = await prepare();
-  const before = await bench.snapshot();
+  const before = await firm.snapshot();
   const called = await timed(call);
   const rows: WrittenRows = await writtenRows(store, tenantId, before);
   await rewind(url, rows);
-  note(round, name, called, await timed(() => writeRaw(store, tenantId, rows)));
+  record(round, name, called, await timed(() => writeRaw(store, tenantId, rows)));
 }
 
 async function read(
@@ -69,10 +65,10 @@ async function read(
   query: RawBuilder<unknown>,
 ): Promise<void> {
   const called = await timed(call);
-  note(round, name, called, await timed(() => store.read(tenantId, (session) => session.all(query))));
+  record(round, name, called, await timed(() => store.read(tenantId, (session) => session.all(query))));
 }
 
-function note(round: number, name: string, called: number, raw: number): void {
+function record(round: number, name: string, called: number, raw: number): void {
   if (round === 0) return;
   const one = figures.get(name) ?? { raw: [], call: [] };
   figures.set(name, one);
@@ -84,7 +80,7 @@ function unpaidRows(): RawBuilder<unknown> {
   return sql`select i.*, (select json_agg(l order by l.position) from invoice_line l
       where l.tenant_id = i.tenant_id and l.invoice_id = i.id) as lines
     from invoice i join client k on k.tenant_id = i.tenant_id and k.id = i.client_id
-    where i.tenant_id = ${tenantId} and k.client_ref = ${bench.clientRef} and i.status in ('POSTED', 'PARTIALLY_PAID')
+    where i.tenant_id = ${tenantId} and k.client_ref = ${firm.clientRef} and i.status in ('POSTED', 'PARTIALLY_PAID')
     order by i.due_date, i.id limit 51`;
 }
 

@@ -1,4 +1,4 @@
-/** A process that delivers, and after so many seconds tells its parent how much memory it takes. It needs `--expose-gc`. */
+/** A process that delivers events, and reports its memory use to its parent after some seconds. It requires `--expose-gc`. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { startDelivery } from '../server/src/modules/events/delivery/delivery.ts';
 import { withService } from './delivering.ts';

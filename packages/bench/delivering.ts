@@ -1,4 +1,4 @@
-/** What the benchmarks of deliveries have in common: a receiver, a service that reaches it, and tenants with subscriptions. */
+/** Shared by the benchmarks of deliveries: a receiver, a service that can reach it, and tenants with subscriptions. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { createTenant } from '../server/src/operator/tenants.ts';
 import { DeliveryAddresses } from '../server/src/platform/addresses.ts';
 import type { Tenant } from '../server/src/platform/auth/caller.ts';
 import { readConfig } from '../server/src/service/config.ts';
-// Entities that refer to each other are only whole together.
+// Entities refer to each other, so all of them must be defined.
 import '../server/src/app/handlers.ts';
 import { newId } from '../server/src/platform/store/new-id.ts';
 import { openStore, type StoreOptions } from '../server/src/platform/store/store.ts';
@@ -21,16 +21,16 @@ import { createService, type Service } from '../server/src/service/service.ts';
 import { selfSigned } from '../server/test/certificate.ts';
 import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
 import { findServer } from '../server/test/postgres-setup.ts';
-import type { ReceiverCommand, Taken } from './receiver.ts';
+import type { Arrivals, ReceiverCommand } from './receiver.ts';
 
 /** A receiver in a process of its own. */
 export interface BenchReceiver {
   readonly origin: string;
   /** Its certificate, which senders must trust. */
   readonly cert: string;
-  ask(command: ReceiverCommand): Promise<Taken>;
-  /** Waits until so many deliveries have arrived. */
-  arrived(count: number): Promise<Taken>;
+  send(command: ReceiverCommand): Promise<Arrivals>;
+  /** Waits until this many deliveries have arrived. */
+  arrived(count: number): Promise<Arrivals>;
   stop(): void;
 }
 
@@ -40,19 +40,19 @@ export async function startReceiver(): Promise<BenchReceiver> {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const [port] = (await once(child, 'message')) as [number];
-  const ask = async (command: ReceiverCommand): Promise<Taken> => {
+  const send = async (command: ReceiverCommand): Promise<Arrivals> => {
     child.send(command);
-    const [taken] = (await once(child, 'message')) as [Taken];
-    return taken;
+    const [arrivals] = (await once(child, 'message')) as [Arrivals];
+    return arrivals;
   };
-  const arrived = async (count: number): Promise<Taken> => {
+  const arrived = async (count: number): Promise<Arrivals> => {
     for (;;) {
-      const { count: soFar } = await ask('count');
-      if (soFar >= count) return ask('take');
+      const { count: soFar } = await send('count');
+      if (soFar >= count) return send('take');
       await pause(10);
     }
   };
-  return { origin: `https://localhost:${port}`, cert, ask, arrived, stop: () => void child.kill() };
+  return { origin: `https://localhost:${port}`, cert, send, arrived, stop: () => void child.kill() };
 }
 
 export function printLoad(): void {
@@ -73,7 +73,7 @@ export async function onPostgres(name: string, work: (url: string) => Promise<vo
   }
 }
 
-/** Processes of one benchmark share a database. */
+/** The same for all processes of a benchmark, which share a database. */
 const masterKey = Buffer.alloc(32, 7).toString('base64');
 
 /** Runs with a service that delivers to this machine, and closes its store. */

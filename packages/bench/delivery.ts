@@ -27,7 +27,7 @@ const deliveriesOfRound = values.quick ? 2_000 : 8_000;
 const rounds = values.quick ? 1 : 3;
 const singleEvents = values.quick ? 30 : 150;
 
-const { arrived, ask, cert, origin, stop } = await startReceiver();
+const { arrived, send, cert, origin, stop } = await startReceiver();
 printLoad();
 try {
   if (values.engine !== 'pglite')
@@ -76,7 +76,7 @@ async function measureThroughput(service: Service, tenant: Tenant, subscriptions
   let memory = 0;
   for (let round = 0; round <= rounds; round++) {
     await recordEvents(service, tenant, events);
-    await ask('reset');
+    await send('reset');
     const started = performance.now();
     const delivery = await startDelivery(service, { ca: cert });
     const { connections } = await arrived(deliveriesOfRound);
@@ -99,7 +99,7 @@ async function measureThroughput(service: Service, tenant: Tenant, subscriptions
   };
 }
 
-/** The same number of requests without anything around them. @returns seconds */
+/** Sends the same number of requests without anything around them. @returns seconds */
 async function bareLoop(connections: number): Promise<number> {
   const pool = new Pool(origin, { connections, pipelining: 1, allowH2: false, connect: { ca: cert } });
   const body = Buffer.alloc(1_200, 'x');
@@ -123,7 +123,7 @@ async function measureLatency(service: Service, tenant: Tenant, subscriptions: n
   const first: number[] = [];
   const all: number[] = [];
   for (let event = 0; event < singleEvents + 10; event++) {
-    await ask('reset');
+    await send('reset');
     await recordEvents(service, tenant, 1);
     const committed = performance.timeOrigin + performance.now();
     const { arrivals } = await arrived(subscriptions);
@@ -153,7 +153,7 @@ async function measureWrites(service: Service) {
       ['with', subscribed],
       ['without', alone],
     ] as const) {
-      await ask('reset');
+      await send('reset');
       const started = performance.now();
       const origin = { tenant, caller: undefined, operation: 'bench', requestId: 'bench', vault: service.vault };
       await transact(service.store, origin, (unit) =>

@@ -1,12 +1,12 @@
-import { schemaOf } from '../server/src/contract/contract.ts';
+import { contract, schemaOf } from '../server/src/contract/contract.ts';
 import { propertiesOf } from '../server/src/contract/fields.ts';
 import type { AnyEntity } from '../server/src/entity/entity.ts';
-import { allEntities, entityNamed } from '../server/src/entity/registry.ts';
+import { allEntities } from '../server/src/entity/registry.ts';
 import '../server/src/app/handlers.ts';
 import type { Session } from '../server/src/platform/store/session.ts';
 import { anyPageReader, findById, type PageRequest, type PageScope } from '../server/src/query/read.ts';
 
-/** A read of the product, as its handler does it. */
+/** A read of the API, as its handler does it. */
 export interface FirmRead {
   readonly name: string;
   readonly kind: 'list' | 'search' | 'order' | 'by ID' | 'deep page';
@@ -21,24 +21,7 @@ export interface FirmRead {
 type Scope = Omit<PageScope, 'name'>;
 type Row = Readonly<Record<string, unknown>>;
 
-/** The types that have searches, by the schema of their conditions. */
-const searched = [
-  'Client',
-  'Contact',
-  'Project',
-  'Staff',
-  'Task',
-  'TaskType',
-  'WipEntry',
-  'TimeEntry',
-  'ExpenseEntry',
-  'Invoice',
-  'Payment',
-  'DraftInvoiceHistory',
-  'Engagement',
-];
-
-/** Every list and by-ID read, and every search by each column alone, by each of its orders, and with rows of a relation. */
+/** Returns every list and by-ID read, and every search by each column alone and in each order. */
 export async function readsOf(session: Session, scope: Scope): Promise<FirmRead[]> {
   const reads: FirmRead[] = [];
   for (const entity of allEntities()) {
@@ -51,21 +34,21 @@ export async function readsOf(session: Session, scope: Scope): Promise<FirmRead[
       entity,
       request: {},
       id: String(sample.id),
-      run: (one) => findById(one, scope, entityNamed(entity.type) as never, String(sample.id)),
+      run: (one) => findById(one, scope, entity, String(sample.id)),
     });
-    if (searched.includes(entity.type)) reads.push(...searchesOf(scope, entity, sample));
+    if (`${entity.type}Where` in contract.components.schemas) reads.push(...searchesOf(scope, entity, sample));
   }
   return reads;
 }
 
-/** A row from the middle of the table, for values that conditions match. */
+/** Returns a row from the middle of the table, whose values conditions match. */
 async function sampleOf(session: Session, scope: Scope, entity: AnyEntity): Promise<Row | undefined> {
   for (const offset of [1_000, 100, 0]) {
     const { run } = anyPageReader({ ...scope, name: 'sample' }, entity, { page: offset, pageSize: 200 });
     const { data } = await run(session);
     const [first, ...others] = data as Row[];
     if (first === undefined) continue;
-    // Of each field a value that it has somewhere.
+    // Fields that are empty in it have the value of another row.
     return Object.fromEntries(
       Object.keys(first).map((key) => [
         key,
@@ -92,7 +75,7 @@ function* searchesOf(scope: Scope, entity: AnyEntity, sample: Row): Generator<Fi
       });
 }
 
-/** Conditions on one column that match some row, and one that matches none. */
+/** Conditions on one column: they match the row, and for a flag also its opposite. */
 function conditionsOf(key: string, operators: readonly string[], value: unknown): Row[] {
   if (value === undefined || typeof value === 'object') {
     if (Array.isArray(value) && operators.includes('_contains')) return [{ [key]: { _contains: value[0] } }];

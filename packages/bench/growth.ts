@@ -40,7 +40,7 @@ await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const send = sender(`http://127.0.0.1:${portOf(server)}`);
 
 const json = { 'content-type': 'application/json' };
-/** A token ends after 15 minutes. */
+/** Tokens expire after 15 minutes, so each operation gets a new one. */
 const headers = async () => {
   const body = JSON.stringify({ apiKey: key });
   const { text } = await send({ method: 'POST', path: '/v1/auth/token', headers: json, body });
@@ -78,7 +78,7 @@ async function run(name: string, cases: readonly GrowthCase[]): Promise<void> {
   console.log(`${name}: ${cases.length} cases, ${((performance.now() - started) / 1000).toFixed(0)} s`);
 }
 
-/** What all operations have in common, compressed bodies, and what is beside the contract. */
+/** Cases that are not those of one operation: headers, compressed bodies, and routes outside of the contract. */
 async function otherCases(): Promise<Record<string, GrowthCase[]>> {
   const caller = await headers();
   const search = allOperations.find(({ id }) => id === 'searchContacts');

@@ -8,12 +8,12 @@ export interface TenantSize {
   readonly links: number;
 }
 
-/** A firm that is large for the product: 50,000 contacts with three clients each. */
+/** A large firm: 50,000 contacts with three clients each. */
 export const largeTenant: TenantSize = { clients: 20_000, contacts: 50_000, links: 150_000 };
 
 /**
- * Fills a tenant straight in the tables, without the rules of the service: a run of them over so many rows takes minutes.
- * Ids and names follow from the row's number, so each run searches the same rows.
+ * Writes the rows of a tenant to the tables, without the rules of the service, which would take minutes for as many.
+ * IDs and names depend on the number of the row, so each run searches the same rows.
  *
  * @returns the id of a contact and of a client, to read by id.
  */

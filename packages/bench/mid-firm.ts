@@ -26,18 +26,18 @@ export interface MidFirm {
  * run, which takes minutes.
  */
 export async function openMidFirm(database: string | undefined, profile: string): Promise<MidFirm> {
-  if (!isProfile(profile)) throw new Error(`There is no profile ${profile}.`);
+  if (!isProfile(profile)) throw new Error(`The profile ${profile} does not exist.`);
   const vault = new Vault(randomBytes(32));
-  const made = database === undefined ? await fillDatabase(profile) : { url: database, drop: async () => {} };
-  // A page of any size is to be measured, and not to be cut off.
-  const store = await openStore({ databaseUrl: made.url, limits: { read: 600_000, firstConnect: 60_000 } });
+  const opened = database === undefined ? await fillDatabase(profile) : { url: database, drop: async () => {} };
+  // Slow reads are measured, too, and must not be stopped.
+  const store = await openStore({ databaseUrl: opened.url, limits: { read: 600_000, firstConnect: 60_000 } });
   const tenant = await tenantNamed({ service: { directory: new Directory(store) } }, `demo_${profile}`);
   return {
     store,
     scope: { tenantId: tenant.id, holds: () => true, vault, paging: 'offset', place: 'body' },
     async close() {
       await store.close();
-      await made.drop();
+      await opened.drop();
     },
   };
 }
@@ -54,8 +54,8 @@ async function fillDatabase(profile: Parameters<typeof createDemoTenants>[0]['pr
     DATA_DIR: dataDir,
     MASTER_KEY: randomBytes(32).toString('base64'),
   });
-  const wanted = { databaseUrl: url, profile, name: `demo_${profile}`, log: console.log };
-  await onDatabase(config, (operator) => createDemoTenants({ operator, ...wanted }));
+  const options = { databaseUrl: url, profile, name: `demo_${profile}`, log: console.log };
+  await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }));
   return {
     url,
     async drop() {

@@ -1,4 +1,4 @@
-/** Measures what the way of a request costs; see README.md beside this file. `--rounds N` and `--only NAME` narrow it. */
+/** Measures the overhead of a request; see README.md beside this file. `--rounds N` and `--only NAME` narrow it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,12 +12,12 @@ import { readConfig } from '../server/src/service/config.ts';
 import { createService } from '../server/src/service/service.ts';
 import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
 import { findServer } from '../server/test/postgres-setup.ts';
-import { fronts } from './fronts.ts';
 import { report, type Sample } from './report.ts';
 import { onboard, type Request, type Scenario, scenarios } from './scenarios.ts';
+import { stacks } from './stacks.ts';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, only: { type: 'string' } } });
-/** A front that runs, and the connections that load it. */
+/** A stack that runs, and the connections that load it. */
 interface Running {
   readonly child: ChildProcess;
   readonly port: number;
@@ -37,7 +37,7 @@ const environment = {
   ...process.env,
   DATABASE_URL: databaseUrl(postgres.url, database),
   MASTER_KEY: randomBytes(32).toString('base64'),
-  // Each front is measured with every answer validated, and with a limit that counts and is never reached.
+  // Each stack validates every response, and has a limit that counts and is never reached.
   RATE_LIMIT_FACTOR: '1000000',
   VALIDATE_RESPONSES: '1',
 };
@@ -46,16 +46,16 @@ const processes: Record<string, Running> = {};
 let numbers = 0;
 try {
   const { token, clientId } = await prepare();
-  for (const name of Object.keys(fronts)) processes[name] = await start(name);
+  for (const name of Object.keys(stacks)) processes[name] = await start(name);
   const chosen = scenarios(clientId).filter(({ name }) => values.only === undefined || name.includes(values.only));
   for (const scenario of chosen) {
     const samples: Sample[] = [];
-    for (const name of Object.keys(fronts)) await measure(name, scenario, token);
+    for (const name of Object.keys(stacks)) await measure(name, scenario, token);
     for (let round = 1; round <= rounds; round += 1) {
       process.stdout.write(`\r${scenario.name}: round ${round} of ${rounds}   `);
-      for (const name of Object.keys(fronts)) samples.push(await measure(name, scenario, token));
+      for (const name of Object.keys(stacks)) samples.push(await measure(name, scenario, token));
     }
-    report(samples, Object.keys(fronts));
+    report(samples, Object.keys(stacks));
   }
 } finally {
   for (const { child } of Object.values(processes)) child.kill();
@@ -63,7 +63,7 @@ try {
   await postgres.stop();
 }
 
-/** A tenant with clients to read, and a token. */
+/** Creates a tenant with clients to read, and a token. */
 async function prepare(): Promise<{ token: string; clientId: string }> {
   console.log(`Onboarding ${clientsToStartWith} clients …`);
   const config = readConfig(environment);
@@ -74,56 +74,56 @@ async function prepare(): Promise<{ token: string; clientId: string }> {
     { service },
     { name: tenant, displayName: 'Bench', currency: 'USD', timeZone: 'UTC', country: 'US' },
   );
-  const wanted = { tenant, user: 'bench', roles: ['API_ADMIN'], days: 1, description: undefined };
-  const { key } = await createApiKey({ service }, wanted);
+  const options = { tenant, user: 'bench', roles: ['API_ADMIN'], days: 1, description: undefined };
+  const { key } = await createApiKey({ service }, options);
   await store.close();
 
-  const front = await start('service');
-  const base = `http://127.0.0.1:${front.port}`;
+  const running = await start('service');
+  const base = `http://127.0.0.1:${running.port}`;
   const json = { 'Content-Type': 'application/json' };
-  const answer = await fetch(`${base}/v1/auth/token`, {
+  const response = await fetch(`${base}/v1/auth/token`, {
     method: 'POST',
     headers: json,
     body: JSON.stringify({ apiKey: key }),
   });
-  const { access_token: token } = (await answer.json()) as { access_token: string };
+  const { access_token: token } = (await response.json()) as { access_token: string };
   const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: tenant };
   let clientId = '';
   await Promise.all(
     Array.from({ length: connections }, async () => {
       while (numbers < clientsToStartWith) {
         const body = JSON.stringify(onboard(++numbers));
-        const made = await fetch(`${base}/api/v1/clients/v1/onboard`, { method: 'POST', headers, body });
-        if (made.status !== 201) throw new Error(`Onboarding answered ${made.status}: ${await made.text()}`);
-        clientId = ((await made.json()) as { clientId: string }).clientId;
+        const created = await fetch(`${base}/api/v1/clients/v1/onboard`, { method: 'POST', headers, body });
+        if (created.status !== 201) throw new Error(`Onboarding returned ${created.status}: ${await created.text()}`);
+        clientId = ((await created.json()) as { clientId: string }).clientId;
       }
     }),
   );
-  front.child.kill();
+  running.child.kill();
   await runOn(environment.DATABASE_URL, 'vacuum analyze');
   return { token, clientId };
 }
 
 async function start(name: string): Promise<Running> {
-  const child = fork(new URL('front.ts', import.meta.url), [name], { env: environment });
+  const child = fork(new URL('stack.ts', import.meta.url), [name], { env: environment });
   const [message] = await once(child, 'message');
   const pool = new Pool(`http://127.0.0.1:${message.port}`, { connections });
   return { child, port: message.port, pool };
 }
 
 async function cpuOf(child: ChildProcess, scenario: Scenario): Promise<number> {
-  child.send({ remember: scenario.withoutDatabase ?? false });
+  child.send({ reuseRead: scenario.withoutDatabase ?? false });
   const [message] = await once(child, 'message');
   return message.cpu;
 }
 
-async function measure(front: string, scenario: Scenario, token: string): Promise<Sample> {
-  const running = processes[front];
-  if (running === undefined) throw new Error(`The front ${front} does not run.`);
-  const amount = scenario.requests;
+async function measure(stack: string, scenario: Scenario, token: string): Promise<Sample> {
+  const running = processes[stack];
+  if (running === undefined) throw new Error(`The stack ${stack} does not run.`);
+  const count = scenario.requests;
   const before = await cpuOf(running.child, scenario);
   const started = performance.now();
-  let left = amount;
+  let left = count;
   await Promise.all(
     Array.from({ length: connections }, async () => {
       while (left > 0) {
@@ -134,18 +134,18 @@ async function measure(front: string, scenario: Scenario, token: string): Promis
   );
   const seconds = (performance.now() - started) / 1000;
   const used = (await cpuOf(running.child, scenario)) - before;
-  return { front, scenario: scenario.name, cpu: used / amount, perSecond: amount / seconds };
+  return { stack, scenario: scenario.name, cpu: used / count, perSecond: count / seconds };
 }
 
 async function send(running: Running, { method, path, body }: Request, token: string): Promise<void> {
   const headers: Record<string, string> = { authorization: `Bearer ${token}`, tenant };
   if (body !== undefined) headers['content-type'] = 'application/json';
-  const answer = await running.pool.request({
+  const response = await running.pool.request({
     method,
     path,
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.body.text();
-  if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`);
+  const text = await response.body.text();
+  if (response.statusCode >= 300) throw new Error(`${method} ${path} returned ${response.statusCode}: ${text}`);
 }

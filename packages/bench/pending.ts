@@ -1,4 +1,4 @@
-/** Measures the memory of a process that has many deliveries to make; see README.md beside this file. `--seconds` shortens it. */
+/** Measures the memory of a process with many pending deliveries; see README.md beside this file. `--seconds` shortens it. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
@@ -16,9 +16,9 @@ const { values } = parseArgs({
   },
 });
 const pending = 100_000;
-/** Connections, caches, compiled code and the heap reach their size in this time, in seconds. */
+/** Time in which connections, caches, compiled code and the heap reach their size, in seconds. */
 const warmUp = 20;
-/** More growth than this after it is a leak, in MB. What is garbage, and when it is collected, moves RSS. */
+/** More growth than this after the warm-up is a leak, in MB. RSS also depends on when garbage is collected. */
 const mostGrowth = { rss: 50, live: 10 };
 
 const receiver = await startReceiver();

@@ -1,4 +1,4 @@
-/** Measures what PGlite costs per call in a thread of its own, beside PGlite in the main thread. `--rounds N` narrows it. */
+/** Measures a call of PGlite in a thread of its own, beside PGlite in the main thread. `--rounds N` sets how often. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ for (const pool of Object.values(pools)) {
 }
 for (const [name, operation] of Object.entries(operations)) {
   const samples: Record<string, { wall: number; cpu: number }[]> = { thread: [], main: [] };
-  // Round by round, so that a slow minute of the machine hits both.
+  // Round by round, so that a slow minute of the machine affects both.
   for (let round = 0; round <= rounds; round++) {
     for (const [place, pool] of Object.entries(pools)) {
       const sample = await measure(pool, operation);

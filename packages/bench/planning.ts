@@ -1,6 +1,6 @@
 /**
  * Compares the plans of every list, search and by-ID read on the demo data of a large firm: one plan for all values, a plan for
- * its values each time, and what the service does after it has read the same several times. Lists the reads where the service
+ * its values each time, and what the service does after several reads. Lists the reads where the service
  * takes longer than the better of the two.
  */
 import { parseArgs } from 'node:util';
@@ -18,7 +18,7 @@ const { values } = parseArgs({
   },
 });
 const rounds = Number(values.rounds);
-/** After as many uses of a named statement, PostgreSQL considers one plan for all values. */
+/** Uses of a named statement after which PostgreSQL considers one plan for all values. */
 const usesBefore = 9;
 /** Differences below it are noise. */
 const leastDifference = 2;
@@ -75,7 +75,7 @@ function leastOf(times: { readonly [name: string]: number | string }): number {
   return Math.min(...Object.values(times).filter((time) => typeof time === 'number'));
 }
 
-/** Milliseconds of a read on a connection that plans in this way. */
+/** Measures a read on a connection that plans in this way. @returns milliseconds */
 async function timeOf(read: FirmRead, mode: Mode): Promise<number> {
   return store.read(scope.tenantId, async (session) => {
     await session.all(sql`select set_config('plan_cache_mode', ${mode}, false)`);

@@ -3,8 +3,8 @@
  * table, sorts more than a page, or visits many rows for the few that it returns.
  */
 import { parseArgs } from 'node:util';
-import { CompiledQuery, sql } from 'kysely';
-import { compiler, type Query, type Session } from '../server/src/platform/store/session.ts';
+import { sql } from 'kysely';
+import { type PlanNode, plansOf } from '../server/test/explain.ts';
 import { type FirmRead, readsOf } from './firm-reads.ts';
 import { openMidFirm } from './mid-firm.ts';
 
@@ -19,29 +19,17 @@ const { values } = parseArgs({
 
 /** A table with more rows than this is large. */
 const largeTable = 5_000;
-/** The rows of the largest page: what is sorted for one is little. */
+/** The rows of the largest page, which are sorted quickly. */
 const mostSorted = 1_000;
-/** Rows that a page of fifty may visit: it may look through the contacts of a firm, and not through its work. */
+/** Rows that a page of 50 may visit: as many as a firm has contacts, and fewer than it has entries of work. */
 const mostVisited = 25_000;
 
 /**
- * Reads that no index serves, and why. What is overdue changes with the day, so no index holds it; the searches of the product by it
- * also name what is due, and sort what matches. A `systemRef` is the caller's own key: callers know it whole.
- * The few texts of `lockReason` are those of most entries; `isLocked` finds the others.
+ * Reads without an index, and why. What is overdue changes with the day, so no index can contain it; searches usually also filter by
+ * what is due. A `systemRef` is the caller's own key, of which callers know the whole. `lockReason` has few values, each of which
+ * most entries have; `isLocked` finds the others.
  */
 const exempt = [/overdueBalance/, /daysPastDue/, /lockReason/, /"systemRef":\{"_ilike"/];
-
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Index Name'?: string;
-  readonly 'Parent Relationship'?: string;
-  readonly 'Actual Rows': number;
-  readonly 'Actual Loops': number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly 'Rows Removed by Index Recheck'?: number;
-  readonly Plans?: readonly PlanNode[];
-}
 
 const firm = await openMidFirm(values.database, values.profile);
 const sizes = new Map(
@@ -53,35 +41,7 @@ const sizes = new Map(
   ).map(({ name, rows }) => [name, rows]),
 );
 
-/** A session that explains its statements, and finds nothing. */
-class ExplainingSession implements Session {
-  readonly plans: PlanNode[] = [];
-  readonly clockOffset = undefined;
-  readonly #session: Session;
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
-  async all<Row>(query: Query<Row>): Promise<Row[]> {
-    const { sql: text, parameters } = query.compile(compiler);
-    const explained = CompiledQuery.raw(`explain (analyze, timing off, buffers off, format json) ${text}`, [
-      ...parameters,
-    ]);
-    const [row] = await this.#session.all<{ 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }>({
-      compile: () => explained as never,
-    });
-    if (row !== undefined) this.plans.push(row['QUERY PLAN'][0].Plan);
-    return [];
-  }
-
-  async first<Row>(query: Query<Row>): Promise<Row | undefined> {
-    await this.all(query);
-    return undefined;
-  }
-}
-
-/** What is slow in a plan, and how many rows it visits. What a row shows of others is read for the rows of the page alone. */
+/** Returns what is slow in a plan, and how many rows it visits. Values of other rows are only read for the rows of the page. */
 function examine(node: PlanNode, isRowOfPage: boolean): { readonly slow: string[]; readonly visited: number } {
   const isPart = isRowOfPage || node['Parent Relationship'] === 'SubPlan';
   const below = (node.Plans ?? []).map((one) => examine(one, isPart));
@@ -102,12 +62,7 @@ function examine(node: PlanNode, isRowOfPage: boolean): { readonly slow: string[
 
 async function check(read: FirmRead) {
   const started = performance.now();
-  const plans = await firm.store.read(firm.scope.tenantId, async (session) => {
-    const explaining = new ExplainingSession(session);
-    await read.run(explaining);
-    return explaining.plans;
-  });
-  const [plan] = plans;
+  const [plan] = await firm.store.read(firm.scope.tenantId, (session) => plansOf(session, read.run));
   if (plan === undefined) throw new Error(`${read.name} has no plan.`);
   const { slow, visited } = examine(plan, false);
   const problems = visited > mostVisited ? [...slow, `visits ${visited} rows`] : slow;

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
 
-/** What the quiet tenant saw in one or several windows. */
+/** What the quiet tenant observed in one or several windows. */
 export interface Seen {
   /** Of each read, in milliseconds from when it was due. */
   readonly times: readonly number[];
@@ -26,7 +26,7 @@ export function quantile(times: readonly number[], share: number): number {
   return times.toSorted((left, right) => left - right)[Math.ceil(share * times.length) - 1] ?? Number.NaN;
 }
 
-/** Below the rate limit of one API user, so that all that is measured could come from a tenant that behaves. */
+/** Below the rate limit of one API user, as of a tenant that keeps to its limits. */
 const readsPerSecond = 18;
 
 /**
@@ -64,13 +64,13 @@ export class Probe {
         if (status !== 200) errors.push(status);
       }),
     );
-    const questions = Array.from({ length: seconds * 2 }, (_, index) =>
+    const readiness = Array.from({ length: seconds * 2 }, (_, index) =>
       at(index * 500, async (due) => {
         if ((await this.#status('/readyz')) !== 200) notReady += 1;
         readyTimes.push(performance.now() - due);
       }),
     );
-    await Promise.all([...reads, ...questions]);
+    await Promise.all([...reads, ...readiness]);
     return { times, readyTimes, errors, notReady };
   }
 
@@ -80,9 +80,9 @@ export class Probe {
 
   async #status(path: string, headers: Record<string, string> = {}): Promise<number> {
     try {
-      const answer = await this.#agent.request({ origin: this.#address, path, method: 'GET', headers });
-      await answer.body.dump();
-      return answer.statusCode;
+      const response = await this.#agent.request({ origin: this.#address, path, method: 'GET', headers });
+      await response.body.dump();
+      return response.statusCode;
     } catch {
       return 0;
     }

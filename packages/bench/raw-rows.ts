@@ -24,10 +24,10 @@ const tables = {
 } as const;
 
 type Table = keyof typeof tables;
-/** Rows that triggers change: a raw transaction has them changed as well. */
+/** Tables with sums, whose rows triggers change, also in a raw transaction. */
 const summing = ['job', 'client'] as const;
 
-/** Rows as they were, by table and key. */
+/** Rows before a call, by table and key. */
 export type Snapshot = ReadonlyMap<string, ReadonlyMap<string, Json>>;
 
 interface TableRows {
@@ -42,7 +42,7 @@ const names = (): Table[] => Object.keys(tables) as Table[];
 const keyOf = (table: string, row: Json) =>
   (table in tables ? tables[table as Table] : ['id']).map((column) => row[column]).join(' ');
 
-/** The rows that a call could change. */
+/** Reads the rows that a call could change. */
 export async function snapshotOf(store: Store, tenantId: number): Promise<Snapshot> {
   const snapshot = new Map<string, ReadonlyMap<string, Json>>();
   for (const table of ['tenant_counter', 'time_entry', 'draft_invoice', 'invoice', 'wip_entry', ...summing]) {
@@ -62,7 +62,7 @@ function allRows(store: Store, tenantId: number, table: string, condition: Retur
     .then((rows) => rows.map(({ row }) => row));
 }
 
-/** What the last transaction with an audit row has written. */
+/** Reads the rows that the last transaction with an audit row has written. */
 export async function writtenRows(store: Store, tenantId: number, before: Snapshot): Promise<WrittenRows> {
   const last = sql`t.xmin = (select a.xmin from audit_log a where a.tenant_id = ${tenantId} order by a.id desc limit 1)`;
   const written: TableRows[] = [];
@@ -78,7 +78,7 @@ export async function writtenRows(store: Store, tenantId: number, before: Snapsh
   return written;
 }
 
-/** Undoes what was written, past triggers and row-level security, as the owner of the tables. */
+/** Undoes a write as the owner of the tables, without triggers and row-level security. */
 export async function rewind(url: string, written: WrittenRows): Promise<void> {
   const rowsOf = (table: string, rows: readonly Json[]) =>
     `jsonb_populate_recordset(null::${table}, $rows$${JSON.stringify(rows)}$rows$::jsonb) r where ${sameKey(table)}`;
@@ -88,7 +88,7 @@ export async function rewind(url: string, written: WrittenRows): Promise<void> {
     const before = updated.map((row) => row.before);
     return before.length === 0 ? [] : [`update ${table} t set ${assigned} from ${rowsOf(table, before)}`];
   });
-  // What others refer to goes last.
+  // Rows that others refer to are deleted last.
   const deletions = touched
     .toReversed()
     .flatMap(({ table, inserted }) =>
@@ -111,7 +111,7 @@ export async function rewind(url: string, written: WrittenRows): Promise<void> {
   );
 }
 
-/** Writes the rows again: what a programmer would send who knows them all. */
+/** Writes the rows again, with the statements of a programmer who knows all of them. */
 export function writeRaw(store: Store, tenantId: number, written: WrittenRows): Promise<unknown> {
   return store.write(tenantId, async (transaction) => {
     for (const { table, inserted, updated } of written) {
@@ -138,7 +138,7 @@ function sameKey(table: string): string {
 
 const knownColumns: Record<string, readonly string[]> = {};
 
-/** The columns that statements can write: not those that the database calculates. */
+/** Reads the columns that statements can write, without those that the database calculates. */
 export async function readColumns(store: Store): Promise<void> {
   const rows = await store.system((transaction) =>
     transaction.all<{ table: string; column: string }>(sql`

@@ -44,7 +44,7 @@ try {
   await firm.close();
 }
 
-/** The first page of work in progress, and the one that a cursor continues far behind it. */
+/** The first page of work in progress, and one that a cursor continues far behind it. */
 async function deepPage(depth: number): Promise<FirmRead[]> {
   const entity = entityNamed('WipEntry');
   const position = await store.read(tenantId, (session) =>
@@ -59,7 +59,7 @@ async function deepPage(depth: number): Promise<FirmRead[]> {
   return [page('list', first, entity, scope, {}), page('deep page', name, entity, scope, { cursor })];
 }
 
-/** The rows of a page without what they show of others, as SQL by hand reads them. */
+/** Reads the rows of a page without values of other rows, as hand-written SQL does. */
 function bareRows(session: Session, { entity, request, id }: FirmRead): Promise<unknown> {
   const condition = id === undefined ? conditionOf(entity, 'e', tenantId, request.where ?? {}) : sql`e.id = ${id}`;
   const order = orderClause(entity, 'e', orderKeys(entity, request.orderBy ?? []));

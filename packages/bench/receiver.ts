@@ -1,16 +1,15 @@
-/** A process that receives events over HTTPS, and tells its parent when they arrived. */
+/** A process that receives events over HTTPS, and reports to its parent when they arrived. */
 import { createServer } from 'node:https';
 import { portOf } from '../server/test/free-port.ts';
 
-/** What the parent asks for. */
 export type ReceiverCommand = 'count' | 'take' | 'reset';
 
 /** What arrived since the last reset. */
-export interface Taken {
+export interface Arrivals {
   readonly count: number;
-  /** When, in milliseconds since 1970, by event and path. Empty where only the count is asked for. */
+  /** When, in milliseconds since 1970, by event and path. Empty in the response to `count`. */
   readonly arrivals: readonly (readonly [id: string, path: string, at: number])[];
-  /** The most connections that were open at the same time. */
+  /** Maximum number of connections that were open at the same time. */
   readonly connections: number;
 }
 
@@ -24,7 +23,7 @@ let open = 0;
 const server = createServer({ key, cert }, (request, response) => {
   const id = String(request.headers['webhook-id']);
   const path = request.url ?? '';
-  // A receiver that takes requests and never responds.
+  // A receiver that accepts requests and never responds.
   if (path === '/dead') return;
   request.resume();
   request.once('end', () => {
@@ -46,7 +45,7 @@ process.on('message', (command: ReceiverCommand) => {
     connections = open;
   }
   const count = arrivals.length;
-  const taken: Taken = { arrivals: command === 'take' ? arrivals : [], count, connections };
-  process.send?.(taken);
+  const report: Arrivals = { arrivals: command === 'take' ? arrivals : [], count, connections };
+  process.send?.(report);
 });
 server.listen(0, '127.0.0.1', () => process.send?.(portOf(server)));

@@ -1,23 +1,23 @@
-/** One round of one scenario against one front. */
+/** One round of one scenario against one stack. */
 export interface Sample {
-  readonly front: string;
+  readonly stack: string;
   readonly scenario: string;
   /** Microseconds of user and system time per request. */
   readonly cpu: number;
   readonly perSecond: number;
 }
 
-/** Prints, for each scenario, CPU per request and throughput of the fronts, and the ratios of the service to the others. */
-export function report(samples: readonly Sample[], fronts: readonly string[]): void {
+/** Prints, for each scenario, CPU per request and throughput of the stacks, and the ratios of the service to the others. */
+export function report(samples: readonly Sample[], stacks: readonly string[]): void {
   for (const [scenario, ofScenario] of Map.groupBy(samples, (sample) => sample.scenario)) {
-    const ours = ofScenario.filter((sample) => sample.front === 'service');
+    const ours = ofScenario.filter((sample) => sample.stack === 'service');
     console.log(`\n${scenario}`);
     console.table(
       Object.fromEntries(
-        fronts.map((front) => {
-          const own = ofScenario.filter((sample) => sample.front === front);
+        stacks.map((stack) => {
+          const own = ofScenario.filter((sample) => sample.stack === stack);
           return [
-            front,
+            stack,
             {
               'CPU, µs per request': spread(
                 own.map((sample) => sample.cpu),
@@ -37,7 +37,7 @@ export function report(samples: readonly Sample[], fronts: readonly string[]): v
   }
 }
 
-/** Round by round, so that what slowed a round slowed both sides of the ratio. */
+/** Compares round by round, so that a slow round affects both sides of the ratio. */
 function ratio(ours: readonly Sample[], theirs: readonly Sample[], of: (sample: Sample) => number): string {
   const ratios = ours.flatMap((sample, round) => {
     const other = theirs[round];

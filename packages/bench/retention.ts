@@ -21,14 +21,14 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 const events = Number(values.events);
-/** Each event was delivered to so many subscriptions. */
+/** Subscriptions that each event was delivered to. */
 const subscriptions = 2;
-/** The events are about so many rows, whose order is random. */
+/** Rows that the events are about, in random order. */
 const entities = 50_000;
-/** A round is a day. So many days are kept, and the job moves the day on which it runs accordingly. */
+/** A round is a day. The job keeps 30 days, so it runs as if on a later day, and this many are left. */
 const keptRounds = 3;
 const keptDays = 30;
-/** How many events get a position in one transaction, as in the service. */
+/** Events that get a position in one transaction, as in the service. */
 const assignedAtOnce = 500;
 /** The sizes must not grow by more than this factor after a quarter of the rounds. */
 const mostGrowth = 1.1;

@@ -1,6 +1,6 @@
 import type { Operations } from '@financial-automation/spec';
 
-/** What one request of a scenario is. */
+/** One request of a scenario. */
 export interface Request {
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -10,16 +10,16 @@ export interface Request {
 export interface Scenario {
   readonly name: string;
   readonly requests: number;
-  /** The database is asked once and then no more: what is measured is the way to the handler and back. */
+  /** The database is read once: after that, the rest of the request is measured. */
   readonly withoutDatabase?: boolean;
-  /** The n-th request; a number is given once in a run, so that what it makes is new. */
+  /** The n-th request. A run uses each number once, so that what it creates is new. */
   request(n: number): Request;
 }
 
 type Onboard = Operations['onboardClient']['requestBody']['content']['application/json'];
 type Upsert = Operations['upsertContacts']['requestBody']['content']['application/json'];
 
-/** The calls that the service lives on. */
+/** The most frequent kinds of calls. */
 export function scenarios(clientId: string): readonly Scenario[] {
   return [
     { name: 'read by id', requests: 10_000, request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }) },

@@ -1,4 +1,4 @@
-/** Measures the validation of requests and responses without anything around it; see README.md. `--rounds N`: how often. */
+/** Measures the validation of requests and responses alone; see README.md. `--rounds` sets how often. */
 import { parseArgs } from 'node:util';
 import { allOperations } from '../server/src/contract/contract.ts';
 import type { OperationId } from '../server/src/contract/handler.ts';
@@ -60,14 +60,14 @@ for (const id of ['getClient', 'searchClients', 'upsertContacts', 'listFiles'] a
 
 async function report(what: string, run: () => Promise<unknown>, times: number): Promise<void> {
   for (let time = 0; time < times; time++) await run();
-  const found: number[] = [];
+  const samples: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const started = process.cpuUsage();
     for (let time = 0; time < times; time++) await run();
     const { user, system } = process.cpuUsage(started);
-    found.push((user + system) / times);
+    samples.push((user + system) / times);
   }
-  console.log(`${what}: ${median(found).toFixed(1)} µs`);
+  console.log(`${what}: ${median(samples).toFixed(1)} µs`);
 }
 
 function operationOf(id: OperationId) {

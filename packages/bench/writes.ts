@@ -159,12 +159,12 @@ async function createContacts(
   return succeeded.map(({ id }) => id);
 }
 
-/** What the service wrote for these contacts. */
+/** Reads the rows that the service wrote for these contacts. */
 async function readRows(store: Store, tenantId: number, ids: readonly string[]): Promise<Rows> {
-  const read = async (table: keyof Rows, key: string, wanted: readonly unknown[]) => {
+  const read = async (table: keyof Rows, key: string, values: readonly unknown[]) => {
     const found = await store.read(tenantId, (session) =>
       session.all<{ row: Record<string, unknown> }>(sql`
-        select to_jsonb(t) as row from ${sql.table(table)} t where ${sql.ref(key)} = any(${wanted})`),
+        select to_jsonb(t) as row from ${sql.table(table)} t where ${sql.ref(key)} = any(${values})`),
     );
     return found.map(({ row }) => row);
   };
@@ -178,7 +178,7 @@ async function readRows(store: Store, tenantId: number, ids: readonly string[]):
   };
 }
 
-/** The same rows with other keys, so that they can be inserted again. */
+/** Copies the rows with other keys, so that they can be inserted again. */
 function withNewKeys(rows: Rows): Rows {
   const keys = new Map([...rows.contact, ...rows.contact_client].map(({ id }) => [id, uuidv7()]));
   const contact = rows.contact.map((row) => {

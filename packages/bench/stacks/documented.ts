@@ -1,22 +1,21 @@
+import { readFileSync } from 'node:fs';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import * as openApiValidator from 'express-openapi-validator';
-import { allOperations, contract, type Operation } from '../../server/src/contract/contract.ts';
+import { allOperations, bundleFiles, type Operation } from '../../server/src/contract/contract.ts';
 import { authorize } from '../../server/src/platform/auth/roles.ts';
 import type { Context } from '../../server/src/service/context.ts';
 import type { Service } from '../../server/src/service/service.ts';
 import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
 
-type Document = Exclude<Parameters<typeof openApiValidator.middleware>[0]['apiSpec'], string>;
-
 const contexts = new WeakMap<object, Context>();
 
-/** Express and the validator, put together as the validator's documentation shows it. */
+/** Express and the validator, combined as the validator's documentation shows. */
 export function documentedValidator(service: Service): Express {
   const app = express();
   app.use(express.json({ limit: '1mb' }));
   app.use(
     openApiValidator.middleware({
-      apiSpec: structuredClone(contract) as unknown as Document,
+      apiSpec: JSON.parse(readFileSync(bundleFiles.json, 'utf8')),
       validateRequests: true,
       validateResponses: true,
       validateFormats: true,
@@ -42,12 +41,12 @@ export function documentedValidator(service: Service): Express {
     const method = operation.method.toLowerCase() as Lowercase<typeof operation.method>;
     app[method](pattern(operation), async (request, response) => {
       const context = contexts.get(request);
-      if (context === undefined) throw new Error('Nobody is signed in.');
-      const answer = await handle(context, { path: request.params, query: request.query, body: request.body });
+      if (context === undefined) throw new Error('The caller is not authenticated.');
+      const result = await handle(context, { path: request.params, query: request.query, body: request.body });
       response
-        .status(answer.status)
-        .set(answer.headers ?? {})
-        .json(answer.body);
+        .status(result.status)
+        .set(result.headers ?? {})
+        .json(result.body);
     });
   }
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
@@ -62,6 +61,6 @@ const byRoute = new Map(allOperations.map((operation) => [`${operation.method} $
 function operationOf(request: Request): Operation {
   const route = (request as Request & { openapi?: { openApiRoute: string } }).openapi?.openApiRoute;
   const operation = byRoute.get(`${request.method} ${route}`);
-  if (operation === undefined) throw new Error(`There is no operation at ${route}.`);
+  if (operation === undefined) throw new Error(`The contract has no operation at ${route}.`);
   return operation;
 }

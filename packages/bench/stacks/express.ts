@@ -3,7 +3,7 @@ import { allOperations } from '../../server/src/contract/contract.ts';
 import type { Service } from '../../server/src/service/service.ts';
 import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
 
-/** Express with a route for each operation, and nothing checked but what the handlers cannot do without. */
+/** Express with a route for each operation, and only the checks that handlers cannot do without. */
 export function bareExpress(service: Service): Express {
   const app = express();
   app.use(express.json({ limit: '1mb' }));
@@ -15,11 +15,11 @@ export function bareExpress(service: Service): Express {
           openCall(service, operation, request.get('tenant')),
           request.get('authorization'),
         );
-        const answer = await handle(context, { path: request.params, query: request.query, body: request.body });
+        const result = await handle(context, { path: request.params, query: request.query, body: request.body });
         response
-          .status(answer.status)
-          .set(answer.headers ?? {})
-          .json(answer.body);
+          .status(result.status)
+          .set(result.headers ?? {})
+          .json(result.body);
       } catch (error) {
         const failure = failureOf(error, service);
         response.status(failure.status).json(failure.body);

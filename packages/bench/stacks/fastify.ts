@@ -3,19 +3,21 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { fastify } from 'fastify';
 import { allOperations, contract, type Operation, type Schema } from '../../server/src/contract/contract.ts';
+import { referred } from '../../server/src/contract/parameters.ts';
 import { authorize } from '../../server/src/platform/auth/roles.ts';
 import type { Context } from '../../server/src/service/context.ts';
 import type { Service } from '../../server/src/service/service.ts';
 import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
 
 interface Described {
-  readonly parameters?: readonly { readonly $ref: string }[];
+  readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
   readonly responses: Readonly<
     Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> }>
   >;
 }
 interface Parameter {
+  readonly $ref?: string;
   readonly name: string;
   readonly in: string;
   readonly required?: boolean;
@@ -23,9 +25,9 @@ interface Parameter {
 }
 
 /**
- * Fastify as its users write it: a schema for each part of each route, compiled once per route, and hooks for what is
- * checked before. Answers are validated by the same compiler and then serialised by `JSON.stringify`, as this server does:
- * a serialiser made from the schema would send what breaks it.
+ * Fastify as its users write it: a schema for each part of each route, compiled once per route, and hooks for earlier checks.
+ * Responses are validated by the same compiler and then serialized by `JSON.stringify`, as in this server: a serializer
+ * compiled from the schema would send a body that violates it.
  */
 export async function fastifyWithSchemas(service: Service): Promise<RequestListener> {
   const app = fastify({ bodyLimit: 1_048_576 });
@@ -50,8 +52,8 @@ export async function fastifyWithSchemas(service: Service): Promise<RequestListe
   for (const operation of allOperations) {
     const described = describedOf(operation);
     const success = Object.keys(described.responses).find((status) => status.startsWith('2')) ?? '200';
-    const answerSchema = described.responses[success]?.content?.['application/json']?.schema ?? {};
-    let validateAnswer: ReturnType<typeof ajv.compile> | undefined;
+    const responseSchema = described.responses[success]?.content?.['application/json']?.schema ?? {};
+    let validateResponse: ReturnType<typeof ajv.compile> | undefined;
     app.route<{ Params: object; Querystring: object; Body: unknown }>({
       method: operation.method,
       url: pattern(operation),
@@ -65,14 +67,14 @@ export async function fastifyWithSchemas(service: Service): Promise<RequestListe
       },
       handler: async (request, reply) => {
         const context = contexts.get(request);
-        if (context === undefined) throw new Error('Nobody is signed in.');
-        const answer = await handle(context, { path: request.params, query: request.query, body: request.body });
-        validateAnswer ??= ajv.compile({ components: contract.components, ...answerSchema });
-        if (!validateAnswer(answer.body)) throw new Error('The answer breaks the contract.');
+        if (context === undefined) throw new Error('The caller is not authenticated.');
+        const result = await handle(context, { path: request.params, query: request.query, body: request.body });
+        validateResponse ??= ajv.compile({ components: contract.components, ...responseSchema });
+        if (!validateResponse(result.body)) throw new Error('The response violates the contract.');
         return reply
-          .code(answer.status)
-          .headers({ ...answer.headers, 'X-Request-Id': context.requestId })
-          .send(answer.body);
+          .code(result.status)
+          .headers({ ...result.headers, 'X-Request-Id': context.requestId })
+          .send(result.body);
       },
     });
   }
@@ -97,7 +99,7 @@ function describedOf(operation: Operation): Described {
 }
 
 function schemasOf(described: Described): Record<string, object> {
-  const parameters = (described.parameters ?? []).map(resolve);
+  const parameters = (described.parameters ?? []).map(referred);
   const body = described.requestBody?.content['application/json'].schema;
   return {
     params: objectOf(parameters, 'path'),
@@ -116,11 +118,4 @@ function objectOf(parameters: readonly Parameter[], place: string): object {
     required: here.filter((parameter) => parameter.required).map(nameOf),
     ...(place === 'header' ? {} : { additionalProperties: false }),
   };
-}
-
-function resolve({ $ref }: { readonly $ref: string }): Parameter {
-  const components = contract.components as unknown as { readonly parameters: Readonly<Record<string, Parameter>> };
-  const parameter = components.parameters[$ref.split('/').at(-1) ?? ''];
-  if (parameter === undefined) throw new Error(`The contract has no parameter ${$ref}.`);
-  return parameter;
 }

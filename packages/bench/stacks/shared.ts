@@ -7,7 +7,7 @@ import { problemDocument } from '../../server/src/http/problem.ts';
 import type { Context, PublicContext } from '../../server/src/service/context.ts';
 import type { Service } from '../../server/src/service/service.ts';
 
-/** A call as the other fronts make it: who calls, found as this server finds it. */
+/** Opens a call in the other stacks. The caller is authenticated as in this server. */
 export function openCall(service: Service, operation: Operation, tenantName: string | undefined): PublicContext {
   return { service, operation, requestId: uuidv7(), address: '127.0.0.1', tenantName };
 }
@@ -28,7 +28,7 @@ export function failureOf(error: unknown, service: Service) {
   return { status: problem.status, body: problemDocument(problem, uuidv7()) };
 }
 
-/** `/gql/v1/client/{id}` as routers write it. */
+/** The path of an operation as routers write it: `/gql/v1/client/:id`. */
 export function pattern(operation: Operation): string {
   return operation.path.replaceAll(/\{([^}]+)\}/g, ':$1');
 }

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { requestExamplesOf } from '../../test/request-examples.ts';
 import { type TestCaller, testService } from '../../test/service.ts';
-import { allOperations, contract, type Operation } from '../contract/contract.ts';
+import { allOperations, type Operation } from '../contract/contract.ts';
 import { clientGroup } from '../modules/clients/client-group.ts';
 import { clientType } from '../modules/clients/reference-data.ts';
 import { asOperator, createTenant } from '../operator/tenants.ts';
@@ -75,16 +76,8 @@ const ids = [ours.clientId, ours.contactId, ours.typeId, ours.groupId, ours.clie
 
 /** The request examples of an operation, with every ID replaced. */
 function bodies(operation: Operation, id: string): unknown[] {
-  const described = contract.paths[operation.path] as Readonly<
-    Record<
-      string,
-      { requestBody?: { content: Readonly<Record<string, { examples?: Readonly<Record<string, { $ref: string }>> }>> } }
-    >
-  >;
-  const examples = described[operation.method.toLowerCase()]?.requestBody?.content['application/json']?.examples ?? {};
-  const all = (contract.components as unknown as { examples: Readonly<Record<string, { value: unknown }>> }).examples;
-  return Object.values(examples).map(({ $ref }) => {
-    const text = JSON.stringify(all[$ref.split('/').at(-1) ?? '']?.value ?? {});
+  return [...requestExamplesOf(operation).values()].map((example) => {
+    const text = JSON.stringify(example ?? {});
     return JSON.parse(
       text
         .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, id)

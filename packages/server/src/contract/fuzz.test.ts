@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { requestExamplesOf } from '../../test/request-examples.ts';
 import { testService } from '../../test/service.ts';
-import { allOperations, contract, type Operation } from './contract.ts';
+import { allOperations, type Operation } from './contract.ts';
 
 /** How many requests are sent to each operation; twice as many with a body. */
 const numRuns = Number(process.env.FUZZ_RUNS ?? 6);
@@ -79,22 +80,8 @@ function mutated(value: unknown): fc.Arbitrary<unknown> {
   });
 }
 
-interface Described {
-  readonly $ref?: string;
-  readonly value?: unknown;
-  readonly examples?: Readonly<Record<string, Described>>;
-  readonly content?: Readonly<Record<string, Described>>;
-  readonly requestBody?: Described;
-}
-
-/** The request examples of an operation in the contract. */
 function examplesOf(operation: Operation): unknown[] {
-  const path = contract.paths[operation.path] as Readonly<Record<string, Described>>;
-  const examples = path[operation.method.toLowerCase()]?.requestBody?.content?.['application/json']?.examples ?? {};
-  const all = (contract.components as unknown as { examples: Readonly<Record<string, Described>> }).examples;
-  return Object.values(examples).map(({ $ref, value }) =>
-    $ref === undefined ? value : all[$ref.split('/').at(-1) ?? '']?.value,
-  );
+  return [...requestExamplesOf(operation).values()];
 }
 
 const id = fc.oneof(

@@ -54,15 +54,25 @@ export function declarationsOf({ path, method }: Operation): Declaration[] {
   return [item, own];
 }
 
+interface MediaType {
+  readonly schema: Schema;
+  readonly examples?: Readonly<Record<string, Example>>;
+}
+
+interface Example {
+  readonly $ref?: string;
+  readonly value?: unknown;
+}
+
 export interface Declaration {
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+  readonly requestBody?: { readonly content: Readonly<Record<string, MediaType>> };
   readonly responses?: Readonly<Record<string, DeclaredResponse>>;
 }
 
 export interface DeclaredResponse {
   readonly $ref?: string;
-  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
   readonly headers?: Readonly<Record<string, unknown>>;
 }
 

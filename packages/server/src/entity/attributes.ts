@@ -7,7 +7,7 @@ import { findUnstorable } from '../http/body.ts';
 import { Faults, type ItemCheck, itemCheck } from './item-check.ts';
 import type { AnyEntity } from './model.ts';
 import type { Plan } from './plan.ts';
-import { entityNamed } from './registry.ts';
+import { anyEntityNamed } from './registry.ts';
 import type { AnyInput, AnyRow } from './row.ts';
 import { checkProvided } from './row-checks.ts';
 import { emptyRow } from './row-input.ts';
@@ -43,7 +43,7 @@ export function readAttributes(
         throw new Rejection('VALIDATION_ERROR', `${name} is set by the service and cannot be written.`, `/${name}`);
       if (field?.references === undefined || typeof value !== 'object' || value === null || Array.isArray(value))
         return;
-      values[name] = resolveReference(plan, entityNamed(field.references), value, `/${name}`);
+      values[name] = resolveReference(plan, anyEntityNamed(field.references), value, `/${name}`);
     });
   }
   faults.add(checkOf(entity.type)(values));

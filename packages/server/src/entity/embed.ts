@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf, type Field, membersOf } from '../contract/fields.ts';
 import type { Embed, OnChange, Owned } from './model.ts';
-import { entityNamed } from './registry.ts';
+import { anyEntityNamed } from './registry.ts';
 import type { EntityType, StoredRow } from './row.ts';
 
 type FieldName<Type extends EntityType> = keyof StoredRow<Type> & string;
@@ -17,7 +17,7 @@ export function embedOne<Type extends EntityType>(
   by: string,
   { onChange, embeds = {} }: EmbedOptions,
 ): Embed {
-  return { to: () => entityNamed(type), by, shape: 'object', activeOnly: false, onChange, embeds };
+  return { to: () => anyEntityNamed(type), by, shape: 'object', activeOnly: false, onChange, embeds };
 }
 
 /** Embeds one field of the row that the field `by` refers to. */
@@ -27,7 +27,7 @@ export function embedValue<Type extends EntityType>(
   field: FieldName<Type>,
   { onChange }: Pick<EmbedOptions, 'onChange'>,
 ): Embed {
-  return { to: () => entityNamed(type), by, shape: 'value', field, activeOnly: false, onChange, embeds: {} };
+  return { to: () => anyEntityNamed(type), by, shape: 'value', field, activeOnly: false, onChange, embeds: {} };
 }
 
 /**
@@ -39,7 +39,7 @@ export function embedMany<Type extends EntityType>(
   by: FieldName<Type>,
   { onChange, embeds = {}, activeOnly = false }: EmbedOptions & { readonly activeOnly?: boolean },
 ): Embed {
-  return { to: () => entityNamed(type), by, shape: 'list', activeOnly, onChange, embeds };
+  return { to: () => anyEntityNamed(type), by, shape: 'list', activeOnly, onChange, embeds };
 }
 
 /** Embeds the number of rows whose field `by` refers to this one. */
@@ -48,7 +48,7 @@ export function embedCount<Type extends EntityType>(
   by: FieldName<Type>,
   { onChange, activeOnly = false }: Pick<EmbedOptions, 'onChange'> & { readonly activeOnly?: boolean },
 ): Embed {
-  return { to: () => entityNamed(type), by, shape: 'count', activeOnly, onChange, embeds: {} };
+  return { to: () => anyEntityNamed(type), by, shape: 'count', activeOnly, onChange, embeds: {} };
 }
 
 /** A field of the other entity that an embed includes. */

@@ -55,7 +55,9 @@ const worlds: Readonly<Record<string, () => Promise<World>>> = {
     const staff = await firm.person();
     const assignment = { staffId: staff.id, jobId, role: 'PREPARER' as const, startDate: '2026-01-05' };
     await service.handle('assignStaff', { body: { staffJobAssignments: [assignment] } });
-    const [{ id } = { id: '' }] = await firm.rows(sql`select id from staff_job_assignment where job_id = ${jobId}`);
+    const [{ id } = { id: '' }] = await firm.rows<{ id: string }>(
+      sql`select id from staff_job_assignment where job_id = ${jobId}`,
+    );
     return { Project: jobId, Client: clientId, StaffJobAssignment: id };
   },
 };

@@ -3,7 +3,7 @@ import { schemaOf } from '../contract/contract.ts';
 import { columnOf, type Field, fieldsOf, holdsField, membersOf } from '../contract/fields.ts';
 import { embedded, jsonObject, ownedRows } from './embed.ts';
 import type { Embed, Entity, Owned, RelatedField, Relation, Searchable } from './model.ts';
-import { entityNamed, register } from './registry.ts';
+import { anyEntityNamed, register } from './registry.ts';
 import type { EntityType, StoredRow } from './row.ts';
 import { type ReadAttributes, type Rules, setRules } from './rules.ts';
 import { machineOf } from './state-machine.ts';
@@ -12,7 +12,7 @@ export type { AnyEntity, Entity, RelatedField, Relation, Searchable } from './mo
 
 /** The one row that the field `by` of this entity refers to. */
 export function one(type: EntityType, by: string): Relation {
-  return { to: () => entityNamed(type), by, many: false, activeOnly: false };
+  return { to: () => anyEntityNamed(type), by, many: false, activeOnly: false };
 }
 
 /** The row that a relation of the row in the field `by` leads to. */
@@ -26,7 +26,7 @@ export function many<Type extends EntityType>(
   by: keyof StoredRow<Type> & string,
   { activeOnly = false }: { readonly activeOnly?: boolean } = {},
 ): Relation {
-  return { to: () => entityNamed(type), by, many: true, activeOnly };
+  return { to: () => anyEntityNamed(type), by, many: true, activeOnly };
 }
 
 /**

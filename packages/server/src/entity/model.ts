@@ -10,6 +10,8 @@ import type { Machine } from './state-machine.ts';
 export interface AnyEntity {
   /** The name of the type in records, events and references. */
   readonly type: string;
+  /** The contract's schema of its rows. */
+  readonly schema: EntityType;
   /** Identifies the rows: entities with the same key are views of the same rows. */
   readonly key: string;
   readonly table: string;
@@ -54,7 +56,6 @@ export interface AnyEntity {
 export type Searchable = Pick<AnyEntity, 'table' | 'relations' | 'relatedField' | 'within' | 'value'>;
 
 export interface Entity<Type extends EntityType> extends AnyEntity {
-  /** The contract's schema of its rows. */
   readonly schema: Type;
 }
 

@@ -18,12 +18,21 @@ export function entityOf(type: string): AnyEntity | undefined {
  *
  * @throws Error if no entity of this type is defined.
  */
-export function entityNamed<Type extends EntityType>(type: Type): Entity<Type>;
-export function entityNamed(type: string): AnyEntity;
-export function entityNamed(type: string): AnyEntity {
+export function entityNamed<Type extends EntityType>(type: Type): Entity<Type> {
+  const entity = anyEntityNamed(type);
+  if (!isOf(type, entity)) throw new Error(`The entity ${type} has the rows of ${entity.schema}.`);
+  return entity;
+}
+
+/** The same for a type that is only known at run time. */
+export function anyEntityNamed(type: string): AnyEntity {
   const entity = entities.get(type);
   if (entity === undefined) throw new Error(`The entity ${type} is not defined.`);
   return entity;
+}
+
+function isOf<Type extends EntityType>(type: Type, entity: AnyEntity): entity is Entity<Type> {
+  return entity.schema === type;
 }
 
 /**

@@ -164,7 +164,7 @@ export class RowWriter {
     for (const name of conditions) {
       const check = rulesOf(change.entity).conditions?.[name];
       if (check === undefined) throw new Error(`${machine.type} has no rule for the condition ${name}.`);
-      check(change as never, this.#plan);
+      check(change, this.#plan);
     }
   }
 }

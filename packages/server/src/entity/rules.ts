@@ -60,6 +60,11 @@ export interface Rules<Type extends EntityType> {
 /** Reads the attributes that a caller sends for a row: validates them, and converts references to IDs. */
 export type ReadAttributes = (plan: Plan, attributes: AnyInput, previous: AnyRow | undefined) => AnyInput;
 
+/** A condition of the state machine of any entity. */
+interface AnyCondition {
+  check(change: AnyPendingChange, plan: Plan): void;
+}
+
 /** The rules of any entity. */
 export interface AnyRules {
   /** Replaces the usual way to read attributes, for types that tenants define. */
@@ -68,7 +73,7 @@ export interface AnyRules {
   beforeRemoval?(change: AnyPendingChange, plan: Plan): void;
   afterWrite?(change: AnyPendingChange, plan: Plan): void;
   isAnnounced?(row: AnyStoredRow): boolean;
-  readonly conditions?: Readonly<Record<string, (change: never, plan: Plan) => void>>;
+  readonly conditions?: Readonly<Record<string, AnyCondition['check']>>;
   readonly constraints?: Readonly<Record<string, ConstraintMeaning>>;
 }
 

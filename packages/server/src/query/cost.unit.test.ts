@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { requestExamplesOf } from '../../test/request-examples.ts';
 import { allOperations, contract, type Schema } from '../contract/contract.ts';
 import { propertiesOf, resolved } from '../contract/fields.ts';
+import { declarationsOf } from '../contract/parameters.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { contact } from '../modules/contacts/contact.ts';
 // Entities can only refer to each other once all of them are defined.
@@ -49,30 +51,14 @@ test('a search beyond the limit is rejected with advice and with the place where
   );
 });
 
-interface Described {
-  readonly requestBody?: {
-    readonly content: {
-      readonly 'application/json': {
-        readonly schema: Schema;
-        readonly examples: Readonly<Record<string, { readonly $ref: string }>>;
-      };
-    };
-  };
-}
-interface Example {
-  readonly value: { readonly where?: Where };
-}
-
-const components = contract.components as unknown as { readonly examples: Readonly<Record<string, Example>> };
 const searches = allOperations
   .filter(({ id }) => id.startsWith('search'))
-  .flatMap(({ id, path }) => {
-    const { post } = contract.paths[path] as { readonly post: Described };
-    const { schema, examples } = post.requestBody?.content['application/json'] ?? { schema: {}, examples: {} };
-    const entity = entityLike(propertiesOf(schema).where ?? {});
-    return Object.entries(examples).map(([name, { $ref }]) => {
-      const { where } = components.examples[$ref.replace('#/components/examples/', '')]?.value ?? {};
-      return [id, name, entity, where] as const;
+  .flatMap((operation) => {
+    const [, own] = declarationsOf(operation);
+    const { where: schema = {} } = propertiesOf(own?.requestBody?.content['application/json']?.schema ?? {});
+    return [...requestExamplesOf(operation)].map(([name, example]) => {
+      const { where } = example as { readonly where?: Where };
+      return [operation.id, name, entityLike(schema), where] as const;
     });
   });
 

@@ -36,8 +36,10 @@ export const contactInfo = defineEntity('ContactInfo', {
   },
 });
 
+const owners = { CLIENT: 'Client', CONTACT: 'Contact', OFFICE: 'Office' } as const;
+
 function ownerEntity({ values }: PendingChange<'ContactInfo'>): AnyEntity {
-  return entityNamed({ CLIENT: 'Client', CONTACT: 'Contact', OFFICE: 'Office' }[values.ownerType]);
+  return entityNamed(owners[values.ownerType]);
 }
 
 /** Sets the client's references to its contact info and billing address. */

@@ -32,9 +32,7 @@ const create = (entry: object, more: object = {}) =>
 /** The number of rows that a request could have written. */
 async function written(): Promise<unknown> {
   const tables = ['job', 'task', 'staff_job_assignment', 'audit_log', 'outbox_event', 'tenant_counter'];
-  return firm.rows(
-    sql.raw(`select ${tables.map((one) => `(select count(*) from ${one}) as ${one}`).join(', ')}`) as never,
-  );
+  return firm.rows(sql.raw(`select ${tables.map((one) => `(select count(*) from ${one}) as ${one}`).join(', ')}`));
 }
 
 describe('createProjectsFromTemplate', () => {
@@ -328,7 +326,7 @@ describe('createProjectsFromTemplate', () => {
       staffAssignments: [{ staffId: person.id, role: 'OTHER', billingRateOverride: '9' }],
     });
     const { id = '', taskIds = [] } = body.jobs[0] ?? {};
-    const [assignment] = await firm.rows(sql`select id from staff_job_assignment where job_id = ${id}`);
+    const [assignment] = await firm.rows<{ id: string }>(sql`select id from staff_job_assignment where job_id = ${id}`);
     for (const [entityId, entityType] of [
       [id, 'Job'],
       [taskIds[0] ?? '', 'Task'],

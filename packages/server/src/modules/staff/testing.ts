@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { HttpResponse, TestCaller, TestService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 import { recordsOf } from '../records/testing.ts';
@@ -116,8 +116,7 @@ export function firmOf(service: TestService) {
       }),
     /** Runs SQL as the owner of the tenant's rows, for changes without an operation. */
     change: (statement: ReturnType<typeof sql>) => store.write(tenant.id, (transaction) => transaction.all(statement)),
-    rows: <T = Row>(query: ReturnType<typeof sql>) =>
-      store.read(tenant.id, (session) => session.all(query)) as Promise<T[]>,
+    rows: <T = Row>(query: RawBuilder<T>): Promise<T[]> => store.read(tenant.id, (session) => session.all(query)),
   };
 }
 

@@ -1,8 +1,7 @@
-import { CompiledQuery } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { type PlanNode, plansOf } from '../../../test/explain.ts';
 import { testService } from '../../../test/service.ts';
 import { setTenantSetting } from '../../operator/tenant-settings.ts';
-import { compiler, type Query, type Session } from '../../platform/store/session.ts';
 import { anyPageReader } from '../../query/read.ts';
 import { firmOf, type Row, timeOf, unique } from './testing.ts';
 import { timeEntry } from './time-entry.ts';
@@ -163,26 +162,6 @@ test('searchExpenseEntries matches by client, and by billable amount under its n
   expect({ status, body }).toMatchObject({ status: 200, body: row });
 });
 
-interface PlanNode {
-  readonly 'Parent Relationship'?: string;
-  readonly 'Actual Loops': number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-/** A session that returns the plans of its statements. */
-function explaining(session: Session, plans: PlanNode[]): Session {
-  const all = async <Item>(query: Query<Item>): Promise<Item[]> => {
-    const { sql: text, parameters } = query.compile(compiler);
-    const explained = CompiledQuery.raw(`explain (analyze, timing off, format json) ${text}`, [...parameters]);
-    const [row] = await session.all<{ 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }>({
-      compile: () => explained as never,
-    });
-    if (row !== undefined) plans.push(row['QUERY PLAN'][0].Plan);
-    return [];
-  };
-  return { clockOffset: undefined, all, first: async (query) => (await all(query))[0] };
-}
-
 test('a page by number calculates the values of its own rows only, and not of those before it', async () => {
   const records = Array.from({ length: 60 }, (_, index) => ({
     type: 'TimeEntry',
@@ -201,8 +180,7 @@ test('a page by number calculates the values of its own rows only, and not of th
     page: 50,
     pageSize: 1,
   });
-  const plans: PlanNode[] = [];
-  await service.store.read(service.tenant.id, (session) => reader.run(explaining(session, plans)));
+  const plans = await service.store.read(service.tenant.id, (session) => plansOf(session, reader.run));
   const loops = (node: PlanNode): number[] => [
     ...(node['Parent Relationship'] === 'SubPlan' ? [node['Actual Loops']] : []),
     ...(node.Plans ?? []).flatMap(loops),

@@ -5,8 +5,8 @@ import { documentedValidator } from './stacks/documented.ts';
 import { bareExpress } from './stacks/express.ts';
 import { fastifyWithSchemas } from './stacks/fastify.ts';
 
-/** What can stand before the handlers, by name. */
-export const fronts: Readonly<Record<string, (service: Service) => RequestListener | Promise<RequestListener>>> = {
+/** What is before the handlers, by name. */
+export const stacks: Readonly<Record<string, (service: Service) => RequestListener | Promise<RequestListener>>> = {
   service: createApp,
   pooler: createApp,
   fastify: fastifyWithSchemas,
