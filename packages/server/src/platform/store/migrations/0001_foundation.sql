@@ -1,21 +1,20 @@
--- What every later table leans on, and the tables that belong to no tenant.
+-- Functions and collations that all later tables use, and the tables that belong to no tenant.
 --
 -- Rules that hold for every table of a tenant:
 -- * `tenant_id` leads the primary key, every unique key, every foreign key and every index, so no row of one tenant is
 --   read on the way to another's, and no reference can leave the tenant. It has no foreign key to `tenant` itself: every
 --   insert would lock the one row of its tenant, and row-level security already ties the column to the bound tenant.
--- * Text sorts by code point (`collate "C"`), so PGlite and PostgreSQL order alike whatever locale they were made with.
+-- * Text sorts by code point (`collate "C"`), so PGlite and PostgreSQL sort in the same order, whatever the locale of the database.
 -- * Names of constraints say what they guard, because a violation is mapped to a field by that name:
 --   `<table>_<columns>_unique`, `<table>_<column>_reference`, `<table>_<column>_enum`.
--- * Row-level security binds the owner of the tables too. A migration that rewrites rows of a tenant table, or adds a
---   reference from or to one (the check of the rows there is a query like any other), lifts it for that time:
+-- * Row-level security also applies to the owner of the tables. A migration that rewrites rows of a tenant table, or adds a
+--   reference from or to one (which queries the rows), lifts it temporarily:
 --   `call lift_protection('a', 'b')` … `call restore_protection('a', 'b')`.
 
 create extension if not exists pg_trgm;
 create extension if not exists btree_gin;
 
--- Knows upper and lower case of every script, whatever locale the database was made with. Searches that do not tell the
--- cases apart compare `lower(… collate fa_case) collate "C"`, and their trigram indexes are on the same expression.
+-- Upper and lower case of every script, whatever the locale of the database. Case-insensitive searches compare `lower(… collate fa_case) collate "C"`, and their trigram indexes are on the same expression.
 do $$
 begin
   if current_setting('server_version_num')::integer >= 170000 then
@@ -26,7 +25,7 @@ begin
 end
 $$;
 
--- A setting that is missing or empty is an error, not "no rows": a query without a tenant is a defect to be heard of.
+-- A setting that is missing or empty is an error, not "no rows": a query without a tenant is a defect and must fail.
 create procedure protect_tenant_table(tenant_table regclass, privileges text) language plpgsql as $$
 begin
   execute format('alter table %s enable row level security', tenant_table);
@@ -60,7 +59,7 @@ begin
 end
 $$;
 
--- An entity is never deleted, only deactivated; the index is the way of everyone who asks what has changed since.
+-- An entity is never deleted, only deactivated. The index is for searches of what has changed since an instant.
 create procedure protect_entity_table(entity_table regclass) language plpgsql as $$
 begin
   call protect_tenant_table(entity_table, 'select, insert, update');

@@ -52,7 +52,7 @@ create table office (
 );
 call protect_entity_table('office');
 
--- The head of a department is a staff member: the reference follows with the staff table.
+-- The head of a department is a staff member: the reference is added with the staff table.
 create table department (
   tenant_id integer not null,
   id uuid not null,
@@ -164,8 +164,8 @@ create table client_business_entity (
 );
 call protect_entity_table('client_business_entity');
 
--- Rates and percentages keep the places they were written with: a column type of a fixed scale would round the fifth
--- place silently, the check refuses it.
+-- Rates and percentages keep the decimal places that they are written with: a column type of a fixed scale would silently
+-- round the fifth place, which the check rejects.
 create table tax_region (
   tenant_id integer not null,
   id uuid not null,

@@ -79,7 +79,7 @@ create index staff_names_index on staff
     (lower(last_name collate fa_case) collate "C") gin_trgm_ops,
     (lower(first_name collate fa_case) collate "C") gin_trgm_ops);
 
--- Department and staff refer to each other: whoever writes both at once defers this one (`set constraints`).
+-- Department and staff refer to each other: a transaction that writes both defers this one (`set constraints`).
 call lift_protection('department', 'staff');
 alter table department add constraint department_head_id_reference
   foreign key (tenant_id, head_id) references staff (tenant_id, id) deferrable initially immediate;

@@ -1,5 +1,5 @@
 -- Clients, the people behind them, and how they are reached.
--- Clients, contacts, groups and contact infos refer to each other in circles. The closing reference of each circle can
+-- Clients, contacts, groups and contact infos refer to each other in cycles. The closing reference of each cycle can
 -- be deferred to the end of a transaction (`set constraints … deferred`), so that onboarding writes each row once.
 
 create table client_group (
@@ -62,7 +62,7 @@ create index contact_names_index on contact
     (lower(last_name collate fa_case) collate "C") gin_trgm_ops,
     (lower(first_name collate fa_case) collate "C") gin_trgm_ops);
 
--- A client's balances are sums over its invoices, work in progress and payments, kept by whoever writes those.
+-- A client's balances are sums over its invoices, work in progress and payments, updated by whoever writes those.
 create table client (
   tenant_id integer not null,
   id uuid not null,
@@ -170,7 +170,7 @@ create index client_names_index on client using gin (tenant_id, name gin_trgm_op
     (lower(legal_name collate fa_case) collate "C") gin_trgm_ops);
 
 -- The owner is a client, a contact or an office. The generated columns split `owner_id` by kind of owner, so that the
--- database can hold a reference to each.
+-- database can have a foreign key for each.
 create table contact_info (
   tenant_id integer not null,
   id uuid not null,
@@ -249,7 +249,7 @@ create unique index contact_client_client_id_billing_unique on contact_client (t
 create unique index contact_client_client_id_secondary_unique on contact_client (tenant_id, client_id)
   where active and roles @> array['SECONDARY'];
 
--- The references that close the circles.
+-- The references that close the cycles.
 call lift_protection('client_group', 'client', 'contact', 'contact_info');
 alter table client_group add constraint client_group_primary_client_id_reference
   foreign key (tenant_id, primary_client_id) references client (tenant_id, id) deferrable initially immediate;

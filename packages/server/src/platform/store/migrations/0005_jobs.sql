@@ -38,7 +38,7 @@ create table job (
   currency text collate "C" not null,
   priority text collate "C" not null default 'NORMAL',
   description text collate "C",
-  -- Sums over the job's time and work in progress, kept by whoever writes those; projects are searched by them.
+  -- Sums over the job's time and work in progress, updated by whoever writes those; searches of projects filter by them.
   actual_hours numeric(10, 2) not null default 0,
   wip_amount numeric(16, 2) not null default 0,
   billed_amount numeric(16, 2) not null default 0,

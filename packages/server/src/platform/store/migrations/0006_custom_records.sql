@@ -15,7 +15,7 @@ create table custom_record_type (
   fields jsonb not null,
   primary key (tenant_id, id),
   constraint custom_record_type_system_ref_unique unique (tenant_id, system_ref),
-  -- What rows refer to; the index below is the stricter rule and the one that a caller meets.
+  -- For foreign keys of rows. The index below is stricter: callers get its violations.
   constraint custom_record_type_name_exact_unique unique (tenant_id, name),
   constraint custom_record_type_name_pattern check (name ~ '^[A-Z][A-Za-z0-9]{1,62}$'),
   constraint custom_record_type_fields_list check (jsonb_typeof(fields) = 'array')

@@ -1,4 +1,4 @@
--- Who may call, what was done, what is to be told, and what was answered already.
+-- API users and keys, idempotency keys, the audit log, and the outbox of events.
 
 create table api_user (
   tenant_id integer not null,
@@ -30,7 +30,7 @@ create table api_key (
 call protect_tenant_table('api_key', 'select, insert, update');
 create index api_key_api_user_id_index on api_key (tenant_id, api_user_id, id);
 
--- A refused request is not kept; what is kept is the request under way, and then its answer, word for word.
+-- Requests with an idempotency key: the request while it runs, and then its response, as it was sent. Rejected ones are not kept.
 create table idempotency_key (
   tenant_id integer not null,
   api_user_id uuid not null,
@@ -52,8 +52,8 @@ create table idempotency_key (
 call protect_tenant_table('idempotency_key', 'select, insert, update, delete');
 create index idempotency_key_expires_at_index on idempotency_key (tenant_id, expires_at);
 
--- Append-only, for the owner of the table as well. No references: the log says what was, and a reference would lock the
--- row of the API user in each of that user's transactions.
+-- Append-only, for the owner of the table as well. No foreign keys: one would lock the row of the API
+-- user in each of that user's transactions.
 create table audit_log (
   tenant_id integer not null,
   id uuid not null,
@@ -92,7 +92,7 @@ create table outbox_event (
 call protect_tenant_table('outbox_event', 'select, insert, update (dispatched_at)');
 create index outbox_event_waiting_index on outbox_event (tenant_id, id) where dispatched_at is null;
 
--- What other systems call a row: the rule behind `sys_refs`, which no list inside a row could keep.
+-- The keys of rows in other systems. They are unique, which the database cannot check in the list `sys_refs` of a row.
 create table entity_ref (
   tenant_id integer not null,
   entity_type text collate "C" not null,

@@ -1,4 +1,4 @@
--- Numbers that people read: the last one given, by what it numbers (`client.client_ref`). Gaps are allowed here; invoice
+-- Numbers that people read: the last one that was assigned, by column (`client.client_ref`). Gaps are allowed here; invoice
 -- numbers, which may have none, have a counter of their own.
 create table tenant_counter (
   tenant_id integer not null,

@@ -1,6 +1,6 @@
 -- The values of fields that a custom type declares unique. The database keeps them unique by this key, which it could not
--- for values inside the JSON of a row. Only active records have rows here. A value may be longer than a key can be, so its
--- digest stands for it.
+-- for values inside the JSON of a row. Only active records have rows here. A value can be longer than a key, so
+-- its digest is stored.
 create table custom_record_value (
   tenant_id integer not null,
   type text collate "C" not null,

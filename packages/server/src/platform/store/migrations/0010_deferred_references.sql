@@ -1,4 +1,4 @@
--- The rows of a change are written with one statement for each table, so where tables refer to each other in circles, or to
+-- The rows of a change are written with one statement for each table, so where tables refer to each other in cycles, or to
 -- themselves, a reference can be written before the row that it names. These are checked at the commit. Rows are never
 -- deleted, and whether a referenced row exists is checked before anything is written.
 alter table client_group alter constraint client_group_primary_client_id_reference deferrable initially deferred;

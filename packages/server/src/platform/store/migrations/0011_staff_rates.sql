@@ -1,5 +1,5 @@
--- What an hour of a staff member is billed at, by period: the billing rate and the average rate are one row, so neither is
--- there without the other. Periods of one person never overlap. A period without an end holds until another one starts.
+-- What an hour of a staff member is billed at, by period: the billing rate and the average rate are one row, so neither
+-- exists without the other. Periods of one person never overlap. A period without an end lasts until another one starts.
 create extension if not exists btree_gist;
 
 create table staff_rate (

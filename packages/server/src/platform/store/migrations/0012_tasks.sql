@@ -48,7 +48,7 @@ create table task (
   due_date date,
   completed_at timestamptz(3),
   budget_hours numeric(10, 2),
-  -- The sum of the task's approved time entries, kept by whoever writes those.
+  -- The sum of the task's approved time entries, updated by whoever writes those.
   actual_hours numeric(10, 2) not null default 0,
   sequence integer not null,
   is_billable boolean not null,

@@ -59,7 +59,7 @@ alter table job add constraint job_job_template_id_reference
   foreign key (tenant_id, job_template_id) references job_template (tenant_id, id);
 call restore_protection('job', 'job_template');
 
--- An assignment that ended stays, and a new one is another row: at most one active one has the same person, job and role.
+-- An assignment that ended remains, and a new one is another row: at most one active one has the same person, job and role.
 create table staff_job_assignment (
   tenant_id integer not null,
   id uuid not null,

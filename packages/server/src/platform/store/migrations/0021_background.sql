@@ -1,7 +1,6 @@
--- What requests may do with the queue of background jobs. The queue's tables are in the schema `pgboss`, which belongs to the
--- library of that name and is created when the store opens (`queue-schema.ts`). The role that requests run with has no rights
--- there at all; these functions, which run with the owner's rights, are its only way in, and they read the tenant from the
--- connection.
+-- The access of requests to the queue of background jobs, until 0096 gives jobs a table of their own. The tables of the queue were in
+-- the schema `pgboss` of the library of that name. The role of requests had no rights there: it called these functions, which have the
+-- owner's rights and read the tenant from the connection.
 
 -- Adds a job of the bound tenant in the transaction of the caller: it exists if and only if that transaction commits.
 -- Whoever runs jobs is notified at the commit; with an empty name where the job is not due yet.
@@ -25,7 +24,7 @@ end
 $$;
 
 -- Whether a run of a job still holds the job. The job cannot be given to another run before the caller's transaction ends, so
--- a run that asks right before its commit never writes beside its successor.
+-- a run that checks this right before its commit never writes at the same time as its successor.
 create function hold_job(job_name text, job_id uuid, job_attempt integer) returns boolean
   language plpgsql security definer as $$
 begin
@@ -48,7 +47,7 @@ begin
 end
 $$;
 
--- Functions with the owner's rights must not look for their tables where the caller says.
+-- Functions with the owner's rights must not search for tables in a path that the caller sets.
 do $$
 declare
   signature text;

@@ -1,4 +1,4 @@
--- What operators do that belongs to no tenant: signing keys, new tenants. Requests have no right to it.
+-- Commands of operators that belong to no tenant: signing keys, new tenants. Requests have no rights on it.
 create table operator_log (
   id uuid primary key,
   occurred_at timestamptz(3) not null default now(),
@@ -9,5 +9,5 @@ create table operator_log (
 create trigger operator_log_append_only before update or delete or truncate on operator_log
   for each statement execute function refuse_change();
 
--- Retiring a signing key ends the API keys that it signed, so an operator has to know which these are.
+-- Retiring a signing key ends the API keys that it signed, so the log says which.
 alter table api_key add column signing_kid text collate "C";

@@ -231,7 +231,7 @@ create table wip_entry (
   constraint wip_entry_amount_agrees check (amount = round(hours * billing_rate, 2)),
   constraint wip_entry_time_entry_id_agrees check ((wip_type = 'TIME') = (time_entry_id is not null)),
   constraint wip_entry_expense_entry_id_agrees check ((wip_type = 'EXPENSE') = (expense_entry_id is not null)),
-  -- What is billed, written up and written off adds up to the amount, and what remains says which state a row can have.
+  -- The amounts billed, written up and written off add up to the amount, and the state of a row depends on the remaining amount.
   constraint wip_entry_outstanding_amount_agrees check (
     case status
       when 'BILLED' then amount + write_up_amount - write_off_amount = billed_amount and invoice_id is not null
@@ -253,7 +253,7 @@ create index wip_entry_draft_invoice_id_index on wip_entry (tenant_id, draft_inv
 create index wip_entry_invoice_id_index on wip_entry (tenant_id, invoice_id);
 
 -- A staff member's day has at most 24 hours. The rows of the staff members are locked before their entries are written, so
--- two transactions never add up the same day at once.
+-- two transactions never add up the same day at the same time.
 create function check_hours_of_day() returns trigger language plpgsql as $$
 declare
   exceeded record;
@@ -276,7 +276,7 @@ create trigger time_entry_hours_inserted after insert on time_entry
 create trigger time_entry_hours_updated after update on time_entry
   referencing new table as new_rows for each statement execute function check_hours_of_day();
 
--- Sums that jobs, tasks and clients show are kept by the database itself, in the statement that changes what they sum up.
+-- The database updates the sums of jobs, tasks and clients itself, in the statement that changes the summed rows.
 create type hours_change as (tenant_id integer, job_id uuid, task_id uuid, hours numeric);
 
 create procedure add_hours(changes hours_change[]) language sql

@@ -1,5 +1,5 @@
--- Sums that jobs, tasks and clients show are part of what a response shows of them, so a change of a sum is a new version of
--- the row: its entity tag changes, and who asks for what has changed since finds it. It is no event of its own.
+-- Responses include the sums of jobs, tasks and clients, so a change of a sum is a new version of the row: its entity tag changes, and
+-- searches by `updatedAt` find it. It causes no event of its own.
 create or replace procedure add_hours(changes hours_change[]) language sql
 begin atomic
   update task t set actual_hours = t.actual_hours + c.hours, version = t.version + 1,
@@ -28,7 +28,7 @@ begin atomic
   where k.tenant_id = c.tenant_id and k.id = c.client_id and k.currency = c.currency;
 end;
 
--- What no decimal of the contract can hold is refused where it would come about.
+-- A sum beyond the decimals of the contract is rejected when it is calculated.
 alter table job add constraint job_actual_hours_range check (abs(actual_hours) < 1e7);
 alter table job add constraint job_wip_amount_range check (abs(wip_amount) < 1e13);
 alter table job add constraint job_billed_amount_range check (abs(billed_amount) < 1e13);
@@ -37,7 +37,7 @@ alter table task add constraint task_actual_hours_range check (abs(actual_hours)
 alter table client add constraint client_unbilled_wip_range check (abs(unbilled_wip) < 1e13);
 alter table wip_entry add constraint wip_entry_amount_range check (wip_type not in ('EXPENSE', 'FIXED_FEE') or amount >= 0);
 
--- The hours of a day, as before, but a reversal of another day's entry makes no room on its own day.
+-- The hours of a day, as before, but a reversal of another day's entry does not reduce the hours of its own day.
 create or replace function check_hours_of_day() returns trigger language plpgsql as $$
 declare
   exceeded record;

@@ -165,7 +165,7 @@ create table invoice (
   invoice_number text collate "C" not null,
   pms_ref text collate "C",
   client_id uuid not null,
-  -- The legal entity whose numbers the invoice bears.
+  -- The legal entity that numbers the invoice.
   org_id uuid not null,
   job_ids uuid[] not null default '{}',
   engagement_id uuid,
@@ -301,7 +301,7 @@ create table invoice_line_wip (
 );
 call protect_tenant_table('invoice_line_wip', 'select, insert');
 
--- What an invoice took from each row of work in progress. Voiding the invoice gives exactly that back.
+-- The amount that an invoice bills of each row of work in progress. Voiding the invoice restores exactly this amount.
 create table wip_relief (
   tenant_id integer not null,
   invoice_id uuid not null,
@@ -461,7 +461,7 @@ alter table quick_payment_link add constraint quick_payment_link_payment_id_refe
   foreign key (tenant_id, payment_id) references payment (tenant_id, id) deferrable initially deferred;
 call restore_protection('quick_payment_link', 'payment');
 
--- Which invoices a payment goes to: where it is meant to go while it is pending, and where it went once it counts.
+-- The invoices that a payment is allocated to: as planned while it is pending, and as applied once it counts.
 create table payment_allocation (
   tenant_id integer not null,
   payment_id uuid not null,
@@ -481,8 +481,8 @@ create index payment_allocation_invoice_id_index on payment_allocation (tenant_i
 create function counts(payment_status text) returns boolean language sql immutable parallel safe
   return payment_status in ('COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED');
 
--- What documents and payments say must agree with their lines and allocations when a transaction commits. Whoever writes
--- them calculates these sums; the database only accepts what is right.
+-- The sums of documents and payments must agree with their lines and allocations when a transaction commits. Whoever writes
+-- them calculates these sums; the database rejects wrong ones.
 create function check_draft_invoice() returns trigger language plpgsql as $$
 declare
   draft draft_invoice;
@@ -592,7 +592,7 @@ begin
     raise exception 'payment % does not add up', paid.id
       using errcode = 'check_violation', constraint = 'payment_amount_agrees', table = 'payment';
   end if;
-  -- Invoices whose amounts do not follow from what is allocated to them.
+  -- Invoices whose amounts do not agree with their allocations.
   if exists (
     select 1
     from payment_allocation mine
@@ -625,8 +625,8 @@ $$;
 create constraint trigger payment_agrees after insert or update on payment
   deferrable initially deferred for each row execute function check_payment();
 
--- A client's balances are sums over its invoices and payments in its currency, kept in the statement that changes these.
--- What is overdue changes with the day, so that is added up when it is read.
+-- A client's balances are sums over its invoices and payments in its currency, updated in the statement that changes these.
+-- The overdue amount changes with the day, so it is calculated when it is read.
 call lift_protection('client');
 alter table client drop column overdue_balance;
 call restore_protection('client');
@@ -642,7 +642,7 @@ begin atomic
   where k.tenant_id = c.tenant_id and k.id = c.client_id and k.currency = c.currency;
 end;
 
--- What stands in the ledger; an invoice that waits to be posted does not.
+-- Invoices that are posted: one that waits for this is not in the ledger.
 create function outstanding(invoice_status text, amount_due numeric) returns numeric language sql immutable parallel safe
   return case when invoice_status = 'PENDING' then 0 else amount_due end;
 

@@ -1,5 +1,5 @@
--- Balances that come of invoices and payments are part of what a response shows of a client, as its work in progress is: a
--- change of one is a new version of the client.
+-- Responses include the balances of a client from invoices and payments, as they do its work in progress: a change of one is a new
+-- version of the client.
 create or replace procedure add_balances(changes balance_change[]) language sql
 begin atomic
   update client k set outstanding_balance = k.outstanding_balance + c.outstanding,
@@ -10,7 +10,7 @@ begin atomic
   where k.tenant_id = c.tenant_id and k.id = c.client_id and k.currency = c.currency;
 end;
 
--- What billed work was worth at standard rates is what was billed, more what was written off, and less what was written up.
+-- The value of billed work at standard rates is the amount billed, plus the amount written off, minus the amount written up.
 call lift_protection('job', 'wip_entry');
 alter table job add column write_up_amount numeric(16, 2) not null default 0;
 update job j set write_up_amount = w.written_up

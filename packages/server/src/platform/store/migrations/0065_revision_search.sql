@@ -1,5 +1,5 @@
--- Searches find revisions of drafts by when the draft had been approved, which is part of the snapshot. The text always has the
--- form of an instant in UTC, so its value depends on no setting.
+-- Searches filter revisions of drafts by the approval of the draft, which is part of the snapshot. The text is always an instant in UTC,
+-- so its value depends on no setting.
 create function stored_instant(written text) returns timestamptz language sql immutable strict parallel safe
   return written::timestamptz;
 create index draft_invoice_history_approved_at_index

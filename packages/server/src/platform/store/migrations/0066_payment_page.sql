@@ -1,8 +1,7 @@
--- What the hosted payment page keeps: the way from a token to its link, each attempt to pay, and what the sandbox processor has
--- captured.
+-- The tables of the hosted payment page: the link of each token, each attempt to pay, and the payments of the sandbox processor.
 
--- Leads from the token of a link to its tenant. Whoever opens the page names no tenant, so this table belongs to none, and only
--- the owner of the tables reads it. Everything else of the link is behind row-level security.
+-- The tenant of each token of a link. A request for the page names no tenant, so this table belongs to none, and only the owner of the
+-- tables reads it. Row-level security protects everything else of the link.
 create table payment_link_token (
   token_hash bytea primary key,
   tenant integer not null,
@@ -27,8 +26,8 @@ call lift_protection('quick_payment_link');
 insert into payment_link_token select token_hash, tenant_id, id from quick_payment_link;
 call restore_protection('quick_payment_link');
 
--- One attempt to pay a link. It is stored together with the link's change to PROCESSING, before the processor hears of it, so that
--- it can be finished or released whatever happens to this process. Its id is the processor's idempotency key.
+-- One attempt to pay a link. It is stored together with the link's change to PROCESSING, before the call of the processor, so that
+-- it can be completed or released whatever happens to this process. Its id is the processor's idempotency key.
 create table payment_attempt (
   tenant_id integer not null,
   id uuid not null,
@@ -43,18 +42,18 @@ create table payment_attempt (
   payer_name text collate "C" not null,
   payer_email text collate "C",
   description text collate "C" not null,
-  -- The browser that pays: it alone sees the receipt and can go on with a challenge.
+  -- The browser that pays: only it can see the receipt and continue with a challenge.
   session_hash bytea not null,
-  -- Where the payer must go on, such as a challenge of the bank.
+  -- The URL at which the payer must continue, such as a challenge of the bank.
   action_url text collate "C",
   failure_code text collate "C",
   failure_message text collate "C",
   payment_id uuid,
   created_at timestamptz(3) not null default now(),
-  -- How often the processor was asked since the last change, and when it is to be asked again.
+  -- How often the processor was polled since the last change, and when it is polled next.
   checks integer not null default 0,
   next_check_at timestamptz(3),
-  -- When somebody last looked in between, for a payer who waits.
+  -- When it was last polled in between, for a payer who waits.
   checked_at timestamptz(3),
   primary key (tenant_id, id),
   constraint payment_attempt_quick_payment_link_id_reference
@@ -74,8 +73,7 @@ create index payment_attempt_link_index on payment_attempt (tenant_id, quick_pay
 create index payment_attempt_next_check_at_index on payment_attempt (tenant_id, next_check_at)
   where next_check_at is not null;
 
--- What the sandbox processor knows. It stands for a processor elsewhere: it has no tenant, and its writes are transactions of
--- their own.
+-- The payments of the sandbox processor. It acts as an external processor: it has no tenant, and its writes are separate transactions.
 create table sandbox_payment (
   key uuid primary key,
   reference text collate "C" not null,
@@ -87,7 +85,7 @@ create table sandbox_payment (
   last4 text collate "C",
   submitted_at timestamptz(3) not null,
   challenge_approved boolean,
-  -- When the service first heard that a payment that comes back was completed.
+  -- When the service first read that a payment that will be returned was completed.
   captured_at timestamptz(3),
   constraint sandbox_payment_reference_unique unique (reference)
 );

@@ -1,4 +1,4 @@
--- Who is told of what, and the secrets that events are signed with.
+-- Subscriptions to events, and the secrets that sign events.
 
 create table event_subscription (
   tenant_id integer not null,
@@ -16,7 +16,7 @@ create table event_subscription (
   description text collate "C",
   created_by_api_user_id uuid not null,
   deactivated_at timestamptz(3),
-  -- Events that were recorded earlier are not for this subscription. By the clock of the database, which all processes share.
+  -- Earlier events are not sent to this subscription. The time is that of the database, which all processes share.
   active_since timestamptz(3) not null default clock_timestamp(),
   primary key (tenant_id, id),
   constraint event_subscription_system_ref_unique unique (tenant_id, system_ref),
@@ -29,7 +29,7 @@ create table event_subscription (
 call protect_entity_table('event_subscription');
 create index event_subscription_entity_type_index on event_subscription (tenant_id, entity_type) where active;
 
--- The newest secret signs. Those before it sign beside it until they expire.
+-- The newest secret signs, and earlier ones in addition until they expire.
 create table webhook_secret (
   tenant_id integer not null,
   id uuid not null,

@@ -1,20 +1,20 @@
--- How events reach their subscribers.
+-- The delivery of events. 0111 renames these tables and functions in the terms of the field, which the comments use.
 --
--- A relay gives the events of a tenant positions in the order in which they were recorded, one relay at a time, so positions become
--- visible in their order. Each subscription has a lane: it goes through the positions from where it is and sends what matches. An
--- event that fails is kept in `delivery_retry`, and the lane goes on.
+-- One process at a time assigns positions to the events of a tenant, in the order in which they were recorded, so positions become
+-- visible in their order. Each subscription is a partition with an offset: the events after it that match are sent. An event that fails
+-- is kept in `delivery_retry`, and the partition continues.
 
 alter table outbox_event
   drop column dispatched_at,
   add column recorded_at timestamptz(3) not null default clock_timestamp(),
-  -- Null until the relay has seen the event.
+  -- Null until a position is assigned.
   add column position bigint;
 create index outbox_event_waiting_index on outbox_event (tenant_id, recorded_at, id) where position is null;
 create unique index outbox_event_position_unique on outbox_event (tenant_id, position) where position is not null;
 create index outbox_event_entity_type_index on outbox_event (tenant_id, entity_type, position) where position is not null;
 grant update (position), delete on outbox_event to financial_automation_service;
 
--- The last position of each tenant. The relay locks the row before it looks for events.
+-- The last position of each tenant. The row is locked before positions are assigned.
 create table event_feed (
   tenant_id integer primary key,
   position bigint not null default 0
@@ -24,9 +24,9 @@ call protect_tenant_table('event_feed', 'select, insert, update');
 create table delivery_lane (
   tenant_id integer not null,
   subscription_id uuid not null,
-  -- Every event up to here was delivered, or is in `delivery_retry`, or was given up.
+  -- The offset: every event up to it was delivered, is in `delivery_retry`, or is no longer retried.
   position bigint not null,
-  -- When there is something to do; null where nothing is known of. A process that takes the lane sets it to null.
+  -- When the partition is due; null if nothing is pending. A process that leases the partition sets it to null.
   due_at timestamptz(3),
   claimed_by uuid,
   claimed_until timestamptz(3),
@@ -34,7 +34,7 @@ create table delivery_lane (
   consecutive_failures integer not null default 0,
   -- The first of these failures.
   failing_since timestamptz(3),
-  -- Nothing is sent before, because the receiver fails or asks for a pause.
+  -- Nothing is sent before this time, because the receiver fails or requested a pause.
   paused_until timestamptz(3),
   primary key (tenant_id, subscription_id),
   constraint delivery_lane_subscription_id_reference
@@ -43,7 +43,7 @@ create table delivery_lane (
   constraint delivery_lane_failing_since_agrees check ((failing_since is null) = (consecutive_failures = 0))
 ) with (fillfactor = 50);
 call protect_tenant_table('delivery_lane', 'select, insert, update');
--- Lanes are taken for all tenants at once, by the owner of the table. They hold nothing of what a tenant's rows say.
+-- The owner of the table leases partitions of all tenants. They contain no data of a tenant's rows.
 do $$
 begin
   execute format('create policy delivery_lane_owner on delivery_lane to %I using (true) with check (true)', current_user);
@@ -56,7 +56,7 @@ create table delivery_retry (
   event_id uuid not null,
   entity_id uuid not null,
   position bigint not null,
-  -- None where the event waits for an earlier one of its row.
+  -- Null if the event waits for an earlier one of its row.
   attempts smallint not null,
   due_at timestamptz(3) not null,
   primary key (tenant_id, subscription_id, event_id),

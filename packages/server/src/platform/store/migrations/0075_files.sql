@@ -1,4 +1,4 @@
--- Files: what is known of them. Their content is in the content storage, by tenant and hash.
+-- The metadata of files. Their content is in the content storage, by tenant and hash.
 
 create table file (
   tenant_id integer not null,

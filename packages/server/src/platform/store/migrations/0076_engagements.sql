@@ -1,4 +1,4 @@
--- Engagements with who serves and who signs, their documents, and the batches that create them.
+-- Engagements with their staff and signers, their documents, and the batches that create them.
 
 create table engagement (
   tenant_id integer not null,
@@ -106,7 +106,7 @@ create table engagement_signer (
 );
 call protect_tenant_table('engagement_signer', 'select, insert, delete');
 
--- The jobs that are or were linked. The link that holds is also in the job.
+-- The jobs that are or were linked. The current link is also in the job.
 create table engagement_job (
   tenant_id integer not null,
   engagement_id uuid not null,
@@ -179,7 +179,7 @@ create table engagement_batch (
 );
 call protect_entity_table('engagement_batch');
 
--- The entries of a batch as they were sent, and what came of each: an engagement, a failure, or nothing yet.
+-- The entries of a batch as they were sent, with their results: an engagement, a failure, or none yet.
 create table engagement_batch_item (
   tenant_id integer not null,
   engagement_batch_id uuid not null,

@@ -1,9 +1,9 @@
--- The relay, and what the lanes of subscriptions need besides.
+-- The assignment of positions to events. 0111 renames these functions in the terms of the field, which the comments use.
 
--- Gives positions to events that have none yet, in the order in which they were recorded, and makes the lanes due that they concern.
--- Sequences and clocks do not tell in which order transactions commit, so positions are given after the commit, by one relay at a time:
--- the lock on the feed is held until its positions are visible. Events of one row keep their order, since each of their transactions
--- holds the lock of the row. Events that were recorded in the same millisecond are told apart by `sequence`.
+-- Assigns positions to events that have none yet, in the order in which they were recorded, and makes the partitions of their
+-- subscribers due. Sequences and clocks do not show in which order transactions commit, so positions are assigned after the commit, by
+-- one process at a time: the lock on the feed is released when its positions are visible. Events of one row keep their order, since
+-- each of their transactions locks the row. `sequence` orders events that were recorded in the same millisecond.
 create function relay_events(most integer, out relayed integer, out lanes integer) language plpgsql
   -- Few rows of a large table, whatever its statistics say.
   set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
@@ -25,7 +25,7 @@ begin
     where event.tenant_id = bound and event.id = waiting.id
     returning event.entity_type, event.operation
   ), lane as (
-    -- In the order of their keys, as everyone locks lanes.
+    -- In the order of their keys, as in every transaction that locks partitions.
     select tenant_id, subscription_id, greatest(date_trunc('milliseconds', clock_timestamp()), paused_until) as next
     from delivery_lane
     where tenant_id = bound and subscription_id in (
@@ -46,8 +46,8 @@ begin
 end
 $$;
 
--- The tenants that have events without a position. It binds one tenant after the other, because the owner of the tables sees no row of
--- any tenant otherwise.
+-- The tenants that have events without a position. Binds one tenant after the other, because the owner of the tables sees no rows of
+-- tenants otherwise.
 create function tenants_to_relay() returns setof integer language plpgsql as $$
 declare
   one integer;
@@ -63,7 +63,7 @@ end
 $$;
 revoke all on function tenants_to_relay() from public;
 
--- The lane of a subscription that becomes active is taken from whoever works on it: what was under way is of the time before.
+-- The lease of a subscription that becomes active ends: what its process sends is from before the activation.
 create or replace function start_delivery_lane() returns trigger language plpgsql as $$
 begin
   insert into delivery_lane (tenant_id, subscription_id, position)

@@ -1,4 +1,4 @@
--- Tasks of templates always have planned hours and a staff type, as the contract says. Where one was left open, it is no hours, and
+-- Tasks of templates always have planned hours and a staff type, as the contract says. A missing value becomes 0 hours, and
 -- the most junior active staff type of the tenant.
 call lift_protection('job_template_task', 'staff_type');
 update job_template_task set budget_hours = 0 where budget_hours is null;

@@ -1,6 +1,6 @@
 -- Searches by each column alone, and in each order, that had no index: on the tables that grow with the work of a firm.
 --
--- Every search filters and sorts by `active` and `createdAt`. An order is served where the index has it as it is, with `id` ascending
+-- Every search filters and sorts by `active` and `createdAt`. An index serves an order only as it is, with `id` ascending
 -- at the end, so columns with many equal or missing values need an index for the descending order too.
 do $$
 declare

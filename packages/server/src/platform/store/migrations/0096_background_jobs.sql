@@ -12,7 +12,7 @@ create table background_job (
   -- Number of runs so far, and how many of them failed.
   runs integer not null default 0,
   failures integer not null default 0,
-  -- The run that holds the job. A later one has another ID, so a run that has lost the job writes nothing.
+  -- The run that has leased the job. A later one has another ID, so a run that has lost the job writes nothing.
   run_id uuid,
   leased_until timestamptz(3),
   ended_at timestamptz(3),
@@ -25,7 +25,7 @@ create table background_job (
 ) with (fillfactor = 50);
 call protect_tenant_table('background_job', 'select, insert, update');
 
--- Processes take jobs of all tenants, as the owner of the table; that is also why these indexes do not start with the tenant.
+-- Processes lease jobs of all tenants, as the owner of the table; that is also why these indexes do not start with the tenant.
 do $$
 begin
   execute format('create policy background_job_owner on background_job to %I using (true) with check (true)', current_user);
@@ -35,7 +35,7 @@ create index background_job_due_at_index on background_job (name, due_at, id) wh
 create index background_job_leased_until_index on background_job (name, leased_until) where status = 'RUNNING';
 create index background_job_ended_at_index on background_job (status, ended_at) where status in ('COMPLETED', 'DEAD');
 
--- The turn of the clock: the last minute that a process has taken, and for how long it is the only one.
+-- The lease of the clock: the last minute that a process has run, and when its lease ends.
 create table clock_turn (
   minute bigint not null,
   run_id uuid,
@@ -44,7 +44,7 @@ create table clock_turn (
 insert into clock_turn (minute) values (0);
 create unique index clock_turn_single on clock_turn ((true));
 
--- Whether a run of the clock still holds its turn, until the end of the caller's transaction. Requests have no rights on the table.
+-- Whether a run of the clock still has its lease, until the end of the caller's transaction. Requests have no rights on the table.
 create function hold_clock_turn(held_by uuid) returns boolean
   language plpgsql security definer as $$
 begin

@@ -1,5 +1,5 @@
--- The database calculates these values, so it alone can reject what no decimal of the contract holds. `_bound` names the
--- bound that the contract states; the server says it in words.
+-- The database calculates these values, so it alone can reject values beyond the decimals of the contract. `_bound` names
+-- the bound that the contract states, which the server reports in words.
 alter table job drop constraint job_actual_hours_range;
 alter table job drop constraint job_wip_amount_range;
 alter table job drop constraint job_billed_amount_range;

@@ -32,7 +32,7 @@ alter table invoice drop constraint invoice_write_off_reason_agrees;
 alter table invoice add constraint invoice_write_off_reason_agrees
   check ((status = 'WRITTEN_OFF' or amount_written_off > 0) = (write_off_reason is not null));
 
--- Money that is returned after a refund is gone twice.
+-- A refunded payment that is returned has left the firm twice.
 alter table payment drop constraint payment_unapplied_amount_range;
 alter table payment add constraint payment_unapplied_amount_range check (
   case status when 'RETURNED' then unapplied_amount = -refunded_amount else unapplied_amount >= 0 end);
@@ -63,7 +63,7 @@ begin
     raise exception 'payment % does not add up', paid.id
       using errcode = 'check_violation', constraint = 'payment_amount_agrees', table = 'payment';
   end if;
-  -- Invoices whose amounts do not follow from what is allocated to them.
+  -- Invoices whose amounts do not agree with their allocations.
   if exists (
     select 1
     from payment_allocation mine

@@ -155,13 +155,13 @@ begin
 end
 $$;
 
--- IDs of entries that are made in SQL: they ascend with the time, and are the same whenever they are made.
+-- IDs of entries that SQL creates: they ascend with the time, and are the same each time they are created.
 create function entry_id(at timestamptz, key text) returns uuid language sql immutable parallel safe
   return overlay(overlay(lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
     || substr(md5(key), 1, 20) placing '7' from 13) placing '8' from 17)::uuid;
 
--- Enters what rows without entries say about themselves: for data from before the ledger, and for rows that are loaded in bulk. What
--- was undone before is not known any more, except for voided invoices; days of changes are those of their instants.
+-- Creates the entries of rows without any from the values of these rows: for data from before the ledger, and for rows that are loaded in
+-- bulk. Of earlier reversals, only voided invoices are known; the days of changes are those of their instants.
 create procedure enter_books(tenant integer) language plpgsql as $$
 declare
   zone text := tenant_time_zone(tenant);
@@ -279,6 +279,6 @@ begin
 end
 $$;
 
--- Created last: what is entered above was compared at once.
+-- Created last: the entries above would have been compared at once.
 create constraint trigger ledger_entry_agrees after insert on ledger_entry
   deferrable initially deferred for each row execute function check_ledger_of_entry();

@@ -4,14 +4,14 @@ alter table tenant
   add column is_sandbox boolean not null default false,
   -- At most a hundred years, so that no day on the way has a year of more than four digits.
   add column clock_offset bigint not null default 0,
-  -- While the clock is advanced, nobody else advances it, and background tasks leave it alone.
+  -- While the clock is advanced, no other call advances it, and background tasks of the tenant wait.
   add column clock_leased_by uuid,
   add column clock_leased_until timestamptz(3),
   add constraint tenant_clock_offset_range check (clock_offset between 0 and 36525 * 86400000::bigint),
   add constraint tenant_clock_offset_agrees check (is_sandbox or clock_offset = 0),
   add constraint tenant_clock_leased_by_agrees check ((clock_leased_by is null) = (clock_leased_until is null));
 
--- Requests may not read `tenant`. Null for a tenant without a clock of its own.
+-- Requests cannot read `tenant`. Null for a tenant without a clock of its own.
 create function tenant_clock_offset(tenant_id integer) returns bigint
   language sql stable security definer
   return (select clock_offset from tenant where id = tenant_clock_offset.tenant_id and is_sandbox);
@@ -30,7 +30,7 @@ create or replace function today() returns date
   language sql stable parallel safe
   return tenant_day(tenant_now());
 
--- Whatever a row of a tenant says of time. Access, requests and background jobs keep to the real time.
+-- All times in rows of a tenant. Access, requests and background jobs use the real time.
 do $$
 declare
   one record;
