@@ -1,35 +1,53 @@
 /**
- * Compares the contract with the released one, and fails if a breaking change is not allowed with a reason, or not described
- * in the changelog. Reads the bundle that `pnpm generate` creates.
+ * `pnpm breaking` compares the contract with the released one, and fails if a breaking change is not allowed with a reason,
+ * or not described in the changelog. Reads the bundle that `pnpm generate` creates.
+ *
+ * `pnpm breaking before.yaml after.yaml` compares any two OpenAPI documents, and fails if something breaks.
  */
 import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
 import { releasesOf } from './breaking/changelog.ts';
 import { compare } from './breaking/compare.ts';
 import { allowedBreaks, allowedIn, changelogFile, presentContract, releasedContract } from './breaking/files.ts';
 import { complaints } from './breaking/gate.ts';
 import { usersOf, wordsFor } from './breaking/users.ts';
 
-const { version, contract: released } = await releasedContract();
-const present = await presentContract();
-const comparison = await compare(released, present);
-const allowed = allowedIn(await readFile(allowedBreaks, 'utf8'));
-const found = complaints({
-  comparison,
-  allowed,
-  releases: releasesOf(await readFile(changelogFile, 'utf8')),
-  releasedVersion: version,
-  // A new requirement, such as a required parameter, is not in the released contract.
-  usersOf: (at) => eitherOf(usersOf(released, at), usersOf(present, at)),
-  wordsFor: (at) => [...new Set([...wordsFor(released, at), ...wordsFor(present, at)])],
-});
+const [before, after] = process.argv.slice(2);
+const printed = before === undefined ? await gate() : await breaksBetween(before, after ?? '');
+if (printed.problems.length === 0) {
+  console.log(printed.success);
+} else {
+  console.error(printed.problems.join('\n\n'));
+  process.exitCode = 1;
+}
 
-if (found.length === 0) {
+interface Printed {
+  readonly problems: readonly string[];
+  readonly success: string;
+}
+
+async function gate(): Promise<Printed> {
+  const { version, contract: released } = await releasedContract();
+  const present = await presentContract();
+  const allowed = allowedIn(await readFile(allowedBreaks, 'utf8'));
+  const problems = complaints({
+    comparison: await compare(released, present),
+    allowed,
+    releases: releasesOf(await readFile(changelogFile, 'utf8')),
+    releasedVersion: version,
+    // A new requirement, such as a required parameter, is not in the released contract.
+    usersOf: (at) => eitherOf(usersOf(released, at), usersOf(present, at)),
+    wordsFor: (at) => [...new Set([...wordsFor(released, at), ...wordsFor(present, at)])],
+  });
   const meant =
     allowed.length === 0 ? 'Nothing breaks' : `${allowed.length} breaks are declared, and nothing else breaks`;
-  console.log(`${meant} the contract released as ${version}.`);
-} else {
-  console.error(found.join('\n\n'));
-  process.exitCode = 1;
+  return { problems, success: `${meant} the contract released as ${version}.` };
+}
+
+async function breaksBetween(...files: readonly [string, string]): Promise<Printed> {
+  const [one, other] = await Promise.all(files.map(async (file) => parse(await readFile(file, 'utf8'))));
+  const { breaks } = await compare(one, other);
+  return { problems: breaks.map(({ rule, at, says }) => `${rule}: ${says}\n  at ${at}`), success: 'Nothing breaks.' };
 }
 
 function eitherOf<Item>(one: readonly Item[], other: readonly Item[]): readonly Item[] {

@@ -1,7 +1,8 @@
 /** The operations and webhooks that use an element of a bundle. */
-import { type Bundle, keysOf } from './document.ts';
+import { type Bundle, isMethod, keysOf, operationsOf, valueAt } from './document.ts';
 
 export interface User {
+  /** The `operationId`, or the method and the path. */
   readonly id: string;
   /** `PUT`, or `webhook`. */
   readonly method: string;
@@ -9,15 +10,13 @@ export interface User {
   readonly path: string;
 }
 
-const methods = new Set(['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace']);
-
 /** Returns the operations that use the element of a pointer: all of them if it concerns none in particular. */
 export function usersOf(bundle: Bundle, pointer: string): readonly User[] {
   const [root, name, part = ''] = keysOf(pointer);
   const everyone = places(bundle);
   if (root === 'paths' || root === 'webhooks') {
     const here = everyone.filter((place) => place.root === root && place.path === name);
-    return here.filter(({ key }) => !methods.has(part) || key === part).map(({ user }) => user);
+    return here.filter(({ key }) => !isMethod(part) || key === part).map(({ user }) => user);
   }
   if (root !== 'components' || name === 'securitySchemes') return everyone.map(({ user }) => user);
   const component = `#/components/${name}/${part}`;
@@ -39,7 +38,7 @@ export function wordsFor(bundle: Bundle, pointer: string): readonly string[] {
 }
 
 interface Place {
-  readonly root: 'paths' | 'webhooks';
+  readonly root: string;
   readonly path: string;
   readonly key: string;
   readonly user: User;
@@ -48,23 +47,11 @@ interface Place {
 }
 
 function places(bundle: Bundle): Place[] {
-  return (['paths', 'webhooks'] as const).flatMap((root) =>
-    Object.entries(bundle[root] ?? {}).flatMap(([path, item]) =>
-      Object.entries(item)
-        .filter(([key]) => methods.has(key))
-        .map(([key, operation]) => ({
-          root,
-          path,
-          key,
-          user: {
-            id: String(Object(operation).operationId),
-            method: root === 'paths' ? key.toUpperCase() : 'webhook',
-            path,
-          },
-          parts: [operation, item.parameters],
-        })),
-    ),
-  );
+  return operationsOf(bundle).map(({ root, path, key, item, operation }) => {
+    const method = root === 'paths' ? key.toUpperCase() : 'webhook';
+    const id = typeof operation.operationId === 'string' ? operation.operationId : `${method} ${path}`;
+    return { root, path, key, user: { id, method, path }, parts: [operation, item.parameters] };
+  });
 }
 
 /** Whether references lead from a part of a bundle to a component. */
@@ -78,8 +65,7 @@ function reaches(bundle: Bundle, from: unknown, component: string): boolean {
     if (reference === component) return true;
     if (reference !== undefined && !seen.has(reference)) {
       seen.add(reference);
-      const [, kind = '', name = ''] = keysOf(reference);
-      waiting.push(bundle.components[kind]?.[name]);
+      waiting.push(valueAt(bundle, reference));
     }
     waiting.push(...Object.values(value));
   }

@@ -1,0 +1,234 @@
+/** Where we judge a change otherwise than Redocly does: what it misses, and what it reports although nothing breaks. */
+import { isDeepStrictEqual } from 'node:util';
+import { type JsonObject, objectOf } from '../../openapi/rules/contract.ts';
+import { type Bundle, keysOf, operationsOf, pointerTo, valueAt } from './document.ts';
+import type { Change } from './redocly.ts';
+import { type Uses, usesIn } from './uses.ts';
+
+export interface Judgement {
+  readonly rule: string;
+  readonly says: string;
+}
+
+/** A change and what is known about its place. */
+interface Judged extends Change {
+  readonly uses: Uses;
+  /** The keys of the path through every reference. */
+  readonly keys: readonly string[];
+  /** The schema, header or other object around the changed keyword, before and after. */
+  readonly around: readonly [JsonObject, JsonObject];
+}
+
+/** Returns a function that judges the changes between two documents. */
+export function judgeOf(released: Bundle, present: Bundle): (change: Change) => Judgement[] {
+  const [usesBefore, usesNow] = [usesIn(released), usesIn(present)];
+  const required = requiredSchemes(released);
+  return (change) => {
+    const at = change.base?.pointer ?? change.revision?.pointer ?? change.path;
+    const was = usesBefore(change.base?.pointer ?? at);
+    const is = usesNow(change.revision?.pointer ?? at);
+    const uses = {
+      request: was.request || is.request,
+      response: was.response || is.response,
+      isJson: was.isJson || is.isJson,
+    };
+    const keys = keysOf(change.path);
+    const around = [
+      objectOf(valueAt(released, containerOf(change, change.base?.pointer ?? change.revision?.pointer))),
+      objectOf(valueAt(present, containerOf(change, change.revision?.pointer ?? change.base?.pointer))),
+    ] as const;
+    const judged = { ...change, uses, keys, around };
+    const found = change.verdicts
+      .filter(({ impact, ruleId }) => impact === 'major' && !isHarmless(judged, ruleId, required))
+      .map(({ ruleId, message }) => ({ rule: ruleId, says: message }));
+    if (found.length > 0 || (keys[0] === 'components' && !uses.request && !uses.response)) return found;
+    return missed.flatMap(({ rule, says }) => {
+      const sentence = says(judged);
+      return sentence === undefined ? [] : [{ rule, says: sentence }];
+    });
+  };
+}
+
+/** The pointer of the object that has the changed keyword: of the schema, for a pattern or a place in a list. */
+function containerOf({ kind, property }: Change, pointer = ''): string {
+  const keys = keysOf(pointer);
+  if (kind === 'modified') return keys.at(-1) === property ? pointerTo(...keys.slice(0, -1)) : pointer;
+  return pointerTo(...keys.slice(0, places.has(keys.at(-2) ?? '') ? -2 : -1));
+}
+
+const wholes = new Set(['if', 'contentSchema', 'schema']);
+const places = new Set(['patternProperties', 'prefixItems']);
+
+function requiredSchemes(bundle: Bundle): Set<string> {
+  const lists = [bundle.security, ...operationsOf(bundle).map(({ operation }) => operation.security)];
+  return new Set(lists.flat().flatMap((requirement) => Object.keys(objectOf(requirement))));
+}
+
+/** What Redocly reports, although every request is accepted and every response understood as before. */
+function isHarmless(change: Judged, ruleId: string, required: ReadonlySet<string>): boolean {
+  // What a schema under `not` rejects, the schema around it accepts.
+  const not = keywordIn(change.keys, ['not']);
+  if (not >= 0 && !(not === change.keys.length - 1 && change.kind !== 'modified')) return true;
+  if (ruleId === 'security-scheme-changed') return !required.has(change.keys[2] ?? '');
+  return ruleId === 'schema-type-changed' && !change.uses.isJson && isSameText(change);
+}
+
+/** In text nothing is null, and every scalar is also a string. An element of XML with text only is a string, too. */
+function isSameText({ around, keys, uses }: Judged): boolean {
+  const [before, after] = around.map((schema) => [schema.type ?? []].flat().filter((type) => type !== 'null'));
+  const isXml = keys.some((key) => /[/+]xml\b/.test(key));
+  const covers = (wide: readonly unknown[] = [], narrow: readonly unknown[] = []) =>
+    narrow.length > 0 &&
+    narrow.every((type) => {
+      const isString = wide.includes('string') && (isXml || (type !== 'array' && type !== 'object'));
+      return wide.includes(type) || isString || (type === 'integer' && wide.includes('number'));
+    });
+  return (!uses.request || covers(after, before)) && (!uses.response || covers(before, after));
+}
+
+/** Whether more or fewer values match than before. Whoever sends suffers from fewer, whoever receives from more. */
+type Effect = 'more' | 'fewer' | 'both' | 'none';
+
+const breaks = (effect: Effect, { request, response }: Uses) =>
+  (request && (effect === 'fewer' || effect === 'both')) || (response && (effect === 'more' || effect === 'both'));
+
+const quoted = (value: unknown) => JSON.stringify(value) ?? 'none';
+
+/** Changes that Redocly reports as harmless. */
+const missed: readonly { rule: string; says: (change: Judged) => string | undefined }[] = [
+  {
+    // Omitting the parameter or property has a different result than before.
+    rule: 'default-changed',
+    says: ({ kind, property, base, revision, uses, keys }) => {
+      if (kind !== 'modified' || property !== 'default' || !uses.request) return undefined;
+      if (base?.value === undefined && !(keys.includes('parameters') && keys.at(-1) === 'schema')) return undefined;
+      return `The default changed from ${quoted(base?.value)} to ${quoted(revision?.value)}.`;
+    },
+  },
+  {
+    rule: 'schema-constraint-changed',
+    says: (change) => {
+      const { property, base, revision, uses, keys } = change;
+      const effect = effectOf(change);
+      if (!breaks(effect, uses)) return undefined;
+      const keyword = property ?? keys.at(-1);
+      return `\`${keyword}\` changed from ${quoted(base?.value)} to ${quoted(revision?.value)}.`;
+    },
+  },
+  {
+    rule: 'property-read-only',
+    says: ({ property, revision, uses }) =>
+      property === 'readOnly' && revision?.value === true && uses.request ? 'Can no longer be sent.' : undefined,
+  },
+  {
+    rule: 'property-write-only',
+    says: ({ property, revision, uses }) =>
+      property === 'writeOnly' && revision?.value === true && uses.response ? 'Is no longer returned.' : undefined,
+  },
+  {
+    // The object is open, so the request is accepted, but the value is ignored.
+    rule: 'property-removed',
+    says: ({ kind, typeName, property, keys, base, uses }) => {
+      const isGone = kind === 'removed' || (kind === 'modified' && property === 'key');
+      if (!isGone || typeName !== 'Schema' || keys.at(-2) !== 'properties' || !uses.request) return undefined;
+      return `Property \`${property === 'key' ? base?.value : keys.at(-1)}\` is no longer documented, so it may be ignored.`;
+    },
+  },
+  {
+    rule: 'request-body-became-required',
+    says: ({ kind, typeName, revision, uses }) =>
+      kind === 'added' && typeName === 'RequestBody' && objectOf(revision?.value).required === true && uses.request
+        ? 'A request body must be sent.'
+        : undefined,
+  },
+  {
+    rule: 'response-removed',
+    says: ({ kind, typeName }) =>
+      kind === 'removed' && typeName === 'Responses' ? 'All responses were removed.' : undefined,
+  },
+  {
+    rule: 'response-header-became-optional',
+    says: ({ kind, typeName, property, base, keys }) =>
+      kind === 'modified' && typeName === 'Header' && property === 'required' && base?.value === true
+        ? `The header \`${keys.at(-1)}\` may be missing.`
+        : undefined,
+  },
+  {
+    // Redocly treats a parameter as part of a request that we receive.
+    rule: 'webhook-header-removed',
+    says: ({ kind, typeName, keys, base }) =>
+      kind === 'removed' && typeName.startsWith('Parameter') && keys[0] === 'webhooks'
+        ? `No longer sent: ${headerNames(base?.value)}.`
+        : undefined,
+  },
+  {
+    rule: 'webhook-renamed',
+    says: ({ kind, property, keys, base }) =>
+      kind === 'modified' && property === 'key' && keys[0] === 'webhooks' && keys.length === 2
+        ? `The webhook \`${base?.value}\` became \`${keys[1]}\`.`
+        : undefined,
+  },
+  {
+    rule: 'record-narrowed',
+    says: ({ kind, property = '', keys, base, revision }) => {
+      if (kind !== 'modified' || !keys.some((key) => recordForms.has(key))) return undefined;
+      const lost = without(base?.value, revision?.value);
+      return lost.length > 0 ? `\`${property}\` lost ${lost.join(', ')}.` : undefined;
+    },
+  },
+  {
+    rule: 'became-unique',
+    says: ({ property, revision }) =>
+      property === 'x-unique' && revision?.value === true ? 'A value may occur only once.' : undefined,
+  },
+];
+
+const recordForms = new Set(['x-record', 'x-code-type', 'x-entry-type']);
+
+/** How a change of a keyword that Redocly does not judge changes what matches. */
+function effectOf(change: Judged): Effect {
+  const { kind, typeName, property, base, revision, keys, around } = change;
+  const isWhole = kind !== 'modified';
+  const added: Effect = kind === 'added' ? 'fewer' : 'more';
+  if (property === 'minContains' || property === 'maxContains') {
+    const [was, is] = [base?.value, revision?.value].map((value) =>
+      typeof value === 'number' ? value : property === 'minContains' ? 1 : Number.POSITIVE_INFINITY,
+    );
+    if (was === undefined || is === undefined || was === is) return 'none';
+    return is > was === (property === 'minContains') ? 'fewer' : 'more';
+  }
+  if (typeName === 'DependentRequired' && !isWhole) {
+    const [lost, won] = [without(base?.value, revision?.value), without(revision?.value, base?.value)];
+    if (lost.length > 0 && won.length > 0) return 'both';
+    return lost.length > 0 ? 'more' : won.length > 0 ? 'fewer' : 'none';
+  }
+  if (typeName === 'PatternProperties' || places.has(keys.at(-2) ?? '')) {
+    if (!isWhole) return property === 'key' ? 'both' : 'none';
+    // If all others are rejected, a pattern or a place in a list admits more; otherwise it restricts what it matches.
+    const isClosed = around.some((schema) => schema.additionalProperties === false || schema.items === false);
+    return isClosed ? (kind === 'added' ? 'more' : 'fewer') : added;
+  }
+  const isAnnotation = property !== undefined && annotations.test(property);
+  // The schema of a parameter, a header or a media type, a condition, or what a text contains.
+  if (isWhole && wholes.has(keys.at(-1) ?? '') && keys.at(-2) !== 'properties') return added;
+  const under = keywordIn(keys, ['if', 'not']);
+  return under >= 0 && !isAnnotation && !(isWhole && under === keys.length - 1) ? 'both' : 'none';
+}
+
+/** The first place of a keyword in a path; -1 if it only is the name of a property, or not there. */
+function keywordIn(keys: readonly string[], keywords: readonly string[]): number {
+  return keys.findIndex((key, index) => keywords.includes(key) && keys[index - 1] !== 'properties');
+}
+
+const annotations = /^(title|description|summary|examples?|default|deprecated|readOnly|writeOnly|\$comment|x-.*)$/;
+
+function headerNames(value: unknown): string {
+  const names = [value].flat().map((header) => Object(header).name ?? Object(header).$ref?.split('/').at(-1));
+  return names.map((name) => `\`${name ?? 'a header'}\``).join(', ');
+}
+
+function without(before: unknown, after: unknown): unknown[] {
+  return Array.isArray(before)
+    ? before.filter((value) => !Array.isArray(after) || !after.some((other) => isDeepStrictEqual(value, other)))
+    : [];
+}
