@@ -41,6 +41,11 @@ export function flatten(document: JsonObject, declared: readonly string[], compl
   };
   for (const [key, value] of Object.entries(document)) {
     document[key] = mapped(value, [key], ({ $defs: _, ...schema }, place) => {
+      if (isReference(schema) && schema.pattern !== undefined && schema.type === undefined) {
+        // Strict validators want the type beside the keyword that applies to it.
+        const { $ref, ...own } = schema;
+        return { $ref, type: resolve($ref).type, ...own };
+      }
       if (!Array.isArray(schema.allOf)) return schema;
       try {
         return inOrder(merged(schema, resolve));

@@ -40,6 +40,13 @@ const texts = fc
   .filter((text) => !text.includes('\0') && !text.startsWith('\uFEFF'));
 const secret = `whsec_${Buffer.from('an example secret of 32 bytes ..').toString('base64')}`;
 
+/** Not base64, or base64 in another form than the bytes are encoded in, or of too few or too many bytes. */
+const notSecrets = [
+  ...['secret', 'whsec_', 'whsec_short', `whsec_${'A'.repeat(33)}`, `whsec_${'A'.repeat(32)}=`],
+  ...[`whsec_${'A'.repeat(33)}B==`, `whsec_${'A'.repeat(34)}B=`],
+  ...[23, 65].map((bytes) => `whsec_${Buffer.alloc(bytes).toString('base64')}`),
+];
+
 describe('generateTestSignature and validateTestSignature', () => {
   test('agree with the standardwebhooks package in both directions', async () => {
     await fc.assert(
@@ -86,7 +93,7 @@ describe('generateTestSignature and validateTestSignature', () => {
   });
 
   test('reject a secret that is none, and a body that is too large', async () => {
-    for (const wrong of ['secret', 'whsec_', 'whsec_short', `whsec_${'A'.repeat(33)}`, `whsec_${'A'.repeat(32)}=`])
+    for (const wrong of notSecrets)
       expect(await generate({ payload: 1, secret: wrong })).toMatchObject({ status: 400 });
     const long = 'x'.repeat(262_144);
     expect(await generate({ payload: long, secret })).toMatchObject({ status: 413 });
