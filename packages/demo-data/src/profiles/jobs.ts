@@ -176,7 +176,7 @@ export function createJobs({ jobs: count }: Profile, firm: Firm, clients: readon
   jobs.sort((one, other) => one.start - other.start);
   const hourly = blendedRate(firm) * realization;
   return jobs.map(({ client, kind, hours, start, workStart, end, isRecurring, isFixed }, index) => {
-    const status = statusOf(random, span, start, end);
+    const status = statusOf(random, span, start, end, isRecurring);
     const createdAt = createdAtOf({ start }, index, span);
     // Work starts when the engagement is signed, so a job that has not started has none.
     const isEngaged = index % 3 !== 2 && !['PLANNED', 'READY', 'CANCELLED'].includes(status);
@@ -270,10 +270,12 @@ function teamOf(random: Random, { people }: Firm, end: number): number[] {
   );
 }
 
-function statusOf(random: Random, { today }: Span, start: number, end: number): string {
+function statusOf(random: Random, { today }: Span, start: number, end: number, isRecurring: boolean): string {
   if (start >= today) return random.chance(0.6) ? 'PLANNED' : 'READY';
   if (random.chance(0.02)) return 'CANCELLED';
   if (end < today - closedAfter) return 'CLOSED';
+  // Recurring work never waits.
+  if (isRecurring && end >= today) return 'IN_PROGRESS';
   // Some are late.
   if (end < today - 30 || (end < today && random.chance(0.45))) return 'COMPLETED';
   return random.weighted([

@@ -9,6 +9,7 @@ export interface Figure {
   readonly value: string;
   readonly low: number;
   readonly high: number;
+  /** Four people have a handful of open invoices, and few at the turn of a month. */
   readonly ofTiny?: readonly [from: number, to: number];
 }
 
@@ -82,7 +83,7 @@ export const figures: readonly Figure[] = [
   exactly('service_line', 7),
 
   share('staff', `status = 'TERMINATED'`, 13, 3, 13),
-  between('rate rows of a billable person', 'count(*) / (count(distinct staff_id))::float8', 'staff_rate', 3, 4),
+  between('rate rows of a billable person', 'count(*) / (count(distinct staff_id))::float8', 'staff_rate', 2.6, 4),
   between(
     'billing rate of a partner today',
     'avg(r.billing_rate)',
@@ -160,6 +161,7 @@ export const figures: readonly Figure[] = [
     months(`${month('work_date')} in (2, 3, 4)`),
     1.2,
     1.5,
+    [1.1, 1.7],
   ),
   between(
     'hours of December',
@@ -178,7 +180,7 @@ export const figures: readonly Figure[] = [
     'wip_entry',
     24,
     60,
-    [20, 75],
+    [12, 75],
   ),
   between(
     'percent of open work that is younger than 30 days',
@@ -218,7 +220,7 @@ export const figures: readonly Figure[] = [
     'wip_entry',
     1.5,
     7,
-    [1, 9],
+    [0.7, 9],
   ),
 
   between(
@@ -253,7 +255,7 @@ export const figures: readonly Figure[] = [
     `invoice where status in ('POSTED', 'PARTIALLY_PAID')`,
     28,
     55,
-    [15, 65],
+    [10, 90],
   ),
   between(
     'percent of receivables that are overdue',
@@ -261,7 +263,7 @@ export const figures: readonly Figure[] = [
     `invoice where amount_due > 0`,
     25,
     60,
-    [10, 75],
+    [10, 90],
   ),
   between(
     'days of invoices that are not paid',
@@ -311,7 +313,7 @@ export const figures: readonly Figure[] = [
     ] as const
   ).map(([method, percent]) => share('payment', `method = '${method}'`, percent, 4, 7)),
   share('payment', `status = 'FAILED'`, 0.7, 0.5, 0.7),
-  share('payment', `status = 'REFUNDED'`, 0.4, 0.4, 0.4),
+  share('payment', `status = 'REFUNDED'`, 0.4, 0.4, 0.8),
   between(
     'days until an invoice is paid',
     median('(i.paid_date - i.invoice_date)'),
@@ -339,6 +341,44 @@ export const figures: readonly Figure[] = [
     1,
   ),
 ];
+
+/** Rows of which each firm has some, whatever its size. */
+const states: readonly string[] = [
+  `wip_entry where status = 'OPEN'`,
+  `wip_entry where status = 'IN_DRAFT'`,
+  `wip_entry where status = 'BILLED'`,
+  `draft_invoice where status <> 'POSTED'`,
+  `invoice where status = 'POSTED'`,
+  `invoice where status = 'PAID'`,
+  `invoice where overdue_at is not null`,
+  `payment where status = 'COMPLETED'`,
+  `quick_payment_link`,
+  `wip_entry where wip_type = 'EXPENSE' and status = 'BILLED'`,
+  `wip_entry where wip_type = 'FIXED_FEE' and status = 'BILLED'`,
+  `wip_entry where status = 'WRITTEN_OFF' and write_off_reason is not null`,
+  `invoice where status = 'WRITTEN_OFF'`,
+  `staff where status = 'TERMINATED' and termination_date < today()`,
+  `job where billing_type = 'RECURRING' and billing_schedule = 'QUARTERLY' and status = 'IN_PROGRESS'`,
+  `wip_entry where wip_type = 'PROGRESS' and amount < 0`,
+  `expense_entry where status <> 'APPROVED'`,
+  `invoice where status = 'VOIDED'`,
+  `engagement where status = 'COMPLETED'`,
+  `engagement where status = 'SENT'`,
+  `engagement_document`,
+  `file where status = 'AVAILABLE'`,
+  `custom_record`,
+  `event_subscription where filter_expression is null and entity_type = 'Payment'`,
+];
+
+/** Returns those of the states that no row has on the day of the data, RFC 3339. */
+export async function missingStates(session: Pick<Session, 'all'>, today: string): Promise<string[]> {
+  const missing: string[] = [];
+  for (const from of states) {
+    const rows = await session.all(sql.raw(`select from ${from} limit 1`.replaceAll('today()', `date '${today}'`)));
+    if (rows.length === 0) missing.push(from);
+  }
+  return missing;
+}
 
 /** Returns the figures that are not as expected on the day of the data, RFC 3339. */
 export async function differing(session: Pick<Session, 'all'>, today: string, isTiny: boolean): Promise<string[]> {
