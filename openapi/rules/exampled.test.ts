@@ -40,7 +40,7 @@ test('a written property has the value of the example of the request', () => {
   expect(complaints).toEqual([]);
 });
 
-test('otherwise it has the value of the row in a response, and what is only read has none', () => {
+test('a property that is not written has the value of the row in a response, and one that is only read has none', () => {
   const { examplesOf } = bundleOf({ name: null }, { name: 'Eva' }, { name });
   expect(examplesOf('BoatCreateRequest', 'name')).toEqual(['Eva']);
   expect(examplesOf('Boat', 'name')).toBeUndefined();
@@ -55,7 +55,7 @@ test('parts of the value have their own examples', () => {
   expect(examplesOf('Hull', 'length')).toEqual(['12.50']);
 });
 
-test('its own example stays', () => {
+test('the own example of a property is kept', () => {
   const { examplesOf } = bundleOf({ name: 'Ida' }, {}, { name: { ...name, examples: ['Ada'] } });
   expect(examplesOf('BoatCreateRequest', 'name')).toEqual(['Ada']);
 });

@@ -69,7 +69,7 @@ describe('the format of the changelog', () => {
   ])('"%s" as "%s"', (from, to, error) => expect(errors(from, to)).toEqual([error]));
 });
 
-test('returns the entries of a group of unreleased changes', () => {
+test('entriesOf returns the entries of a group of unreleased changes', () => {
   const releases = releasesOf(text);
   expect(entriesOf(releases, 'Added')).toEqual(['A thing,\non two lines.', 'GET /a/{id}.']);
   expect(entriesOf(releases, 'Breaking changes')).toEqual([]);

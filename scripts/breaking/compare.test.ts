@@ -252,7 +252,7 @@ test.each(alone)('compared separately: $change', async ({ edits, rules }) => {
   expect(breaks.map(({ rule }) => rule)).toEqual(rules);
 });
 
-test('properties of all operations', async () => {
+test('changes of properties of all operations are found', async () => {
   const root: Edits = {
     '#/servers/0': undefined,
     '#/x-search-limits/depth': 4,
@@ -269,6 +269,6 @@ test('properties of all operations', async () => {
   ]);
 });
 
-test('the same contract', async () => {
+test('the same contract has no differences', async () => {
   expect(await compare(bundleOf([{}]), bundleOf([{}]))).toEqual({ breaks: [], others: [] });
 });

@@ -195,7 +195,7 @@ function found(operation: Operation | undefined): Operation {
 }
 
 it.each(['/gql/v1/client/%ff', '/gql/v1/client/%', '/%e0%a4%a'])(
-  'rejects the path %s, which cannot be decoded',
+  'the mock rejects the path %s, which cannot be decoded',
   async (path) => {
     const response = await fetch(`${mock.url}${path}`, {
       headers: { Authorization: `Bearer ${token}`, Tenant: 'hartwell' },
@@ -205,7 +205,7 @@ it.each(['/gql/v1/client/%ff', '/gql/v1/client/%', '/%e0%a4%a'])(
   },
 );
 
-it('serves the contract at /openapi.json', async () => {
+it('the mock serves the contract at /openapi.json', async () => {
   const response = await fetch(`${mock.url}/openapi.json`);
   expect(response.headers.get('content-type')).toBe('application/json');
   expect(await response.json()).toEqual(await readContract());

@@ -36,11 +36,11 @@ test('a profile has the size that it declares', async () => {
   expect(Math.abs(entries - profiles.tiny.entries)).toBeLessThan(profiles.tiny.entries / 10);
 });
 
-test('looks like a firm today', async () => {
+test('a profile looks like a firm today', async () => {
   expect(await service.store.read(tenantId, (session) => differing(session, today, true))).toEqual([]);
 });
 
-test('has every state of billing', async () => {
+test('a profile has every state of billing', async () => {
   expect(await service.store.read(tenantId, (session) => missingStates(session, today))).toEqual([]);
 });
 

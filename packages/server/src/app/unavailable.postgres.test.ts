@@ -66,7 +66,7 @@ function expectUnavailable(response: WireResponse): void {
   expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8');
 }
 
-test('reports a database that is unavailable, and loses nothing once it is back', async () => {
+test('the service reports a database that is unavailable, and loses nothing once it is back', async () => {
   expect(await onboard('Before')).toMatchObject({ status: 201 });
   expect(await wire(address, { path: '/readyz' })).toMatchObject({ status: 200 });
   await proxy.sever();

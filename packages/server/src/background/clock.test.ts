@@ -153,7 +153,7 @@ test('a closed tenant is skipped', async () => {
   expect(ran).not.toContain('delta');
 });
 
-test('of two processes only one ticks, once per minute', async () => {
+test('the clock ticks in one of two processes, once per minute', async () => {
   await store.ownerStatements('update clock_lease set minute = 0, run_id = null, leased_until = null');
   const task = defineClockTask({
     name: 'shared',
@@ -196,7 +196,7 @@ test('leaseClock › gives each minute to one process, never two at the same tim
   expect(ticks).toEqual(['a 100', 'b 101', 'c 102']);
 });
 
-test('without tasks there is no tick', async () => {
+test('the clock does not tick without tasks', async () => {
   const background = await runBackground(other.store, {});
   const { rows } = await other.store.ownerStatements('select minute from clock_lease');
   expect(rows.map(({ minute }) => Number(minute))).toEqual([0]);

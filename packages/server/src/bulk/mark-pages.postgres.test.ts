@@ -44,7 +44,7 @@ const insertWith = (session: Pick<Session, 'all'>, id: string) =>
 
 beforeEach(markAll);
 
-test('marks the tables that grow with the work of a firm', async () => {
+test('the clock marks pages of the tables that grow with the work of a firm', async () => {
   expect(await store.read(tenant.id, markedTables)).toEqual(['expense_entry', 'time_entry', 'wip_entry']);
 });
 

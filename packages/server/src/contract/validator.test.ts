@@ -79,7 +79,7 @@ test('all errors of a request are reported', async () => {
   );
 });
 
-test('reports an undeclared status and a body of another shape', async () => {
+test('the validator reports an undeclared status and a body of another shape', async () => {
   const json = 'application/json';
   expect(await real.response(search, 418, json, {})).not.toEqual([]);
   expect(await real.response(search, 200, json, { data: 'x' })).not.toEqual([]);

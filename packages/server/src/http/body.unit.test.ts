@@ -5,7 +5,7 @@ import { findUnstorable, parseBody, Unstorable } from './body.ts';
 const parse = (text: string) => parseBody(new TextEncoder().encode(text));
 
 test.each(['0', '-1', '0.1', '1e3', '1.50', '100000000000000000000', '0e99', '1E-7', '0.30000000000000004'])(
-  'keeps a number that a double represents exactly: %s',
+  'parseBody › keeps a number that a double represents exactly: %s',
   (number) => {
     expect(parse(number)).toBe(Number(number));
   },
@@ -19,16 +19,16 @@ test.each([
   '1e-400',
   '12345678901234567890',
   '0.30000000000000004001',
-])('marks a number that a double cannot represent exactly: %s', (number) => {
+])('parseBody › marks a number that a double cannot represent exactly: %s', (number) => {
   expect(parse(`{"a":[${number}]}`)).toEqual({ a: [expect.any(Unstorable)] });
   expect(findUnstorable(parse(`{"a":[{"b/c":${number}}]}`))).toMatchObject({ pointer: '/a/0/b~1c' });
 });
 
-test('does not treat digits in a text as a number', () => {
+test('parseBody › does not treat digits in a text as a number', () => {
   expect(parse('{"a":"12345678901234567890","1e400":1}')).toEqual({ a: '12345678901234567890', '1e400': 1 });
 });
 
-test('reads every double that JavaScript writes as the same value', () => {
+test('parseBody › reads every double that JavaScript writes as the same value', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
       expect(parse(JSON.stringify(number))).toBe(number === 0 ? 0 : number);
@@ -36,7 +36,7 @@ test('reads every double that JavaScript writes as the same value', () => {
   );
 });
 
-test('a property named __proto__ changes no prototype, and is detected', () => {
+test('parseBody › detects a property named __proto__, which changes no prototype', () => {
   for (const name of ['__proto__', '\\u005f_proto__']) {
     const parsed = parse(`{"a":{"${name}":{"admin":true}}}`) as { a: object };
     expect(Object.getPrototypeOf(parsed.a)).toBe(Object.prototype);
@@ -63,7 +63,7 @@ const rejected = (code: string, pointer: string) => ({
   errors: [expect.objectContaining({ in: 'body', pointer, code })],
 });
 
-test('reads all JSON that has no limit exceeded as JSON.parse does', () => {
+test('parseBody › reads JSON within the limits as JSON.parse does', () => {
   const anyJson = fc
     .jsonValue({ stringUnit: 'binary', maxDepth: 5 })
     // Properties of this name are read as values that cannot be stored.
@@ -98,16 +98,16 @@ test.each([
   ['{"__proto__":{"a":1,"a":2}}', '/__proto__/a'],
   ['{"1":0,"1":0}', '/1'],
   ['{"n":1e400,"n":2}', '/n'],
-])('rejects an object with a property twice: %s', (json, pointer) => {
+])('parseBody › rejects an object with a property twice: %s', (json, pointer) => {
   expect(problemOf(json)).toMatchObject(rejected('DUPLICATE_KEY', pointer));
 });
 
-test('points at the value beyond a limit, whatever comes before it', () => {
+test('parseBody › points at the value beyond a limit, whatever comes before it', () => {
   const before = '{"a":1,"a":["}",{"b\\"/":[],"é":[0,{';
   expect(problemOf(`${before}"x\\u0041~":1${'0'.repeat(100)}}]}]}`)).toMatchObject(rejected('DIGITS', '/a/1/é/1/xA~0'));
 });
 
-test('finds the duplicate in any JSON, and none where there is none', () => {
+test('findDuplicate › finds the duplicate in any JSON, and none if there is none', () => {
   const name = fc.constantFrom('a', 'b', '"', '\\', '{', 'é', 'e\u0301', '~/');
   const { tree } = fc.letrec((tie) => ({
     tree: fc.oneof({ maxDepth: 4 }, fc.constantFrom('1', '"x:,"', 'null', '[]', '{}'), tie('list'), tie('object')),
@@ -139,7 +139,7 @@ test.each([
   ['DIGITS', `["${'9'.repeat(101)}",1${'0'.repeat(99)}]`, `[0,1${'0'.repeat(100)}]`, '/1'],
   ['NAME_LENGTH', `{"${'n'.repeat(255)}":1}`, `{"a":{"${'n'.repeat(256)}":1}}`, `/a/${'n'.repeat(256)}`],
   ['COMBINING_MARKS', `["x${marks(30)}y${marks(30)}"]`, `{"a":["x${marks(31)}"]}`, '/a/0'],
-])('limits what takes time to read: %s', (code, within, beyond, pointer) => {
+])('parseBody › limits what takes time to read: %s', (code, within, beyond, pointer) => {
   expect(problemOf(within)).toBeUndefined();
   expect(problemOf(beyond)).toMatchObject(rejected(code, pointer));
   // What is cut off is not valid JSON, but is not worked on either.

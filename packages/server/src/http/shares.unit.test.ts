@@ -37,7 +37,7 @@ async function end(name: string): Promise<void> {
 
 const settled = () => vi.advanceTimersByTimeAsync(0);
 
-test('limits the requests of an API user and of a tenant', async () => {
+test('Shares › limits the requests of an API user and of a tenant', async () => {
   enter('a/x 1', 'a/x 2', 'a/x 3', 'a/y 1', 'a/y 2');
   await settled();
   expect(started).toEqual(['a/x 1', 'a/x 2', 'a/y 1']);
@@ -49,7 +49,7 @@ test('limits the requests of an API user and of a tenant', async () => {
   expect(shares.usage()).toMatchObject({ inProgress: 3, waiting: 0 });
 });
 
-test('gives a free place to the least active tenant and user, however many wait', async () => {
+test('Shares › gives a free place to the least active tenant and user, however many wait', async () => {
   enter('a/x 1', 'a/x 2', 'a/y 1', 'b/x 1');
   await settled();
   enter('a/y 2', 'a/y 3', 'b/x 2', 'c/x 1', 'b/y 1');
@@ -63,7 +63,7 @@ test('gives a free place to the least active tenant and user, however many wait'
   expect(started.at(-1)).toBe('b/y 1');
 });
 
-test('lets equals take turns', async () => {
+test('Shares › lets tenants with the same usage take turns', async () => {
   enter('a/x 1', 'b/x 1', 'c/x 1', 'd/x 1');
   await settled();
   enter('a/x 2', 'b/x 2', 'b/x 3');
@@ -102,7 +102,7 @@ describe('a request that times out', () => {
   });
 });
 
-test('limits the queue of a tenant', async () => {
+test('Shares › limits the queue of a tenant', async () => {
   enter('a/x 1', 'a/x 2');
   enter(...[3, 4, 5, 6, 7].map((number) => `a/x ${number}`));
   const [beyond] = enter('a/x 8');
@@ -111,7 +111,7 @@ test('limits the queue of a tenant', async () => {
   expect(await other).toBeUndefined();
 });
 
-test('reports usage by rank, which decays to zero', async () => {
+test('Shares › reports usage by rank, which decays to zero', async () => {
   enter('a/x 1', 'b/x 1', 'b/x 2');
   await settled();
   await vi.advanceTimersByTimeAsync(60_000);
@@ -125,16 +125,19 @@ test('reports usage by rank, which decays to zero', async () => {
   expect(shares.usage().perTenant).toEqual([]);
 });
 
-test.each([1, 2, 4, 10, 100])('never gives one tenant all of %i connections if there are several', (connections) => {
-  const { total, perTenant, perUser } = shareLimits(connections);
-  expect(total).toBe(Math.max(1, connections - 1));
-  expect(perUser).toBeGreaterThan(0);
-  expect(perUser).toBeLessThanOrEqual(perTenant);
-  if (total > 1) expect(perTenant).toBeLessThan(total);
-});
+test.each([1, 2, 4, 10, 100])(
+  'Shares › gives no tenant all of %i connections, unless there is only one',
+  (connections) => {
+    const { total, perTenant, perUser } = shareLimits(connections);
+    expect(total).toBe(Math.max(1, connections - 1));
+    expect(perUser).toBeGreaterThan(0);
+    expect(perUser).toBeLessThanOrEqual(perTenant);
+    if (total > 1) expect(perTenant).toBeLessThan(total);
+  },
+);
 
 test.each([1, 2, 4, 10, 100])(
-  'leaves most of %i connections to requests that are not costly searches',
+  'Shares › leaves most of %i connections to requests that are not costly searches',
   (connections) => {
     const { total, perTenant } = costlySearchLimits(connections);
     expect(perTenant).toBeGreaterThan(0);

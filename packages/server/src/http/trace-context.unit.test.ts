@@ -10,7 +10,7 @@ test.each([
   // Later versions: the fields of version 00, with its only flag.
   [`01-${trace}-${parent}-03`, `00-${trace}-${parent}-01`],
   [`cc-${trace}-${parent}-fe-what-comes-then`, `00-${trace}-${parent}-00`],
-])('%s is read', (header, expected) => {
+])('the traceparent %s is read', (header, expected) => {
   expect(readTraceparent(header)).toBe(expected);
 });
 
@@ -26,6 +26,6 @@ test.each([
   `00-${trace.toUpperCase()}-${parent}-01`,
   `00-${trace}-${parent}`,
   `00-${trace}-${parent}-01, 00-${trace}-${parent}-01`,
-])('%s is ignored', (header) => {
+])('the traceparent %s is ignored', (header) => {
   expect(readTraceparent(header)).toBeUndefined();
 });

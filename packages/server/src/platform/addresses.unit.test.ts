@@ -155,7 +155,7 @@ const blocked: readonly (readonly [code: string, url: string])[] = [
   ['PORT_NOT_ALLOWED', 'https://public.example.com:5432/'],
 ];
 
-test.each(accepted)('%s can be delivered to', async (url) => {
+test.each(accepted)('events can be delivered to %s', async (url) => {
   expect(await production.faultOf(url, [])).toBeUndefined();
 });
 
@@ -226,7 +226,7 @@ describe('in development', () => {
     'http://[::1]:9000/',
     'http://a.localhost/',
     'https://loop.example.com/',
-  ])('%s can be delivered to', async (url) => {
+  ])('events can be delivered to %s', async (url) => {
     expect(await development.faultOf(url, [])).toBeUndefined();
     expect(await connectable(development, url)).not.toEqual([]);
   });

@@ -29,7 +29,7 @@ test('tenants without recent requests make room for others', () => {
   expect([recent.of('firm1').length, recent.of('firm501').length]).toEqual([0, 1]);
 });
 
-test('of a problem, the code and a few errors are kept, cut to a length', () => {
+test('recent requests keep the code and a few errors of a problem, cut to a length', () => {
   const recent = new RecentRequests();
   const error = { in: 'body', pointer: '/x'.repeat(1_000), code: 'TYPE', detail: 'd'.repeat(1_000) };
   const body = { code: 'VALIDATION_ERROR', detail: 'Wrong.', requestId: 'r', errors: Array(100).fill(error) };

@@ -21,6 +21,6 @@ test.each([
   ['DE', 'California', 'California'],
   [null, 'California', 'California'],
   ['US', null, null],
-])('in %s, the state %j is stored as %j', (country, state, stored) => {
+])('addresses: in %s, the state %j is stored as %j', (country, state, stored) => {
   expect(abbreviatedState(country, state)).toBe(stored);
 });

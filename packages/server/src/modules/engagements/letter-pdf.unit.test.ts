@@ -37,7 +37,7 @@ async function textOf(bytes: Uint8Array): Promise<string[]> {
   return text;
 }
 
-test('contains the data of the engagement', async () => {
+test('an engagement letter contains the data of the engagement', async () => {
   const bytes = await renderLetter(letter);
   const text = (await textOf(bytes)).join('\n');
   for (const words of [
@@ -59,12 +59,12 @@ test('contains the data of the engagement', async () => {
   expect(text).not.toMatch(/Manager|Deposit|Signed on|null|undefined/);
 });
 
-test('is identical for the same letter', async () => {
+test('an engagement letter is the same each time', async () => {
   expect(await renderLetter(letter)).toEqual(await renderLetter(letter));
   expect(await renderLetter({ ...letter, name: 'Other' })).not.toEqual(await renderLetter(letter));
 });
 
-test('is identical from the worker thread, which also propagates errors', async () => {
+test('an engagement letter is the same from the worker thread, which also propagates errors', async () => {
   const broken: Letter = { ...letter, date: 'never' };
   const [first, failed, second] = await Promise.allSettled(
     [letter, broken, letter].map((one) => renderInThread('letter', one)),
@@ -77,7 +77,7 @@ test('is identical from the worker thread, which also propagates errors', async 
   expect(failed).toMatchObject({ status: 'rejected', reason: { name: 'RangeError' } });
 });
 
-test('of a signed copy contains the signatures with their times', async () => {
+test('the signed copy of an engagement letter contains the signatures with their times', async () => {
   const signers = [
     { name: 'Ines Calder', signedAt: '2026-09-10 21:12' },
     { name: 'Tomas Reyes', signedAt: '2026-09-09 08:00' },
@@ -97,14 +97,14 @@ test.each([
   '王小明 & 田中さくら',
   'Գրիգոր Նարեկացի',
   'ქართული ბანკი',
-])('contains %s as readable text', async (name) => {
+])('an engagement letter contains %s as readable text', async (name) => {
   const signers = [{ name, signedAt: null }];
   const text = (await textOf(await renderLetter({ ...letter, clientName: `${name} Ltd`, signers }))).join(' ');
   // A font may use one glyph for several characters: equivalent characters are compared.
   expect(text.normalize('NFKC')).toContain(name.normalize('NFKC'));
 });
 
-test('breaks very long names, and continues on the next page', async () => {
+test('an engagement letter breaks very long names, and continues on the next page', async () => {
   const word = 'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz';
   const clientName = `${word}${word}${word} ${word}`;
   const signers = Array.from({ length: 20 }, (_, number) => ({ name: `Signer ${number + 1}`, signedAt: null }));

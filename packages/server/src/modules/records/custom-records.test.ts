@@ -266,7 +266,7 @@ test('a unique value belongs to one active record', async () => {
   expect(later.map((item) => item.error?.code ?? item.status)).toEqual(['CREATED', 'DUPLICATE_REF', 'UPDATED']);
 });
 
-test('of concurrent requests, one gets the unique value', async () => {
+test('one of several concurrent requests gets the unique value', async () => {
   await define('Badge', [{ name: 'number', type: 'INTEGER', unique: true }]);
   const calls = Array.from({ length: 6 }, (_, index) =>
     upsert([

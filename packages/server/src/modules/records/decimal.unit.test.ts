@@ -9,7 +9,7 @@ const decimals = fc
     return `${negative ? '-' : ''}${whole}${places === 0 ? '' : `.${digits}`}`;
   });
 
-test('adds places, and removes the sign of zero', () => {
+test('decimals are padded to their scale, and zero has no sign', () => {
   expect(['1', '-1.5', '-0', '0.00'].map((text) => withPlaces(text, 2))).toEqual(['1.00', '-1.50', '0.00', '0.00']);
   expect(withPlaces('-12', 0)).toBe('-12');
 });
@@ -29,7 +29,7 @@ test('equal numbers have the same shortest form, however many places they have',
   );
 });
 
-test('compares numbers by value', () => {
+test('decimals are compared by value', () => {
   expect(compareDecimals('9', '10')).toBe(-1);
   expect(compareDecimals('-9', '-10')).toBe(1);
   expect(compareDecimals('9999999999999999.000001', '9999999999999999')).toBe(1);

@@ -12,7 +12,7 @@ async function schemaOfType(type: string): Promise<Map<string, FieldDefinition>>
   return new Map(body.fields.map((field) => [field.name, field]));
 }
 
-test('lists the types of the contract that are implemented', async () => {
+test('listRecordTypes › lists the types of the contract that are implemented', async () => {
   const { body } = await service.call<{ data: { name: string; displayName: string }[]; pageSize: number }>(
     'GET',
     '/api/v1/records/types',
@@ -85,7 +85,7 @@ test('a schema matches its example in the contract', async () => {
   ]);
 });
 
-test('returns not found for a type that does not exist or is not a record', async () => {
+test('the schema of a type that does not exist or is not a record is not found', async () => {
   for (const type of ['Nonsense', 'WorkCode'])
     expect((await service.call('GET', `/api/v1/records/schema/${type}`)).status).toBe(404);
 });

@@ -22,7 +22,7 @@ test('a record is created, updated, left unchanged, deleted and reactivated', as
   expect(revived).toMatchObject({ status: 'UPDATED', version: 4, active: true, id: created.id });
 });
 
-test('writes are audited, and sent as events if the catalog enables them', async () => {
+test('writes of records are audited, and sent as events if the catalog enables them', async () => {
   const group = await make('ClientGroup', { name: 'Sent' }, 'sent');
   await update([{ type: 'ClientGroup', systemRef: 'sent', attributes: { description: 'Changed' } }]);
   const industry = await make('Industry', { name: 'Not sent' }, 'not sent');

@@ -30,7 +30,7 @@ test.each([
   ['a number with too many digits', '{"data":{"amount":12345678901234567890}}', '/data/amount'],
   ['a number with too many places', '{"data":[0.1234567890123456789]}', '/data/0'],
   ['a number that is too large', '{"data":1e400}', '/data'],
-])('%s only fails its record', async (_name, attributes, pointer) => {
+])('a record with %s fails alone', async (_name, attributes, pointer) => {
   const [before, wrong, after] = await upsert(note('{"title":"a"}'), note(attributes), note('{"title":"b"}'));
   expect([before?.status, after?.status]).toEqual(['CREATED', 'CREATED']);
   expect(wrong).toMatchObject({

@@ -75,7 +75,7 @@ const forged: Readonly<Record<string, string>> = {
 
 const product = { path: '/gql/v1/orgs', method: 'POST', body: '{}' };
 
-test('accepts our own token, whatever the case of its scheme', async () => {
+test('an access token is accepted, whatever the case of its scheme', async () => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
     const headers = { Authorization: `${scheme} ${token}`, Tenant: 'firm', 'Content-Type': 'application/json' };
     expect(await wire(address, { ...product, headers })).toMatchObject({ status: 200 });
@@ -86,7 +86,7 @@ test('accepts our own token, whatever the case of its scheme', async () => {
 });
 
 test.each([undefined, '', 'Bearer', 'Bearer ', `Basic ${token}`, token, `Bearer ${token} x`])(
-  'rejects a request without a bearer token: %#',
+  'a request without a bearer token is rejected: %#',
   async (authorization) => {
     const headers = {
       ...(authorization === undefined ? {} : { Authorization: authorization }),
@@ -99,7 +99,7 @@ test.each([undefined, '', 'Bearer', 'Bearer ', `Basic ${token}`, token, `Bearer 
   },
 );
 
-describe('rejects a token that is not ours', () => {
+describe('a token of another issuer is rejected', () => {
   test.each(Object.entries(forged))('%s', async (_name, wrong) => {
     for (let time = 1; time <= 2; time++) {
       const response = await call('POST', '/gql/v1/orgs', {}, { Authorization: `Bearer ${wrong}` });

@@ -27,7 +27,7 @@ test('content of any length is returned unchanged, completely and in ranges', as
   }
 });
 
-test('only its owner can read it, and no unfinished files remain', async () => {
+test('only the owner can read content, and no unfinished files remain', async () => {
   const { sha256: name } = await storage.put(1, Buffer.from('secret'));
   const path = join(root, 'files', '1', name.slice(0, 2), name);
   expect((await stat(path)).mode & 0o077).toBe(0);

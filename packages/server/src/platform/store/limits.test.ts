@@ -51,7 +51,7 @@ test('each statement of a transaction has a longer limit, and the transaction ro
   expect(await orgNames()).toEqual(['kept']);
 });
 
-test('calls that wait for a connection are served after another one was ended', async () => {
+test('calls that wait for a connection get one after a statement was stopped', async () => {
   const ended = [1, 2].map(() => store.read(tenantId, (session) => session.all(endless)).catch((error) => error));
   const served = [1, 2, 3].map((number) =>
     store.write(tenantId, (transaction) => transaction.all(insertOrg(tenantId, `served ${number}`))),

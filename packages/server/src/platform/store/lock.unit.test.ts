@@ -70,7 +70,7 @@ test('a second use in the same process is rejected, whatever path it uses', () =
   again.release();
 });
 
-test('of many processes that start together, exactly one gets the lock', async () => {
+test('exactly one of many processes that start together gets the lock', async () => {
   const directory = newDirectory();
   const outcomes = await Promise.all([1, 2, 3, 4].map(() => contender(directory)));
   expect(outcomes.filter(({ output }) => output === 'locked')).toHaveLength(1);

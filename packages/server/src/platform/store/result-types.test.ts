@@ -28,7 +28,7 @@ test('values are returned in the format of the API', async () => {
   });
 });
 
-test('lists are returned as lists of such values', async () => {
+test('lists in results are lists of values in the form of JSON', async () => {
   const value = await rowOf(sql`
     select array['2026-10-01 09:30:00Z', null]::timestamptz[] as instants, array['2024-02-29']::date[] as days,
       array[1.50, 2]::numeric[] as hours, array[1, 2]::bigint[] as integers, array['a', 'b,"c', null]::text[] as texts,

@@ -68,7 +68,7 @@ async function pagesOf(document: InvoiceDocument): Promise<string[]> {
   return text;
 }
 
-test('contains the parties, the facts, the lines and the totals', async () => {
+test('the PDF of an invoice contains the parties, the facts, the lines and the totals', async () => {
   const text = (await pagesOf(invoice)).join('\n').replaceAll(/\s+/g, ' ');
   for (const words of [
     'Hartwell & Oakes LLP',
@@ -99,21 +99,21 @@ test('contains the parties, the facts, the lines and the totals', async () => {
   expect(text).not.toMatch(/VOID|Voided|United States|null|undefined|NaN/);
 });
 
-test('omits what the invoice does not have', async () => {
+test('the PDF of an invoice omits what the invoice does not have', async () => {
   const lines = [line];
   const face = { taxes: [], discountTotal: '0.00', interestTotal: '0.00', memo: null, purchaseOrder: null };
   const text = (await pagesOf({ ...withFace(face), lines })).join('\n');
   expect(text).not.toMatch(/Tax|Discounts|Interest|Memo|Purchase/);
 });
 
-test('names the country of foreign addresses, and has the decimal places of the currency', async () => {
+test('the PDF of an invoice names the country of foreign addresses, and has the decimal places of the currency', async () => {
   const billingAddress = { ...firmAddress, city: '東京', country: 'JP' };
   const text = (await pagesOf(withFace({ currency: 'JPY', billingAddress, total: '12500.00' }))).join('\n');
   for (const words of ['Japan', 'United States', 'JPY 12,500']) expect(text).toContain(words);
   expect(text).not.toContain('12,500.00');
 });
 
-test('of a credit note has its title and its sign, and nothing is due', async () => {
+test('the PDF of a credit note has its title and its sign, and nothing is due', async () => {
   const credit = {
     documentType: 'CREDIT_NOTE',
     invoiceNumber: 'CN-2026-00007',
@@ -135,7 +135,7 @@ test('of a credit note has its title and its sign, and nothing is due', async ()
   expect(text).not.toMatch(/Due|due|Invoice number/);
 });
 
-test('is stamped on every page once the invoice is voided', async () => {
+test('the PDF of a voided invoice is stamped on every page', async () => {
   const lines = Array.from({ length: 60 }, () => line);
   const pages = await pagesOf({ ...withFace({ voidedOn: '2026-10-02' }), lines });
   expect(pages.length).toBeGreaterThan(1);
@@ -143,14 +143,14 @@ test('is stamped on every page once the invoice is voided', async () => {
   expect(pages[0]).toMatch(/Voided\s+October 2, 2026/);
 });
 
-test('is identical for the same invoice, also from the worker thread', async () => {
+test('the PDF of an invoice is the same each time, also from the worker thread', async () => {
   const bytes = await renderInvoice(invoice);
   expect(await renderInvoice(invoice)).toEqual(bytes);
   expect(await renderInThread('invoice', invoice)).toEqual(new Uint8Array(bytes));
   expect(await renderInvoice(withFace({ memo: 'Other' }))).not.toEqual(bytes);
 });
 
-test('of 1,000 lines repeats its head on each page, in a few seconds', async () => {
+test('the PDF of an invoice with 1,000 lines repeats its head on each page, in a few seconds', async () => {
   const lines = Array.from({ length: 1000 }, (_, index) => ({
     ...line,
     description: `Work ${index + 1} of the year.`,
@@ -176,7 +176,7 @@ test.each([
   'שרה בת יעקב',
   'محمد بن عبد الله',
   '王小明 & 田中さくら',
-])('contains %s as readable text', async (name) => {
+])('the PDF of an invoice contains %s as readable text', async (name) => {
   const parties = { ...invoice.face.parties, firmName: name, clientName: `${name} Ltd`, contactName: name };
   const text = (await pagesOf({ ...withFace({ parties, memo: name }), lines: [{ ...line, description: name }] })).join(
     '\n',
@@ -186,7 +186,7 @@ test.each([
   expect(words.split(name.normalize('NFKC')).length - 1).toBe(5);
 });
 
-test('sets values of any length', async () => {
+test('the PDF of an invoice has room for values of any length', async () => {
   const number = '99999999999.9999';
   const long = { ...line, description: 'x'.repeat(2000), quantity: number, unitAmount: `-${number}` };
   const document = { ...withFace({ total: '99999999999999.99', memo: 'm'.repeat(2000) }), lines: [long, long, long] };

@@ -33,7 +33,7 @@ const anyEntries = fc.array(fc.record({ day: fc.constantFrom(...days), amount: f
   maxLength: 8,
 });
 
-test('it is the first day from which on no balance is negative', () => {
+test('the day of an entry is the first one from which on no balance is negative', () => {
   fc.assert(
     fc.property(anyEntries, fc.constantFrom(...days), fc.integer({ min: -9, max: 9 }), (parts, from, amount) => {
       const entries = parts.map((part) => entry(part.day, String(part.amount)));

@@ -71,7 +71,7 @@ test('a server that is killed at any point loses no event, and keeps the order o
 });
 
 test.runIf(engineName === 'postgres')(
-  'of two servers that share the work, one takes it over when the other is killed',
+  'one of two servers that share deliveries takes them over when the other is killed',
   async () => {
     const environment = { ...(await processEnvironment()), ...development };
     const apiKey = await createFirm(environment);
