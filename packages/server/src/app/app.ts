@@ -46,57 +46,44 @@ export function createProbes(service: Service): RequestListener {
   return serve(service, createRouter(routes, 'Only /metrics, /healthz and /readyz are served here.'));
 }
 
-/**
- * The steps of a request, in order. Only this module handles requests and responses: routes work on values, return one of
- * three kinds of result, and throw to reject the request.
- */
 function serve(service: Service, findRoute: FindRoute): RequestListener {
+  const pipeline = new Pipeline(service, findRoute);
   const app = express();
   app.disable('x-powered-by');
   app.set('trust proxy', service.config.trustProxy);
-  app.use(handle);
-  const crossOrigin = new CrossOrigin(service.config.corsOrigins);
+  app.use((request, response) => pipeline.handle(request, response));
   return withPacedBodies((request, response) =>
     // Express has no route for a target that is not a path.
-    app(request as Request, response as Response, () => void handle(request as Request, response as Response)),
+    app(request as Request, response as Response, () => void pipeline.handle(request as Request, response as Response)),
   );
+}
 
-  async function handle(request: Request, response: Response): Promise<void> {
-    const started = process.hrtime.bigint();
-    const exchange = new Exchange(service, request, response);
-    const { route, result } = await respond(exchange);
-    if (result.status === 429) await service.rejectionDelay.before(exchange.address);
-    const sent = await sendTo(response, exchange, route, result);
-    const seconds = Number(process.hrtime.bigint() - started) / 1e9;
-    service.metrics.responded(route?.name ?? 'none', sent.status, seconds);
-    if (route?.isRecorded === true && exchange.tenant !== undefined)
-      record(exchange, exchange.tenant, route, result, seconds);
-    service.log[route?.isProbe === true ? 'debug' : 'info']({
-      ...exchange.logFields,
-      operation: route?.name,
-      tenant: exchange.tenant,
-      method: exchange.method,
-      status: sent.status,
-      milliseconds: Math.round(seconds * 1e5) / 100,
-      ...(sent.isComplete ? {} : { isIncomplete: true }),
-    });
+/**
+ * The steps of a request, in order. Only this class handles requests and responses: routes work on values, return one of
+ * three kinds of result, and throw to reject the request.
+ */
+class Pipeline {
+  readonly #service: Service;
+  readonly #findRoute: FindRoute;
+  readonly #crossOrigin: CrossOrigin;
+
+  constructor(service: Service, findRoute: FindRoute) {
+    this.#service = service;
+    this.#findRoute = findRoute;
+    this.#crossOrigin = new CrossOrigin(service.config.corsOrigins);
   }
 
-  function record(
-    { id, method, path = '', user = '' }: Exchange,
-    tenant: string,
-    route: Route,
-    result: Result,
-    seconds: number,
-  ) {
-    const { status } = result;
-    const request = { id, at: new Date().toISOString(), operation: route.name, method, path, user, status };
-    const body = result.kind === 'json' ? result.body : undefined;
-    service.recentRequests.record(tenant, { ...request, milliseconds: Math.round(seconds * 1e4) / 10 }, body);
+  async handle(request: Request, response: Response): Promise<void> {
+    const started = process.hrtime.bigint();
+    const exchange = new Exchange(this.#service, request, response);
+    const { route, result } = await this.#resultOf(exchange);
+    if (result.status === 429) await this.#service.rejectionDelay.before(exchange.address);
+    const sent = await this.#send(response, exchange, route, result);
+    this.#record(exchange, route, result, sent, Number(process.hrtime.bigint() - started) / 1e9);
   }
 
   /** Finds the route and its result. Whatever fails becomes a problem. */
-  async function respond(exchange: Exchange): Promise<{ readonly route: Route | undefined; readonly result: Result }> {
+  async #resultOf(exchange: Exchange): Promise<{ readonly route: Route | undefined; readonly result: Result }> {
     let route: Route | undefined;
     let result: Result;
     const rejected = (error: unknown): Result => {
@@ -106,9 +93,9 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
     try {
       // Places are free for others before the response is sent, which can take long.
       using _places = exchange;
-      const preflight = crossOrigin.preflight(exchange);
+      const preflight = this.#crossOrigin.preflight(exchange);
       if (preflight !== undefined) return { route, result: preflight };
-      const found = findRoute(exchange.method, exchange.path);
+      const found = this.#findRoute(exchange.method, exchange.path);
       route = found.route;
       result = await route.handle(exchange, found.parameters);
     } catch (error) {
@@ -121,19 +108,18 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
     }
   }
 
-  /** @returns the status that the caller received, and whether the response is complete. */
-  async function sendTo(response: Response, exchange: Exchange, route: Route | undefined, result: Result) {
+  async #send(response: Response, exchange: Exchange, route: Route | undefined, result: Result): Promise<Sent> {
     const headers = { ...dataHeaders, ...route?.headers, ...exchange.headers };
     try {
-      const isCompressed = service.config.compressResponses && result.kind === 'json';
+      const isCompressed = this.#service.config.compressResponses && result.kind === 'json';
       const varying = isCompressed ? { ...result, headers: { ...result.headers, Vary: 'Accept-Encoding' } } : result;
       const encoding = isCompressed ? acceptedEncoding(exchange) : undefined;
-      await send(response, crossOrigin.readable(varying, exchange, route), headers, encoding);
+      await send(response, this.#crossOrigin.readable(varying, exchange, route), headers, encoding);
       return { status: result.status, isComplete: true };
     } catch (error) {
       if (!response.headersSent) {
         const problem = problemResult(toRejection(error, exchange.log), exchange.id);
-        await send(response, crossOrigin.readable(problem, exchange, route), headers);
+        await send(response, this.#crossOrigin.readable(problem, exchange, route), headers);
         return { status: problem.status, isComplete: true };
       }
       // A partial response must not look complete.
@@ -142,6 +128,34 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
       return { status: result.status, isComplete: false };
     }
   }
+
+  /** Writes the metric, the line of the access log, and the entry of the console. */
+  #record(exchange: Exchange, route: Route | undefined, result: Result, sent: Sent, seconds: number): void {
+    const { metrics, log, recentRequests } = this.#service;
+    const { id, tenant, method, path = '', user = '' } = exchange;
+    metrics.responded(route?.name ?? 'none', sent.status, seconds);
+    if (route?.isRecorded === true && tenant !== undefined) {
+      const at = new Date().toISOString();
+      const milliseconds = Math.round(seconds * 1e4) / 10;
+      const request = { id, at, operation: route.name, method, path, user, status: result.status, milliseconds };
+      recentRequests.record(tenant, request, result.kind === 'json' ? result.body : undefined);
+    }
+    log[route?.isProbe === true ? 'debug' : 'info']({
+      ...exchange.logFields,
+      operation: route?.name,
+      tenant,
+      method,
+      status: sent.status,
+      milliseconds: Math.round(seconds * 1e5) / 100,
+      ...(sent.isComplete ? {} : { isIncomplete: true }),
+    });
+  }
+}
+
+/** The status that the caller received, and whether the response is complete. */
+interface Sent {
+  readonly status: number;
+  readonly isComplete: boolean;
 }
 
 function isDisconnect(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { Rejection, together } from '../contract/rejection.ts';
+import { Rejection } from '../contract/rejection.ts';
 import {
   DatabaseUnavailable,
   DatabaseUpgraded,
@@ -13,7 +13,6 @@ import {
  */
 export function toRejection(error: unknown, log: Logger): Rejection {
   if (error instanceof Rejection) return error;
-  if (error instanceof Rejection) return together([error]);
   if (error instanceof TimeBudgetExceeded) return readTimeout(error.budget / 1000);
   if (error instanceof DatabaseUnavailable || error instanceof TransactionConflict) {
     log.warn({ err: error }, 'The database operation failed.');

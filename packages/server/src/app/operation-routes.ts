@@ -5,6 +5,7 @@ import { findUnstorable } from '../http/body.ts';
 import { checkRequest } from '../http/check-request.ts';
 import { deprecationHeaders } from '../http/deprecation.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { isFailedAttempt } from '../http/failure-limit.ts';
 import { checkAccept, hasTag } from '../http/headers.ts';
 import { cleanParameters, readJson } from '../http/input.ts';
 import { largeBody } from '../http/large-bodies.ts';
@@ -85,8 +86,7 @@ async function call(
     return { kind: 'json', ...result };
   } catch (error) {
     const problem = toRejection(error, exchange.log);
-    // Of a public operation, a request that is wrong is a failed attempt. One with a valid key that is rejected is none.
-    if (endAttempt !== undefined) endAttempt(problem.status < 500 && ![403, 429].includes(problem.status));
+    if (endAttempt !== undefined) endAttempt(isFailedAttempt(problem));
     else if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(address);
     throw problem;
   }

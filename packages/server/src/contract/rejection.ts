@@ -19,20 +19,18 @@ const maximum = {
 };
 
 interface More {
+  /** The invalid value in the body. */
+  readonly pointer?: string | undefined;
   /** Several places, or places outside the body. */
   readonly errors?: readonly ProblemDetail[];
+  /** Further rejections of the same item. */
+  readonly others?: readonly Rejection<ItemErrorCode>[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
 
-/** The place of a rejection, and further rejections of the same item. */
-interface Among {
-  readonly pointer: string | undefined;
-  readonly others: readonly Rejection<ItemErrorCode>[];
-}
-
 /**
- * What a caller requested and does not get: a code, a place and a sentence. Where it is thrown decides what it rejects:
+ * Why a request or an item is rejected: a code, a place and a sentence. Where it is thrown decides what it rejects:
  * within an item of a bulk operation this item, if items have such a code; elsewhere the whole request.
  */
 export class Rejection<Code extends RejectionCode = RejectionCode> extends Error {
@@ -46,12 +44,18 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
   readonly #errors: readonly ProblemDetail[] | undefined;
 
   /** @param place the pointer to the invalid value, unless there are several */
-  constructor(code: Code, detail: string, place: string | More | Among = {}) {
-    const { errors, headers = {}, cause }: More = typeof place === 'string' || 'others' in place ? {} : place;
+  constructor(code: Code, detail: string, place: string | More = {}) {
+    const {
+      pointer,
+      errors,
+      others = [],
+      headers = {},
+      cause,
+    }: More = typeof place === 'string' ? { pointer: place } : place;
     super(cut(detail, maximum.problemDetail), { cause });
     this.code = code;
-    this.pointer = typeof place === 'string' ? place : 'others' in place ? place.pointer : undefined;
-    this.others = typeof place !== 'string' && 'others' in place ? place.others : [];
+    this.pointer = pointer;
+    this.others = others;
     this.headers = headers;
     this.#errors = errors;
   }
@@ -89,7 +93,7 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
   /** The same rejection, with everything else that is wrong with the item. */
   with(others: readonly Rejection<ItemErrorCode>[]): Rejection<Code> {
     const { code, message, pointer } = this;
-    const alone = others.map((one) => new Rejection(one.code, one.message, { pointer: one.pointer, others: [] }));
+    const alone = others.map((one) => new Rejection(one.code, one.message, { pointer: one.pointer }));
     return new Rejection(code, message, { pointer, others: alone });
   }
 }

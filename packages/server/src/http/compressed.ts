@@ -16,7 +16,7 @@ const compressors: Readonly<Record<Encoding, (text: Buffer) => Promise<Buffer>>>
   gzip: (text) => promisify(gzip)(text, { level: 6 }),
 };
 
-/** Compresses documents that do not depend on the caller: each once, when it is first asked for. */
+/** Compresses documents that do not depend on the caller: each once, when it is first requested. */
 export class CompressedDocuments {
   readonly #kept = new LRUCache<string, Buffer>({ maxSize: mostKept, sizeCalculation: ({ length }) => length + 1 });
   readonly #pending = new Map<string, Promise<Buffer>>();

@@ -4,8 +4,8 @@ import type { Exchange } from './exchange.ts';
 import type { PageResult, Result } from './result.ts';
 import type { Route } from './route.ts';
 
-/** What is read of a request. */
-type Asked = Pick<Exchange, 'method' | 'header'>;
+/** The parts of a request that decide. */
+type RequestHead = Pick<Exchange, 'method' | 'header'>;
 
 /** Stands for every port of this machine, in place of an origin. */
 export const localhost = 'localhost';
@@ -36,7 +36,7 @@ export class CrossOrigin {
   }
 
   /** The response to a preflight of an allowed origin, whatever its path: the call itself gets the problem. */
-  preflight(exchange: Asked): PageResult | undefined {
+  preflight(exchange: RequestHead): PageResult | undefined {
     if (exchange.method !== 'OPTIONS' || exchange.header('access-control-request-method') === undefined)
       return undefined;
     if (!this.#allows(exchange.header('origin'))) return undefined;
@@ -50,7 +50,7 @@ export class CrossOrigin {
   }
 
   /** Adds the headers that let a page of an allowed origin read the result. */
-  readable<One extends Result>(result: One, exchange: Asked, route: Route | undefined): One {
+  readable<One extends Result>(result: One, exchange: RequestHead, route: Route | undefined): One {
     if (this.#origins.size === 0 || route?.isSameOrigin === true) return result;
     const origin = exchange.header('origin');
     // Also without an origin: a cache must not return the response to a page.

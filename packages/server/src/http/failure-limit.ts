@@ -33,6 +33,11 @@ const mostAddresses = 100_000;
 
 const { policy, limit, window } = operations.createToken.rateLimit;
 
+/** Whether a public operation was rejected for what it sent. One with a valid key, or with too many requests, is no failed attempt. */
+export function isFailedAttempt({ status }: Rejection): boolean {
+  return status < 500 && status !== 403 && status !== 429;
+}
+
 /** @param factor for the contract's limit; 0 disables it. */
 export function createFailureLimit(factor: number, clock: { now(): number } = performance): FailureLimit {
   const most = Math.max(1, Math.round(limit * factor));

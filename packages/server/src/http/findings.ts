@@ -10,10 +10,7 @@ const places: Record<string, ProblemDetail['in']> = { body: 'body', params: 'pat
 export function problemOf(operation: Operation, findings: readonly Finding[], body: unknown): Rejection {
   const errors = findings.map((finding) => detailOf(operation, finding, body));
   if (findings.some((finding) => finding.path === '/body' && finding.keyword === 'required')) {
-    return new Rejection(
-      'MISSING_BODY',
-      'This operation requires a JSON body. Some proxies drop the body of a DELETE request.',
-    );
+    return missingBody();
   }
   // If a path parameter has an enum, each value is a resource.
   const absent = errors.find((error) => error.in === 'path' && error.code === 'ENUM');
@@ -23,6 +20,11 @@ export function problemOf(operation: Operation, findings: readonly Finding[], bo
       ? 'One value of the request is invalid.'
       : `${errors.length} values of the request are invalid.`;
   return new Rejection('VALIDATION_ERROR', count, { errors });
+}
+
+export function missingBody(): Rejection {
+  const detail = 'This operation requires a JSON body. Some proxies drop the body of a DELETE request.';
+  return new Rejection('MISSING_BODY', detail);
 }
 
 /** A cursor already determines the position, so a number of rows to skip contradicts it. */

@@ -2,6 +2,7 @@ import type { Operation } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { cleanParameter } from './body.ts';
 import type { Exchange } from './exchange.ts';
+import { missingBody } from './findings.ts';
 import { unknownEncoding } from './raw-body.ts';
 
 /** The only media type of request bodies, in UTF-8, the only encoding of JSON (RFC 8259). */
@@ -28,12 +29,7 @@ export async function readJson(
   }
   if (!encodings.includes((exchange.header('content-encoding') ?? 'identity').toLowerCase())) throw unknownEncoding();
   const bytes = await exchange.body(bodyLimit, tenant, user);
-  if (bytes.length === 0) {
-    throw new Rejection(
-      'MISSING_BODY',
-      'This operation requires a JSON body. Some proxies drop the body of a DELETE request.',
-    );
-  }
+  if (bytes.length === 0) throw missingBody();
   if (type === undefined)
     throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the header Content-Type: application/json.');
   return bytes;

@@ -15,9 +15,9 @@ export const documentHeaders = {
 } as const;
 
 /**
- * Headers of an HTML page. Only its own scripts run, identified by their hashes; it loads nothing from other origins,
- * sends requests to its own, submits no forms, and cannot be framed. Inline styles are allowed, because the components of the reference generate
- * them.
+ * Headers of an HTML page. Only its own scripts run, identified by their hashes; it loads nothing from other origins, sends
+ * requests to its own, submits no forms, and cannot be framed. Inline styles are allowed, because the components of the
+ * reference generate them.
  */
 export function pageHeaders(html: string): Record<string, string> {
   const hashes = [...html.matchAll(/<script(?:\s[^>]*)?>([\s\S]*?)<\/script/gi)].map(

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { networkOf } from './network.ts';
 
-/** Rejections of one address in a minute that are sent at once: a caller who waits as told has no more. */
+/** Rejections of one address in a minute that are sent at once: a caller who waits as `Retry-After` says has no more. */
 const immediate = 20;
 const window = 60_000;
 /** What each further one adds to the delay, and the longest delay, in milliseconds. */

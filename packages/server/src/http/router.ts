@@ -16,7 +16,7 @@ const anyMethod = 'GET';
  * Finds the route of a request. Fixed segments take precedence over parameters, whatever the method: `/gql/v1/staff/search`
  * is never a staff member.
  *
- * @param notFound what callers with an unknown path are told.
+ * @param notFound the detail of the problem for an unknown path.
  * @throws Rejection `NOT_FOUND` if no route has the path, `METHOD_NOT_ALLOWED` if only routes with other methods have it.
  */
 export function createRouter(routes: readonly Route[], notFound: string): FindRoute {

@@ -20,6 +20,7 @@ export function listen(server: Server, host: string, port: number, setting: stri
     server.listen({ port, host, backlog: pendingConnections }, resolve);
   });
 }
+
 function listenFailure({ code, message }: NodeJS.ErrnoException, host: string, port: number, setting: string): string {
   switch (code) {
     case 'EADDRINUSE':

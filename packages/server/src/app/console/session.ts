@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import type { Vault } from '../../platform/auth/vault.ts';
 
+/** The role that can do everything on the console, as it can by the API. */
+export const consoleRole = 'API_ADMIN';
+
 const cookieName = 'console_session';
 
 /** How long a person stays signed in, in seconds. A session is not extended. */
 export const sessionLasts = 3600;
 
-/** Who is signed in. The cookie holds neither the API key nor a token: it is of no use anywhere but here. */
+/** Who is signed in. The cookie contains neither the API key nor a token: it is of no use anywhere else. */
 export interface ConsoleSession {
   readonly tenant: string;
   readonly keyId: string;

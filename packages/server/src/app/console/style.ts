@@ -1,9 +1,6 @@
-import { createHash } from 'node:crypto';
-import { Html } from '../../http/html.ts';
-import { pageColors } from '../../http/page-colors.ts';
+import { pageStyle } from '../../http/page-style.ts';
 
-const css = `${pageColors}
-*{box-sizing:border-box}
+const { element, policy } = pageStyle(`*{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--text);font:.9375rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 a{color:var(--accent)}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
@@ -77,17 +74,7 @@ h1+.alert{margin-top:1rem}
 nav a{white-space:nowrap;min-height:2.75rem;display:flex;align-items:center}main{padding:1.25rem 1rem 2rem}.top{padding:.75rem 1rem}.card{padding:1rem}.scroll{margin:0 -1rem;padding:0 1rem}
 dl,dd dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}.filter{grid-template-columns:1fr}.narrow{margin-top:1.5rem}}
 @media (prefers-contrast:more){:root{--line:var(--field)}}
-`;
+`);
 
-export const styleElement = new Html(`<style>${css}</style>`);
-
-const styleHash = createHash('sha256').update(css).digest('base64');
-
-/** Pages run no script and load nothing; only their inline style is allowed. */
-export const contentPolicy = [
-  `default-src 'none'`,
-  `style-src 'sha256-${styleHash}'`,
-  `form-action 'self'`,
-  `base-uri 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ');
+export const styleElement = element;
+export const contentPolicy = policy;

@@ -2,6 +2,7 @@ import type { Rejection } from '../../../contract/rejection.ts';
 import type { Exchange } from '../../../http/exchange.ts';
 import { readFields } from '../../../http/form.ts';
 import { isOwnOrigin } from '../../../http/own-origin.ts';
+import { privatePageHeaders } from '../../../http/page-style.ts';
 import type { PageResult } from '../../../http/result.ts';
 import type { Route } from '../../../http/route.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
@@ -42,15 +43,7 @@ interface Visit extends Pick<FollowUp, 'tenant' | 'write' | 'log'> {
 }
 
 /** Headers of all pages; like all data of tenants, no cache stores them. */
-const pageHeaders = {
-  'Content-Security-Policy': contentPolicy,
-  'Referrer-Policy': 'no-referrer',
-  'X-Frame-Options': 'DENY',
-  'X-Robots-Tag': 'noindex, nofollow',
-  'Permissions-Policy': 'geolocation=(), camera=(), microphone=()',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-} as const;
+const pageHeaders = privatePageHeaders(contentPolicy);
 
 /** Maximum size of a notification, in bytes. */
 const largestNotification = 1024 * 1024;

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
-import { Html } from '../../../http/html.ts';
-import { pageColors } from '../../../http/page-colors.ts';
+import { pageStyle } from '../../../http/page-style.ts';
 import { watchHash } from './watch.ts';
 
-const css = `${pageColors}
-*{box-sizing:border-box}
+const { element, policy } = pageStyle(`*{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--text);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 .skip{position:absolute;left:-999em}
 .skip:focus{left:1rem;top:1rem;background:var(--card);padding:.5rem 1rem}
@@ -63,20 +60,10 @@ footer{padding-bottom:2rem;color:var(--soft);font-size:.875rem}
 @media (max-width:30rem){header{padding-top:1.25rem}.card{padding:1.25rem 1rem}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}
 @media (prefers-contrast:more){:root{--line:var(--field)}}
 @media print{body{background:#fff}.card{border:0}button,.button{display:none}}
-`;
+`);
 
-export const styleElement = new Html(`<style>${css}</style>`);
-
-const styleHash = createHash('sha256').update(css).digest('base64');
-
-/** The page runs no script and loads nothing; only its inline style is allowed. */
-export const contentPolicy = [
-  `default-src 'none'`,
-  `style-src 'sha256-${styleHash}'`,
-  `form-action 'self'`,
-  `base-uri 'none'`,
-  `frame-ancestors 'none'`,
-].join('; ');
+export const styleElement = element;
+export const contentPolicy = policy;
 
 /** For the page that looks for the result of a payment; it has no fields. */
 export const watchPolicy = `${contentPolicy}; script-src ${watchHash}; connect-src 'self'`;

@@ -1,0 +1,83 @@
+import type { Rejection } from '../../contract/rejection.ts';
+import { html } from '../../http/html.ts';
+import type { PageResult } from '../../http/result.ts';
+import { alert, type Frame, framed, plainPage } from './layout.ts';
+import { consoleRole, sessionCookie } from './session.ts';
+import type { Visit } from './visit.ts';
+
+/** The results of requests for the console, beside its pages. They depend on the URL at which browsers reach it. */
+export class ConsoleResults {
+  /** Path of the console in the browser. */
+  readonly base: string;
+  readonly #isSecure: boolean;
+
+  constructor(publicUrl: string) {
+    this.base = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/console`;
+    this.#isSecure = publicUrl.startsWith('https:');
+  }
+
+  redirect(path: string): PageResult {
+    return { ...shown('', 303), headers: { Location: `${this.base}${path}` } };
+  }
+
+  /** @param session the value of the cookie */
+  signedIn(session: string): PageResult {
+    return withHeaders(this.redirect(''), { 'Set-Cookie': sessionCookie(this.base, this.#isSecure, session) });
+  }
+
+  /** Ends the session. */
+  signedOut(result: PageResult): PageResult {
+    return withHeaders(result, { 'Set-Cookie': sessionCookie(this.base, this.#isSecure) });
+  }
+
+  signInPage(error?: string): string {
+    return plainPage(
+      'Sign in',
+      html`<p class="lead">See what happens in your tenant: requests, deliveries, keys and data.</p>${error !== undefined && alert('bad', html`<p>${error}</p>`)}
+<form method="post" action="${this.base}/sign-in"><label for="apiKey">API key <span class="hint">of an API user with the role ${consoleRole}</span></label>
+<input type="password" id="apiKey" name="apiKey" required autocomplete="off" autofocus>
+<div class="row"><button>Sign in</button></div></form>
+<p class="soft">You stay signed in for an hour. The key itself is not stored.</p>`,
+    );
+  }
+
+  withoutRole(): PageResult {
+    const body = html`<p>The console requires an API key of an API user with the role <code>${consoleRole}</code>.</p><p><a href="${this.base}">Sign in with another key</a></p>`;
+    return shown(plainPage('Not allowed', body), 403);
+  }
+
+  foreignForm(): PageResult {
+    const body = html`<p>The form was not sent from this console, or you signed in again meanwhile. Nothing was changed.</p><p><a href="${this.base}">Go to the console</a></p>`;
+    return shown(plainPage('Form not accepted', body), 403);
+  }
+
+  missing(frame: Frame): PageResult {
+    const body = html`<section class="card"><p>The console has no such page. <a href="${this.base}">Go to the overview</a></p></section>`;
+    return shown(framed(frame, { title: 'Page not found', part: 'none', body }), 404);
+  }
+
+  failed(problem: Rejection, requestId: string): PageResult {
+    const body = html`${alert('bad', html`<p>${problem.message}</p>`)}<p class="soft">Request <code>${requestId}</code></p><p><a href="${this.base}">Go to the console</a></p>`;
+    return withHeaders(shown(plainPage('This did not work', body), problem.status), problem.headers);
+  }
+
+  /** A problem of someone who is signed in, with the errors of the form. */
+  failedIn({ frame, exchange }: Visit, path: string, problem: Rejection): PageResult {
+    const [part = ''] = /^\/subscriptions\/[^/]+|^\/[a-z]+/.exec(path) ?? [];
+    const errors = problem.errors ?? [];
+    const body = html`${alert('bad', html`<p><strong>${problem.problemCode}</strong>: ${problem.message}</p>${errors.length > 0 && html`<ul>${errors.map(({ detail }) => html`<li>${detail}</li>`)}</ul>`}`)}
+<p class="soft">Request <code>${exchange.id}</code></p><p><a href="${this.base}${exchange.method === 'POST' ? part : ''}">${exchange.method === 'POST' ? 'Back' : 'Go to the overview'}</a></p>`;
+    return withHeaders(
+      shown(framed(frame, { title: 'This did not work', part: 'none', body }), problem.status),
+      problem.headers,
+    );
+  }
+}
+
+export function shown(text: string, status = 200): PageResult {
+  return { kind: 'page', status, text };
+}
+
+export function withHeaders(result: PageResult, headers: Readonly<Record<string, string>>): PageResult {
+  return { ...result, headers: { ...result.headers, ...headers } };
+}

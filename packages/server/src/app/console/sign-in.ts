@@ -1,0 +1,59 @@
+import { hasRole } from '@financial-automation/spec/roles';
+import { decodeProtectedHeader } from 'jose';
+import { checkRequest } from '../../http/check-request.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { isFailedAttempt } from '../../http/failure-limit.ts';
+import { readFields } from '../../http/form.ts';
+import type { PageResult } from '../../http/result.ts';
+import { createToken } from '../../modules/authentication/createToken.ts';
+import type { Caller, Tenant } from '../../platform/auth/caller.ts';
+import type { Service } from '../../service/service.ts';
+import { toRejection } from '../failure.ts';
+import { type ConsoleResults, shown, withHeaders } from './results.ts';
+import { type ConsoleSession, consoleRole, startSession } from './session.ts';
+import { openContext, operationOf } from './visit.ts';
+
+/** The API user of a session as it is now: keys are revoked, and roles change, while people are signed in. */
+export async function callerOf(
+  { directory, keys }: Service,
+  { tenant: name, keyId, signingKey }: ConsoleSession,
+): Promise<{ tenant: Tenant; caller: Caller } | undefined> {
+  const tenant = await directory.tenant(name);
+  const key = tenant && (await directory.key(tenant.id, keyId));
+  if (tenant === undefined || key === undefined || !key.usable) return undefined;
+  if ((await keys.publicKey(signingKey)) === undefined) return undefined;
+  const { apiUserId, apiUserName, roles, staffId } = key;
+  return { tenant, caller: { apiUserId, apiUserName, roles: new Set(roles), staffId } };
+}
+
+/** Exchanges the key like the API does: with its checks, its limits, and failed attempts counted by address. */
+export async function signIn(service: Service, results: ConsoleResults, exchange: Exchange): Promise<PageResult> {
+  const { failureLimit, vault } = service;
+  const endAttempt = failureLimit.attempt(exchange.address);
+  try {
+    const fields = await readFields(exchange, '', exchange.address);
+    if (fields === undefined) return results.foreignForm();
+    const operation = operationOf('createToken');
+    const context = openContext(service, exchange, operation);
+    const bytes = Buffer.from(JSON.stringify({ apiKey: fields.get('apiKey')?.trim() ?? '' }));
+    const { query, body } = await checkRequest(service.validator, operation, {
+      path: {},
+      query: {},
+      headers: { 'content-type': 'application/json' },
+      bytes,
+    });
+    const input = { path: {}, query, body, bytes } as Parameters<typeof createToken>[1];
+    const result = await createToken(context, input);
+    endAttempt(false);
+    const signingKey = decodeProtectedHeader(fields.get('apiKey')?.trim() ?? '').kid ?? '';
+    const { client_id: keyId, tenant, roles } = await service.tokens.verifyAccessToken(result.body.access_token);
+    exchange.tenant = tenant;
+    if (!hasRole(new Set(roles), [consoleRole])) return results.withoutRole();
+    return results.signedIn(startSession(vault, tenant, keyId, signingKey));
+  } catch (error) {
+    const problem = toRejection(error, exchange.log);
+    endAttempt(isFailedAttempt(problem));
+    const text = [400, 401].includes(problem.status) ? 'This is not a valid API key.' : problem.message;
+    return withHeaders(shown(results.signInPage(text), problem.status), problem.headers);
+  }
+}
