@@ -101,7 +101,7 @@ function isNumber(property: unknown, schemas: JsonObject): boolean {
 
 type Add = (name: string, schema: JsonObject) => JsonObject;
 
-/** A union told apart by the column: each column is in exactly one member. */
+/** A union with the column as discriminator: each column is in exactly one member. */
 function groupBy(type: string, columns: readonly Column[], common: JsonObject, add: Add): JsonObject {
   const kinds = (Object.keys(rangesOf) as Kind[]).filter((kind) => columns.some((column) => column.kind === kind));
   const members = kinds.map((kind) => {
@@ -125,7 +125,7 @@ function groupBy(type: string, columns: readonly Column[], common: JsonObject, a
   };
 }
 
-/** A union told apart by the function. */
+/** A union with the function as discriminator. */
 function measure(
   type: string,
   columns: readonly Column[],

@@ -36,8 +36,8 @@ export const bounds = eachSchema((schema, report) => {
 });
 
 /**
- * Whether a pattern holds a text to a length by itself: from start to end, and nothing in it repeats without a limit. A
- * `maxLength` beside it would only be tested a second time, for every id of every row.
+ * Whether a pattern limits the length of a text: it matches from start to end, and nothing in it repeats without a limit. A
+ * `maxLength` next to it would be a second check, for every id of every row.
  */
 function endsByItself(pattern: unknown): boolean {
   if (typeof pattern !== 'string' || !/^\^.*\$$/.test(pattern)) return false;

@@ -18,7 +18,7 @@ export const byType: Oas3Decorator = () => ({
   },
 });
 
-/** What `x-by-type` says of a schema. */
+/** The value of `x-by-type` in a schema. */
 interface ByType {
   /** The extensions of the types that there is a member for. */
   readonly types: readonly string[];
@@ -80,7 +80,7 @@ function typesWith(schemas: JsonObject, extensions: readonly string[], operation
   );
 }
 
-/** The fields of a row beside those that every row has. */
+/** The fields of a row that not every row has. */
 function attributesOf(type: string, schemas: JsonObject): JsonObject {
   const { properties, required, additionalProperties } = objectOf(schemas[type]);
   // A row of its own may have a field of the name that the record gives its type by.
@@ -95,7 +95,7 @@ function attributesOf(type: string, schemas: JsonObject): JsonObject {
   };
 }
 
-/** What callers may write on a row, as `attributes` takes it: references by a key of the row, too, and nothing is required. */
+/** The fields that callers can write, as in `attributes`: references can use a key of the row, and nothing is required. */
 function asAttributes(fields: JsonObject, schemas: JsonObject): JsonObject {
   const given = Object.entries(objectOf(fields.properties));
   const properties = given.map(([name, property]) => {
@@ -127,7 +127,7 @@ function union(name: string, by: ByType, common: JsonObject, schemas: JsonObject
   const standard = isPerType
     ? { oneOf: members.map(([, one]) => one), discriminator: { propertyName: 'type', mapping } }
     : withType(common, { type: 'string', enum: types, description: 'Name of the standard record type.' });
-  // Whoever sends an item gets an answer about that item.
+  // The result of an item has the type that its caller sent.
   const open = by.operation === undefined ? {} : { 'x-items-open': common };
   if (by.custom !== true) return { description, ...open, ...standard };
   const custom = withType(
@@ -152,7 +152,7 @@ function orNull(name: JsonObject): JsonObject {
   return { anyOf: [name, { type: 'null' }], description: 'Name of the custom type; null if the item names no type.' };
 }
 
-/** The roles that types require beside those of the operation, as a table in Markdown. Codes and entries have none of their own. */
+/** The roles that types require in addition to those of the operation, as a table in Markdown. Codes and entries have none of their own. */
 function rolesByType(types: readonly string[], by: ByType, schemas: JsonObject): string {
   const key = by.operation === undefined ? 'readRoles' : 'writeRoles';
   const byRole = Map.groupBy(

@@ -1,6 +1,6 @@
 /**
  * "No value" and "not sent" must not differ: an empty field is null. So a response has all properties of its schema, unless
- * the description says when one is present. Properties that callers also send are theirs to omit.
+ * the description says when one is present. Callers can omit properties that they send.
  */
 import { operationsOf, type Place, wholeContract } from './contract.ts';
 import { contentOf, partsOf, propertiesOf, requiredOf, valuesIn } from './schemas.ts';

@@ -51,7 +51,7 @@ export const completed: Oas3Preprocessor = () => ({
       const table = place.get(extension);
       const wrong = findings({ [extension]: table?.value }, 'Root');
       for (const [, sentence] of wrong) report(table ?? place, sentence);
-      // Whoever reads whole operations does not need the table.
+      // Readers of whole operations do not need the table.
       delete document[extension];
       if (table !== undefined && wrong.length === 0) complete(operationsOf(place), table, report);
     },
@@ -63,7 +63,7 @@ function complete(operations: Operation[], table: Place, report: Report): void {
   for (const { name, added, applies } of cases) {
     if (applies === undefined) report(added, `Define the condition ${name} in openapi/rules/conditions.ts.`);
   }
-  // The conditions look at operations as they are written, so all are evaluated before the first change.
+  // The conditions are about operations as they are written, so all are evaluated before the first change.
   const found = operations.map((operation) => ({
     operation,
     defaults: cases.filter(({ applies }) => applies?.(operation)),

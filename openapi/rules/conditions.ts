@@ -1,6 +1,6 @@
 /**
  * The conditions of `openapi/operation-defaults.yaml`. Each follows from what the path file declares, so that a path file has to
- * declare nothing for their sake.
+ * declare nothing because of them.
  */
 import { isPublic, type Operation } from './contract.ts';
 import { contentOf, isEntity } from './schemas.ts';

@@ -1,6 +1,6 @@
 /**
- * How the rules read the contract: by places. A place follows references by itself, and knows both where a value is
- * used and where it is written, so a rule is written in the terms of the contract and reports where to correct it.
+ * How rules read the contract: by places. A place follows references, and has both where a value is used and where it is
+ * written, so a rule is written in the terms of the contract and reports where to correct it.
  */
 import { basename, dirname } from 'node:path';
 import type { Location, Oas3Rule, UserContext } from '@redocly/openapi-core';
@@ -37,11 +37,11 @@ interface Layer {
 }
 
 export class Place {
-  /** What holds here together: what stands beside a reference first, then what it refers to. */
+  /** The values that apply together: first the siblings of a reference, then its target. */
   readonly layers: readonly Layer[];
-  /** Where the value is used; for a reference, the place of the reference. */
+  /** Where the value is used: for a reference, where the reference is. */
   readonly location: Location;
-  /** The value as it is used: possibly still a reference. */
+  /** The value as it is used, which can be a reference. */
   readonly raw: unknown;
   readonly #resolve: Resolve;
 
@@ -52,7 +52,7 @@ export class Place {
     this.layers = layersOf(raw, location, resolve);
   }
 
-  /** The value without what stands beside its reference. */
+  /** The value without the siblings of its reference. */
   get value(): unknown {
     return this.layers.at(-1)?.value;
   }
@@ -99,7 +99,7 @@ export class Place {
     });
   }
 
-  /** The elements of an array; of anything else none. */
+  /** The elements of an array; none of another value. */
   items(): Place[] {
     return Array.isArray(this.value) ? this.value.flatMap((_, index) => this.get(index) ?? []) : [];
   }
@@ -137,13 +137,13 @@ export function nameOf(location: Location): string | undefined {
   return /^#\/components\/[^/]+\/([^/]+)$/.exec(location.pointer)?.[1];
 }
 
-/** The type that a schema describes: its name, unless `x-type` in the bundle says another. */
+/** The type that a schema describes: its name, unless `x-type` in the bundle has another. */
 export function typeNameOf(schema: unknown, location: Location): string | undefined {
   const type = objectOf(schema)['x-type'];
   return typeof type === 'string' ? type : nameOf(location);
 }
 
-/** The folder that a file of the contract stands in, such as `clients`. */
+/** The folder of a file of the contract, such as `clients`. */
 export function folderOf(location: Location): string {
   return basename(dirname(location.source.absoluteRef));
 }
@@ -152,12 +152,12 @@ export type Report = (place: Place | Location, sentence: string) => void;
 
 /** Reports each sentence once per place, however many operations lead there. */
 export function reporter(context: Context): Report {
-  const said = new Set<string>();
+  const reported = new Set<string>();
   return (place, sentence) => {
     const location = place instanceof Place ? place.location : place;
     const key = `${location.absolutePointer} ${sentence}`;
-    if (said.has(key)) return;
-    said.add(key);
+    if (reported.has(key)) return;
+    reported.add(key);
     context.report({ message: sentence, location });
   };
 }
@@ -174,7 +174,7 @@ export interface Operation {
   parameters: Place[];
   body: Place | undefined;
   responses: [status: string, response: Place][];
-  /** The answer with a status of 2xx. */
+  /** The response with a status of 2xx. */
   success: Place | undefined;
 }
 
@@ -214,6 +214,24 @@ export function wholeContract(check: (root: Place, report: Report) => void): Oas
       check(new Place(root, context.location, context.resolve), reporter(context));
     },
   });
+}
+
+/** A rule over the named schemas. */
+export function namedSchemas(check: (schemas: ReadonlyMap<string, Place>, report: Report) => void): Oas3Rule {
+  return () => {
+    const schemas = new Map<string, Place>();
+    return {
+      Schema(schema, { location, resolve }) {
+        const name = nameOf(location);
+        if (name !== undefined) schemas.set(name, new Place(schema, location, resolve));
+      },
+      Root: {
+        leave(_, context) {
+          check(schemas, reporter(context));
+        },
+      },
+    };
+  };
 }
 
 /** A rule over each operation; webhooks are not operations of ours. */

@@ -24,7 +24,7 @@ export function describe(document: JsonObject): void {
   }
   const schemas = objectOf(objectOf(document.components).schemas);
   for (const schema of Object.values(schemas)) describeStates(objectOf(schema));
-  // A description beside a reference replaces that of the schema, so it repeats it.
+  // A description next to a reference replaces that of the schema, so it repeats it.
   const texts = new Map(
     Object.entries(schemas).map(([name, schema]): [string, Schema] => [name, { ...objectOf(schema) }]),
   );
@@ -48,7 +48,7 @@ function describeOperation(document: JsonObject, operation: Operation): void {
   append(operation, `\n\n**Access and limits**\n\n${factsOf(document, operation).join('\n')}\n`);
 }
 
-/** What a caller must know of an operation beyond its description, as a list in Markdown. */
+/** The facts about an operation that its description does not have, as a list in Markdown. */
 function factsOf(document: JsonObject, operation: Operation): string[] {
   const policy = String(operation['x-rate-limit']);
   const { limit, window } = objectOf(objectOf(document['x-rate-limit-policies'])[policy]);
@@ -116,7 +116,7 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
   schema.description = `${text}${text.includes('\n\n') ? '\n\n' : ' '}${sentences.join(' ')}`.trimStart();
 }
 
-/** Whether the list of transitions says already that a new row has this state. */
+/** Whether the list of transitions already has this state as that of a new row. */
 function isOnlyState(value: unknown, target: Schema | undefined): boolean {
   const initial = target?.['x-state-machine']?.initial ?? [];
   return initial.length === 1 && initial[0] === value;

@@ -1,5 +1,5 @@
 /**
- * The reference consists of these texts, and an integrator has nothing else. A property can use the description of the
+ * The reference consists of these texts, and integrators read nothing else. A property can use the description of the
  * schema that it refers to; an operator of a where clause (`_eq`) means the same everywhere and is explained with the common filters.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';

@@ -35,8 +35,8 @@ function checkRow(schema: Place, report: Report): void {
     if (!required.has(name)) report(schema, `Require ${name}: a row is returned with all its fields.`);
     // API users are the operator's rows; the contract has no type for them.
     if (name.endsWith('ApiUserId')) continue;
-    // Where the type differs from row to row, a field beside the id says it: `ownerId` and `ownerType`.
-    // And what the service has no rows of is named beside its id: `templateId` and `templateName`.
+    // Where the type differs from row to row, another field has it: `ownerId` and `ownerType`.
+    // And if the service has no such rows, another field has the name: `templateId` and `templateName`.
     if (['Type', 'Name'].some((word) => properties.has(name.replace(/Id$/, word)))) continue;
     const isId =
       /[a-z]Ids?$/.test(name) && places.some((place) => (place.get('items') ?? place).text('format') === 'uuid');

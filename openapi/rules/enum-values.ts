@@ -12,7 +12,7 @@ const plain = new Set([
   ...['INDIVIDUAL', 'SOLE_PROPRIETOR', 'PARTNERSHIP', 'TRUST', 'ESTATE', 'GOVERNMENT', 'CLIENT', 'CONTACT', 'OFFICE'],
   // Ways to reach somebody, ways to pay
   ...['EMAIL', 'PHONE', 'SMS', 'HOME', 'CARD', 'CHECK', 'WIRE', 'CASH'],
-  // Ends that their names tell
+  // Ends that their names explain
   ...['CREATED', 'UPDATED', 'APPROVED', 'REJECTED', 'DELETED', 'SIGNED', 'DECLINED', 'PAID', 'AVAILABLE', 'ADVISORY'],
   ...['CREATE', 'UPDATE'],
   // Keys that every row has, described there

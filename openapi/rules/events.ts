@@ -1,5 +1,5 @@
 /**
- * Names what events carry, so that a receiver has a type for each: the payload of the webhook `clientCreated` becomes the
+ * Names the payloads of events, so that a receiver has a type for each: the payload of the webhook `clientCreated` becomes the
  * schema `ClientCreatedEvent`, all those of a type of row `ClientEvent`, and those of all types `Event`.
  */
 import type { Oas3Decorator } from '@redocly/openapi-core';
@@ -44,12 +44,12 @@ export function nameEvents(document: JsonObject): void {
       'Event. `entityType` and `operation` identify its type. In generated types, narrow a `StandardEvent` by `entityType`: the names of custom record types are any text, so that they remain in an `Event`.',
     oneOf: [reference('StandardEvent'), reference(`${custom}Event`)],
   };
-  // Lists of events have what is delivered.
+  // Lists of events have the payloads that are delivered.
   const { data } = objectOf(objectOf(schemas.EventPage).properties);
   if (isObject(data)) data.items = reference('Event');
 }
 
-/** Exactly one of the schemas, told by a property that has the given value for each. */
+/** Exactly one of the schemas, by the value of a property. */
 function union(description: string, propertyName: string, names: Readonly<Record<string, string>>): JsonObject {
   const mapping = Object.fromEntries(Object.entries(names).map(([value, name]) => [value, reference(name).$ref]));
   return {

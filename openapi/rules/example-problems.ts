@@ -1,6 +1,6 @@
 /**
  * Callers copy the examples of problems into their tests. So an operation shows only codes that it can return and values that it has,
- * and every code is shown somewhere.
+ * and some example has each code.
  */
 import { type Operation, operationsOf, type Place, parameterNamed, type Report, wholeContract } from './contract.ts';
 import { contentOf, partsOf, propertiesOf } from './schemas.ts';
@@ -42,7 +42,7 @@ function collectCodes(value: Place, codes: Set<unknown>): void {
   }
 }
 
-/** What the operation can return follows from its shape, or its description says it. */
+/** What the operation can return depends on its parts, or is in its description. */
 function checkCodes(operation: Operation, status: string, response: Place, problems: Place[], report: Report): void {
   const body = bodyOf(operation);
   const has = (name: string) =>

@@ -1,4 +1,4 @@
-/** The examples tell one story: an ID in one of them is the ID of a row in another. */
+/** The examples are about the same firm: an ID in one of them is the ID of a row in another. */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { isObject, type JsonObject, nameOf, operationsOf, Place, reporter } from './contract.ts';
 import { isEntity } from './schemas.ts';
@@ -28,7 +28,7 @@ export const exampleReferences: Oas3Rule = () => {
         const ids = new Set(examples.flatMap((example) => objectsIn(example.get('value')?.value).map(({ id }) => id)));
         for (const example of examples) {
           for (const [name, value] of objectsIn(example.get('value')?.value).flatMap(Object.entries)) {
-            // Types without a schema, such as API users, are shown by no operation.
+            // No operation returns types without a schema, such as API users.
             const isShown = [...(references.get(name) ?? [])].some((type) => entities.has(type));
             for (const id of [value].flat()) {
               if (isShown && typeof id === 'string' && uuid.test(id) && !ids.has(id))

@@ -1,6 +1,6 @@
 /**
  * The mock returns the examples, the reference shows them and the tests send them, so every body, response and parameter
- * has one. Each is in a file of its own, by name, so that an example that is shown twice is the same twice.
+ * has one. Each is in a file of its own, by name, so that examples in several places do not differ.
  */
 import { isReference, operationsOf, type Place, type Report, wholeContract } from './contract.ts';
 

@@ -60,14 +60,14 @@ const transition = {
   },
 };
 
-/** The extensions that say by which interface, and with which roles, the rows of a schema are written and read. */
+/** The extensions that declare by which interface, and with which roles, the rows of a schema are written and read. */
 export const rowExtensions = ['x-record', 'x-code-type', 'x-entry-type'];
 
 interface Extension {
   /** Types of OpenAPI's objects, by Redocly's names. */
   on: readonly string[];
   schema: object;
-  /** Whether it holds for this schema alone, and not for one that is composed of it. */
+  /** Whether it applies to this schema alone, and not to one that is composed of it. */
   ofSchemaAlone?: true;
   /** What it is for. */
   why: string;

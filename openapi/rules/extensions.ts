@@ -44,7 +44,7 @@ export const extensions: Oas3Rule = () => ({
   any(node, { type, location, report }) {
     for (const [key, message] of findings(node, type.name)) report({ message, location: location.child([key]) });
   },
-  // What stands beside a reference is not part of the node that the reference leads to.
+  // Siblings of a reference are not part of the node that the reference leads to.
   ref(node, { type, rawLocation, report }) {
     for (const [key, message] of findings(node, type.name)) report({ message, location: rawLocation.child([key]) });
   },

@@ -108,7 +108,7 @@ function mapped(node: unknown, place: string[], change: (schema: JsonObject, pla
   );
 }
 
-/** For people who read the bundle: what it is comes first, and that nothing else is accepted comes last. */
+/** The order of keywords for readers of the bundle: the type first, and last that other properties are rejected. */
 function inOrder({ type, title, description, additionalProperties, ...others }: JsonObject): JsonObject {
   const ordered = { type, title, description, ...others, additionalProperties };
   return Object.fromEntries(Object.entries(ordered).filter(([, value]) => value !== undefined));

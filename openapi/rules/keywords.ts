@@ -6,7 +6,7 @@ import type { Location, Oas3Rule } from '@redocly/openapi-core';
 import { isObject, Place, type Report, reporter } from './contract.ts';
 import { isCondition } from './schemas.ts';
 
-/** Keywords that validators or generators of types do not know, or lose properties at. */
+/** Keywords that validators or generators of types do not support, or with which they lose properties. */
 const unknownKeywords = ['$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', 'dependentSchemas'];
 
 export const keywords: Oas3Rule = () => ({
@@ -16,7 +16,7 @@ export const keywords: Oas3Rule = () => ({
     check(new Place(schema, context.location, context.resolve), report);
     checkDirection(schema, context.location, report);
   },
-  // What is beside a reference is not part of the node that the reference leads to.
+  // Siblings of a reference are not part of the node that the reference leads to.
   ref(node, context) {
     checkDirection(node, context.rawLocation, reporter(context));
   },
@@ -26,7 +26,7 @@ function check(schema: Place, report: Report): void {
   for (const keyword of unknownKeywords) {
     if (schema.get(keyword) !== undefined) report(schema, `Replace \`${keyword}\`: the validators do not support it.`);
   }
-  // Ajv in strict mode refuses tuples of open length, and the server would not start.
+  // Ajv in strict mode rejects tuples of open length, and the server would not start.
   if (schema.get('prefixItems') !== undefined && schema.get('minItems') === undefined) {
     report(schema, 'Add a `minItems` to the schema with `prefixItems`.');
   }

@@ -1,4 +1,4 @@
-/** `Location` leads from a creation to the resource. Its example must, too: it is a path of the contract, with the ID of the example beside it. */
+/** `Location` leads from a creation to the resource. Its example must, too: it is a path of the contract, with the ID in the example of the body. */
 import { isObject, operationsOf, wholeContract } from './contract.ts';
 
 export const locations = wholeContract((root, report) => {

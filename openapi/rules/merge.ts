@@ -102,7 +102,7 @@ function isComposedOf(schema: JsonObject, { $ref }: JsonObject): boolean {
   );
 }
 
-/** Whether a schema says all that another one does. */
+/** Whether a schema has all keywords of another one. */
 function saysAll(schema: JsonObject, other: JsonObject): boolean {
   return Object.entries(other).every(([key, value]) => annotations.test(key) || isDeepStrictEqual(schema[key], value));
 }

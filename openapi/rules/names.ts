@@ -1,16 +1,16 @@
 /**
- * One way to write a name, so that there is no need to look up whether it is `client_id`, `ClientID` or `clientId`. The few
+ * One way to write a name, so that nobody has to look up whether it is `client_id`, `ClientID` or `clientId`. The few
  * names that other standards define keep their form.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { Place, reporter, typeNameOf } from './contract.ts';
 import { isCondition } from './schemas.ts';
 
-/** Names that a standard gives; we may not spell them otherwise. */
+/** Names that a standard defines, with their spelling. */
 const standardProperties = new Set([
   // RFC 6749, section 5.1
   ...['access_token', 'token_type', 'expires_in'],
-  // Standard Webhooks: names of headers, answered as an object by the webhook tools
+  // Standard Webhooks: names of headers, which the webhook tools return in an object
   ...['webhook-id', 'webhook-timestamp', 'webhook-signature'],
 ]);
 
@@ -20,7 +20,7 @@ const givenValues = new Set([
   ...['ownPaymentLinksOnly', 'paymentLinkOnly', 'allPayments'],
   // Directions of `orderBy`, as in the search grammar
   ...['asc', 'desc', 'asc_nulls_first', 'asc_nulls_last', 'desc_nulls_first', 'desc_nulls_last'],
-  // Where a value stands in a request, in OpenAPI's words
+  // The place of a value in a request, in OpenAPI's words
   ...['body', 'path', 'query', 'header'],
   // RFC 6750, RFC 9111, and the name of the algorithm in RFC 2104's writing
   ...['Bearer', 'no-store', 'HMAC-SHA256'],

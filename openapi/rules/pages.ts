@@ -1,6 +1,6 @@
 /**
  * `page` counts rows in one interface and pages in the other, and clients page through lists by it. So a list with several pages declares
- * which, in `x-paging`; one that is returned whole has no next page, and its name does not end in `Page`.
+ * which, in `x-paging`; a list that is returned whole has no next page, and its name does not end in `Page`.
  */
 import { eachOperation } from './contract.ts';
 import { contentOf, partsOf, propertiesOf, typesOf } from './schemas.ts';

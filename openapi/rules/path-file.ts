@@ -50,7 +50,7 @@ function singular(word: string): string {
 
 export const pathFile = wholeContract((root, report) => {
   const paths = root.map('paths');
-  // In the bundle nothing stands in files any more.
+  // The bundle has no files.
   const isBundle = paths.length > 0 && paths.every(([, item]) => !isReference(item.raw));
   const names = fileNames(paths.map(([path]) => path));
   for (const [path, item] of paths) {

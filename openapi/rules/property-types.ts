@@ -39,7 +39,7 @@ export const propertyTypes = eachProperty((name, given, report) => {
   }
   const promise = promises.find((candidate) => candidate.name.test(name));
   if (promise === undefined || isSearch(property)) return;
-  // Some rows are named by something else than a UUID; then the schema says so by its own name (`WebhookMessageId`).
+  // Some rows have keys that are no UUIDs, with schemas of their own names (`WebhookMessageId`).
   if (promise.format === 'uuid' && property.name?.endsWith('Id')) return;
   // A decimal may have bounds of its own, a percentage over 100 for one; the others are the same everywhere.
   const isShared = promise.format === 'decimal' ? property.get('x-scale') !== undefined : isReference(property.raw);

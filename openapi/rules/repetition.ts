@@ -23,7 +23,7 @@ export const repetition = eachOperation((operation, report) => {
   if (method === 'post' && /^(list|search|lookup)[A-Z]/.test(id) && promise.value !== true) {
     report(where, 'Set `x-idempotent: true`: a read can be repeated.');
   }
-  // Who is not signed in makes no row: a second token harms nobody.
+  // A public operation creates no row: a second token does no harm.
   const isPublic = place.list('x-roles').some((role) => role.value === 'PUBLIC');
   if (method === 'post' && /^create[A-Z]/.test(id) && promise.value === true && !isPublic) {
     report(where, 'Set `x-idempotent: key` and declare the header `Idempotency-Key`: two calls would create two rows.');

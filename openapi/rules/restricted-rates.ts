@@ -1,5 +1,5 @@
 /**
- * What people's work costs is seen only by those with the role, wherever it is shown. So a property named a rate has the type
+ * Only callers with the role can read what people's work costs, wherever it is. So a property named a rate has the type
  * `Rate` or `NullableRate`, and each property of these types names the roles that read it, and those that write it: a caller
  * who reads null could otherwise write it back. Prices on invoice lines have another type: all readers of an invoice see them.
  */

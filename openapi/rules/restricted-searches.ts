@@ -2,34 +2,21 @@
  * Filtering or sorting by a value reveals it: ten searches by `billingRate` find every rate. So no where clause and
  * no sort key names a property that some readers must not see.
  */
-import type { Oas3Rule } from '@redocly/openapi-core';
-import { nameOf, Place, reporter } from './contract.ts';
+import { namedSchemas } from './contract.ts';
 import { propertiesOf } from './schemas.ts';
 
 /** The schemas of conditions and sort keys, by the name of the row that they are about. */
 const search = /(Columns|OrderBy|RelationWhere|Where)$/;
 
-export const restrictedSearches: Oas3Rule = () => {
-  const schemas = new Map<string, Place>();
-  return {
-    Schema(node, { location, resolve }) {
-      const name = nameOf(location);
-      if (name !== undefined) schemas.set(name, new Place(node, location, resolve));
-    },
-    Root: {
-      leave(_, context) {
-        const report = reporter(context);
-        for (const [name, schema] of schemas) {
-          const row = search.test(name) ? schemas.get(name.replace(search, '')) : undefined;
-          if (row === undefined) continue;
-          const fields = propertiesOf(row);
-          for (const [column, places] of propertiesOf(schema)) {
-            const isRestricted = fields.get(column)?.some((field) => field.get('x-read-roles') !== undefined);
-            if (isRestricted)
-              report(places[0] ?? schema, `Remove ${column}: a search by it would reveal its values to every caller.`);
-          }
-        }
-      },
-    },
-  };
-};
+export const restrictedSearches = namedSchemas((schemas, report) => {
+  for (const [name, schema] of schemas) {
+    const row = search.test(name) ? schemas.get(name.replace(search, '')) : undefined;
+    if (row === undefined) continue;
+    const fields = propertiesOf(row);
+    for (const [column, places] of propertiesOf(schema)) {
+      const isRestricted = fields.get(column)?.some((field) => field.get('x-read-roles') !== undefined);
+      if (isRestricted)
+        report(places[0] ?? schema, `Remove ${column}: a search by it would reveal its values to every caller.`);
+    }
+  }
+});

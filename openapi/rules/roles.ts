@@ -6,7 +6,7 @@ import type { Oas3Rule } from '@redocly/openapi-core';
 import { nameOf, operationsOf, Place, reporter } from './contract.ts';
 import { rowExtensions } from './extension-table.ts';
 
-/** They stand in `x-roles` where no role is needed (any valid token; no token at all), and cannot be granted. */
+/** Markers in `x-roles` of operations that require no role (any valid token, or no token). They cannot be granted. */
 const markers = ['ANY', 'PUBLIC'];
 
 export const roles: Oas3Rule = () => {

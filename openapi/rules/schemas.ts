@@ -1,4 +1,4 @@
-/** How the rules read schemas: what a value is made of, whatever files it is put together from. */
+/** How rules read schemas: the parts of a value, whatever files they are in. */
 import type { Location, Oas3Rule } from '@redocly/openapi-core';
 import { type Operation, Place, type Report, reporter } from './contract.ts';
 
@@ -15,7 +15,7 @@ export function eachSchema(check: (schema: Place, report: Report) => void): Oas3
   };
 }
 
-/** A rule over each property of each schema, with what stands beside its reference. */
+/** A rule over each property of each schema, with the siblings of its reference. */
 export function eachProperty(check: (name: string, property: Place, report: Report) => void): Oas3Rule {
   return () => {
     let report: Report | undefined;
@@ -31,7 +31,7 @@ export function eachProperty(check: (name: string, property: Place, report: Repo
   };
 }
 
-/** What stands under `not` or `if` asks about a value that is described elsewhere. */
+/** Schemas under `not` or `if` are conditions on a value that is described elsewhere. */
 export function isCondition(location: Location): boolean {
   const steps = location.pointer.split('/');
   return steps.some((step, index) => (step === 'not' || step === 'if') && steps[index - 1] !== 'properties');
@@ -48,7 +48,7 @@ export function isOnlyNull(schema: Place): boolean {
   return types.length > 0 && types.every((type) => type === 'null');
 }
 
-/** The schema and all that it is put together from by `allOf`: all of them hold for the same value. */
+/** The schema and all parts of its `allOf`: all of them apply to the same value. */
 export function partsOf(schema: Place, seen = new Set<string>()): Place[] {
   const key = schema.location.absolutePointer + schema.home.absolutePointer;
   if (seen.has(key)) return [];
@@ -56,7 +56,7 @@ export function partsOf(schema: Place, seen = new Set<string>()): Place[] {
   return [schema, ...schema.list('allOf').flatMap((part) => partsOf(part, seen))];
 }
 
-/** The properties of the value, each with every place that says something about it. */
+/** The properties of the value, each with every place that describes it. */
 export function propertiesOf(schema: Place): Map<string, Place[]> {
   const properties = new Map<string, Place[]>();
   for (const part of partsOf(schema)) {
@@ -71,7 +71,7 @@ export function requiredOf(schema: Place): Set<string> {
   return new Set(partsOf(schema).flatMap((part) => part.list('required').map((name) => String(name.value))));
 }
 
-/** Whether the value is a row: a part of it says that it has the base fields of every entity. */
+/** Whether the value is a row: a part of it has the base fields of every entity. */
 export function isEntity(schema: Place): boolean {
   return partsOf(schema).some((part) => part.get('x-entity')?.value === true);
 }

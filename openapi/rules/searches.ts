@@ -2,8 +2,7 @@
  * The columns and sort keys of a search are those of the row, with the operators of its type. Otherwise the reference
  * would show filters that the database does not support, such as `_like` on a date.
  */
-import type { Oas3Rule } from '@redocly/openapi-core';
-import { nameOf, Place, reporter } from './contract.ts';
+import { namedSchemas, type Place, type Report } from './contract.ts';
 import { propertiesOf, typesOf } from './schemas.ts';
 
 const filterOfFormat: Record<string, string> = {
@@ -21,45 +20,35 @@ const filterOfType: Record<string, string> = {
 const operators = ['_eq', '_neq', '_in', '_nin', '_is_null'];
 const ofLists = [...operators, '_contains'];
 
-export const searches: Oas3Rule = () => {
-  const schemas = new Map<string, Place>();
-  return {
-    Schema(node, { location, resolve }) {
-      const name = nameOf(location);
-      if (name !== undefined) schemas.set(name, new Place(node, location, resolve));
-    },
-    Root: {
-      leave(_, context) {
-        const report = reporter(context);
-        for (const [name, schema] of schemas) {
-          if (name.endsWith('Filter')) {
-            const has = propertiesOf(schema);
-            for (const operator of name.endsWith('ListFilter') ? ofLists : operators) {
-              if (!has.has(operator)) report(schema, `Add the operator ${operator}: every filter of its kind has it.`);
-            }
-            if (schema.get('minProperties')?.value !== 1)
-              report(schema, 'Set `minProperties: 1`: a filter without an operator is no condition.');
-          }
-          const row = schemas.get(name.replace(/(Columns|OrderBy)$/, '')) ?? commonRow(name);
-          if (row === undefined || !/(Columns|OrderBy)$/.test(name)) continue;
-          const fields = propertiesOf(row);
-          for (const [column, [filter]] of propertiesOf(schema)) {
-            const field = fields.get(column)?.[0];
-            if (field === undefined) {
-              if (filter !== undefined) report(filter, `Remove ${column}: it is not a field of ${row.name}.`);
-            } else if (filter !== undefined && name.endsWith('Columns') && filter.name !== filterFor(field)) {
-              report(filter, `Filter ${column} by ${filterFor(field)}, as its type requires.`);
-            }
-          }
-        }
+export const searches = namedSchemas((schemas, report) => {
+  for (const [name, schema] of schemas) {
+    if (name.endsWith('Filter')) checkFilter(name, schema, report);
+    if (!/(Columns|OrderBy)$/.test(name)) continue;
+    const common = /^(Entity|Relation)(Columns|OrderBy)$/.test(name) ? schemas.get('EntityBase') : undefined;
+    const row = schemas.get(name.replace(/(Columns|OrderBy)$/, '')) ?? common;
+    if (row !== undefined) checkColumns(name, schema, row, report);
+  }
+});
 
-        function commonRow(name: string): Place | undefined {
-          return /^(Entity|Relation)(Columns|OrderBy)$/.test(name) ? schemas.get('EntityBase') : undefined;
-        }
-      },
-    },
-  };
-};
+function checkFilter(name: string, schema: Place, report: Report): void {
+  const present = propertiesOf(schema);
+  for (const operator of name.endsWith('ListFilter') ? ofLists : operators) {
+    if (!present.has(operator)) report(schema, `Add the operator ${operator}: every filter of its kind has it.`);
+  }
+  if (schema.get('minProperties')?.value !== 1)
+    report(schema, 'Set `minProperties: 1`: a filter without an operator is no condition.');
+}
+
+function checkColumns(name: string, schema: Place, row: Place, report: Report): void {
+  const fields = propertiesOf(row);
+  for (const [column, [filter]] of propertiesOf(schema)) {
+    if (filter === undefined) continue;
+    const field = fields.get(column)?.[0];
+    if (field === undefined) report(filter, `Remove ${column}: it is not a field of ${row.name}.`);
+    else if (name.endsWith('Columns') && filter.name !== filterFor(field))
+      report(filter, `Filter ${column} by ${filterFor(field)}, as its type requires.`);
+  }
+}
 
 /** The name of the filter that fits a field, by the field's format, enum or type. */
 function filterFor(field: Place): string | undefined {

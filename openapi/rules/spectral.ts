@@ -5,7 +5,7 @@ import { oas } from '@stoplight/spectral-rulesets';
 
 const bundle = new URL('../../packages/spec/generated/openapi.json', import.meta.url);
 
-/** OpenAPI 3.1 has roles as scopes of any scheme; Spectral knows scopes of OAuth only. Redocly checks the names of schemes, too. */
+/** OpenAPI 3.1 has roles as scopes of any scheme; Spectral supports scopes of OAuth only. Redocly checks the names of schemes, too. */
 const unsuitable = 'oas3-operation-security-defined';
 
 /** What Spectral's recommended rules for OpenAPI find in the published bundle, without the rules that are switched off. */

@@ -54,7 +54,7 @@ function checkStates(schema: Place, machine: Place, report: Report): void {
     if (!states.includes(String(state.value))) report(state, `Name a value of the enum: ${state.value} is not one.`);
   }
   const reached = new Set(textsOf(machine, 'initial'));
-  // Set iteration includes what is added meanwhile, so this follows paths of any length.
+  // Iterating a set includes items that are added meanwhile, so this follows paths of any length.
   for (const state of reached) {
     for (const one of transitions) if (textsOf(one, 'from').includes(state)) reached.add(one.text('to') ?? '');
   }

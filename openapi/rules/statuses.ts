@@ -1,6 +1,6 @@
 /**
  * An undeclared status is a defect: the contract check rejects it, and the types of handlers do not have it. So every status
- * that an operation can return is declared, and no other: which ones follows from the rest of the operation.
+ * that an operation can return is declared, and no other. The rest of the operation determines which ones.
  */
 import { eachOperation, isPublic, type Operation, parameterNamed } from './contract.ts';
 

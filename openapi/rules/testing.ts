@@ -1,5 +1,5 @@
 /**
- * Each rule is seen to fail and to pass: a test breaks one thing in the small contract, which keeps every rule, and
+ * Each rule is tested with a contract that fails and one that passes: a test breaks one rule in the small contract, which keeps all, and
  * expects a sentence of one of them.
  */
 import {
@@ -14,7 +14,7 @@ import { stringify } from 'yaml';
 import contract, { preprocessors, rules } from './plugin.ts';
 import { type Files, smallContract } from './small-contract.ts';
 
-/** What rule says what, for every rule of ours and for what is done before them. */
+/** The findings of our rules and of the decorators before them, by rule. */
 export async function lint(files: Files): Promise<{ rule: string; message: string }[]> {
   const problems = await lintDocument(await opened(files));
   return problems.map(({ ruleId, message }) => ({ rule: ruleId.replace('contract/', ''), message }));
@@ -38,7 +38,7 @@ async function opened(files: Files) {
   return { document, config, externalRefResolver: new MemoryResolver(files) };
 }
 
-/** Redocly prefixes the rules of the plugins that a file names, and takes ready ones as they are. */
+/** Redocly prefixes the rules of the plugins that a file names, and uses imported ones as they are. */
 function prefixed() {
   const { id, rules, preprocessors, typeExtension } = contract();
   const named = <Visitor>(visitors: Record<string, Visitor>) =>
@@ -61,7 +61,7 @@ class MemoryResolver extends BaseResolver {
   }
 }
 
-/** What one rule says of the small contract after a change. */
+/** The findings of one rule in the small contract after a change. */
 export async function sentences(rule: string, change: (files: Files) => void): Promise<string[]> {
   const files = smallContract();
   change(files);

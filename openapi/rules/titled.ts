@@ -14,7 +14,7 @@ export const titled: Oas3Decorator = () => ({
 
 const acronyms = new Set(['url', 'uuid', 'id', 'ids', 'wip', 'mime']);
 
-/** Names end in the words of the search grammar, which say little to people. */
+/** Names end in the words of the search grammar, which mean little to readers. */
 const endings: readonly (readonly [RegExp, string])[] = [
   [/RelationWhere$/, 'RelatedRowFilter'],
   [/Where$/, 'Filter'],

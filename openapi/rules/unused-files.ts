@@ -18,7 +18,7 @@ export const unusedFiles: Oas3Rule = () => {
     Root: {
       leave(_, { location, report }) {
         const root = dirname(location.source.absoluteRef);
-        // Nothing refers out of the bundle.
+        // The bundle has no references to files.
         if (used.size <= 1) return;
         for (const file of folders.flatMap((folder) => yamlFiles(join(root, folder)))) {
           if (!used.has(file)) {

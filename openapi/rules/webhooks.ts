@@ -49,11 +49,11 @@ export const webhooks = wholeContract((root, report) => {
         propertiesOf(schema)
           .get('data')
           ?.flatMap((part) => partsOf(part)) ?? [];
-      // What an event leaves out of its row, such as rates, makes it a schema of its own.
+      // An event that omits fields of its row, such as rates, has a schema of its own.
       const names = [entityType, `${entityType}EventData`];
       if (!isCustom && !data.some((part) => names.includes(part.name ?? '')))
         report(schema, `Describe the row in \`data\` with the schema ${entityType}.`);
-      // In the bundle, what an event leaves out has made a schema of its own; the row's is beside it.
+      // In the bundle, an event that omits fields has a schema of its own, next to that of the row.
       const schemas = root.map('components', 'schemas');
       const row = [...data, ...schemas.flatMap(([name, part]) => (typeOf(name, part) === entityType ? part : []))];
       const isRead = row.some((part) => rowExtensions.some((extension) => part?.get(extension) !== undefined));
