@@ -157,7 +157,7 @@ describe('a property that a later part narrows', () => {
   ];
   test.for(refused)('is not %s', ([, known, property]) => {
     const { complaints } = boat(known, property, { Kind: kind, Other: { type: 'string' } });
-    expect(complaints).toEqual([expect.stringMatching(/Boat cannot be made flat. Two parts describe it/)]);
+    expect(complaints).toEqual([expect.stringMatching(/Boat cannot be flattened. Two parts describe it/)]);
   });
 });
 

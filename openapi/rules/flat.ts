@@ -50,7 +50,7 @@ export function flatten(document: JsonObject, declared: readonly string[], compl
       try {
         return inOrder(merged(schema, resolve));
       } catch (error) {
-        complain(place, `${place.join('/')} cannot be made flat. ${error instanceof Error ? error.message : error}`);
+        complain(place, `${place.join('/')} cannot be flattened. ${error instanceof Error ? error.message : error}`);
         return schema;
       }
     });

@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
-import { findings } from './plain-words.ts';
+import { findings, instead } from './plain-words.ts';
 import type { Files } from './small-contract.ts';
 import { sentences, set } from './testing.ts';
 
 const answers = 'Do not write "Answers". Write "return" or "response".';
 
-/** Where the rule looks, each with a change that puts a word there that it does not accept. */
+/** Places that the rule checks, each with a change that adds a word that it rejects. */
 const places: [place: string, change: (files: Files) => void][] = [
   ['a summary', (files) => set(files, 'paths/boats/boat.yaml', ['get', 'summary'], 'Answers a boat')],
   ['a description', (files) => set(files, 'paths/boats/boat.yaml', ['get', 'description'], 'Answers a boat.')],
   ['info', (files) => set(files, 'openapi.yaml', ['tags', 0, 'description'], 'Answers.')],
   ['a schema', (files) => set(files, 'schemas/boats/Boat.yaml', ['description'], 'Answers.')],
   [
-    'a description beside a reference',
+    'a description next to a reference',
     (files) => set(files, 'schemas/boats/BoatFields.yaml', ['properties', 'feeAmount', 'description'], 'Answers.'),
   ],
   ['a parameter', (files) => set(files, 'parameters/Id.yaml', ['description'], 'Answers.')],
@@ -56,6 +56,10 @@ describe('the messages of the rules, and the purposes of extensions', () => {
 
   it.each(files)('in %s are in plain words', (file) => {
     expect(textsIn(file).flatMap(findings)).toEqual([]);
+  });
+
+  it('in plain-words.ts are in plain words, but for the words that they quote', () => {
+    expect(instead.flatMap(([, advice]) => findings(advice.replaceAll(/"[^"]*"/g, '')))).toEqual([]);
   });
 
   it('are more than 150', () => {

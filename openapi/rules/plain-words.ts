@@ -5,9 +5,9 @@
 import type { Oas3Rule, UserContext } from '@redocly/openapi-core';
 import { isObject, type JsonObject, objectOf } from './contract.ts';
 
-const instead: readonly (readonly [pattern: RegExp, advice: string])[] = [
+export const instead: readonly (readonly [pattern: RegExp, advice: string])[] = [
   [/\banswer(s|ed|ing)?\b/i, 'Write "return" or "response".'],
-  [/\b(make|makes|made|making)\b/i, 'Write "create", or the verb that says what happens.'],
+  [/\b(make|makes|made|making)\b/i, 'Write "create", or a verb for what happens.'],
   [/\b(stands?|stood)\b/i, 'Write "appears in" or "is".'],
   [/\brefus(e|es|ed|al)\b/i, 'Write "reject".'],
   [/\bbesides?\b/i, 'Write "also" or "in addition to".'],

@@ -17,13 +17,13 @@ interface Case {
 const exactly: Case[] = [
   {
     statuses: ['304'],
-    when: 'the operation takes `If-None-Match`',
+    when: 'the operation accepts `If-None-Match`',
     applies: (operation) => parameterNamed(operation, 'If-None-Match') !== undefined,
   },
   { statuses: ['413', '415'], when: 'there is a body', applies: ({ body }) => body !== undefined },
   {
     statuses: ['412'],
-    when: 'the operation takes `If-Match`',
+    when: 'the operation accepts `If-Match`',
     applies: (operation) => parameterNamed(operation, 'If-Match') !== undefined,
   },
 ];
@@ -40,7 +40,7 @@ const atLeast: Case[] = [
   },
   {
     statuses: ['409'],
-    when: 'the operation takes `Idempotency-Key`',
+    when: 'the operation accepts `Idempotency-Key`',
     applies: (operation) => parameterNamed(operation, 'Idempotency-Key') !== undefined,
   },
 ];

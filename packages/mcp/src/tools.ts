@@ -68,7 +68,7 @@ export function parametersOf({ parameters }: Operation): Parameter[] {
 }
 
 function descriptionOf({ description, paging }: Operation): string {
-  const page = `Returns ${defaultPageSize} rows unless you set \`pageSize\`; the result says how to get the next rows.`;
+  const page = `Returns ${defaultPageSize} rows unless you set \`pageSize\`; the result describes how to get the next rows.`;
   return paging === null ? description.trim() : `${description.trim()}\n\n${page}`;
 }
 

@@ -125,7 +125,7 @@ async function takeLease({ store, log }: BackgroundService, tenant: Tenant): Pro
         `update tenant set clock_offset = $3, clock_leased_until = ${until} where id = $1 and clock_leased_by = $2 returning id`,
         [tenant.id, id, offset],
       );
-      if (set.rows.length === 0) throw new ClockIsAdvancing('Another call has taken over the clock.');
+      if (set.rows.length === 0) throw new ClockIsAdvancing('Another call has the lease of the clock.');
     },
     async end() {
       clearInterval(timer);

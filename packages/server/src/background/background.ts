@@ -105,6 +105,6 @@ const messages: { readonly [outcome in Interruption]: string } = {
   retried: 'A job failed, and will run again.',
   dead: 'A job failed for the last time.',
   returned: 'A job was returned to the queue because the process stops.',
-  lost: 'Another process has taken a job over.',
+  lost: 'Another process has the lease of the job.',
   unsettled: 'A job ended while the database was unavailable. It runs again.',
 };

@@ -91,7 +91,7 @@ export class Clock {
     };
     const all = Promise.all(Array.from({ length: concurrency }, runNext)).then(() => Promise.all(runs));
     await within(tickEndsAfter, all);
-    ended.abort(new Error('The tick has ended. What is left is done in the next one.'));
+    ended.abort(new Error('The tick has ended. The next one continues.'));
   }
 
   /** Never rejects. */

@@ -225,7 +225,7 @@ test('a job whose last retry fails becomes a dead letter, which the operator can
   expect(metrics).toContain('background_jobs_total{job="failing",outcome="dead"} 1');
 
   const [dead] = (await listJobs(operator)).dead;
-  await expect(retryJob(operator, 'x')).rejects.toThrow('No dead job has the id x.');
+  await expect(retryJob(operator, 'x')).rejects.toThrow('No dead job has the ID x.');
   await retryJob(operator, dead?.id ?? '');
   await expect.poll(() => counted(store, tenantId, 'failing always ')).toEqual({ 1: 2, 2: 2, 3: 2 });
   await expect.poll(async () => (await listJobs(operator)).dead).toHaveLength(1);

@@ -151,7 +151,7 @@ export class LoadedRows {
 
   /** Acquires every lock that the attempt required, in order. */
   async lockAgain(): Promise<void> {
-    await this.#lock(this.#locking, 'whatever others hold');
+    await this.#lock(this.#locking, 'in any order');
     await this.#read(this.#locking);
   }
 
@@ -164,7 +164,7 @@ export class LoadedRows {
   }
 
   /** Locks the rows of queries, entity by entity. @returns whether there were any to lock. */
-  async #lock(queries: readonly RowQuery[], wait: 'in order' | 'whatever others hold'): Promise<boolean> {
+  async #lock(queries: readonly RowQuery[], wait: 'in order' | 'in any order'): Promise<boolean> {
     const byEntity = Map.groupBy(queries, ({ entity }) => entity.key);
     const groups = [...byEntity.values()].map((group) => ({ entity: entityOf(group), group }));
     let isLocked = false;
@@ -172,7 +172,7 @@ export class LoadedRows {
       const last = this.#lastLocked;
       const isInOrder = last === undefined || compareLocks(entity, last) > 0;
       const found =
-        isInOrder || wait === 'whatever others hold'
+        isInOrder || wait === 'in any order'
           ? await this.#lockRows(entity, group)
           : await this.#lockFreeRows(entity, group);
       isLocked ||= found;

@@ -111,7 +111,7 @@ const onPglite: BadStart[] = [
       await chown(folder, 12_345, 12_345);
       return { DATA_DIR: folder };
     },
-    says: /belongs to the user with id \d+, and this process runs as \d+\./,
+    says: /belongs to the user with the ID \d+, and this process runs as \d+\./,
   },
   {
     name: 'a master key that others may read',

@@ -87,7 +87,7 @@ test('a server that cannot start prints the reason in one sentence', async () =>
   expect(await wrong).toMatchObject({
     code: 1,
     error: expect.stringMatching(
-      /^The environment is wrong\.\n {2}PORT: .+\n {2}READ_BUDGET_MS: .+\n {2}VALIDATE_RESPONSES: .+\n$/,
+      /^The environment is invalid\.\n {2}PORT: .+\n {2}READ_BUDGET_MS: .+\n {2}VALIDATE_RESPONSES: .+\n$/,
     ),
   });
   expect(await wire(running.address, { path: '/readyz' })).toMatchObject({ status: 200 });

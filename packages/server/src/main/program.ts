@@ -28,7 +28,7 @@ program
   .description(
     'Bring the schema of a PostgreSQL server up to date: print the pending migrations with their locks, and apply them.',
   )
-  .option('--plan', 'print what is pending, and change nothing', false)
+  .option('--plan', 'print the pending migrations, and change nothing', false)
   .action(async ({ plan }: { plan: boolean }) => {
     const { migrateDatabase } = await import('../operator/migrate.ts');
     await migrateDatabase(readConfig(process.env), plan, console.log);
@@ -117,7 +117,7 @@ apiKey
   .command('revoke')
   .description('Revoke an API key and its tokens.')
   .argument('<tenant>', 'the tenant')
-  .argument('<id>', 'the id of the key, as the list shows it')
+  .argument('<id>', 'ID of the key, as in the list')
   .action(async (name: string, id: string) => {
     await doCommand('api-key revoke', { tenant: name, id });
     console.log(`The key ${id} is revoked. Its tokens become invalid within seconds.`);
@@ -141,7 +141,7 @@ signingKey
 signingKey
   .command('retire')
   .description('Retire a signing key that may be compromised. All API keys and tokens that it signed become invalid.')
-  .argument('<kid>', 'the id of the key, as the list shows it')
+  .argument('<kid>', 'ID of the key, as in the list')
   .action(async (kid: string) => {
     await doCommand('signing-key retire', { kid });
     console.log(`The key ${kid} is retired. All keys and tokens that it signed are rejected within 5 seconds.`);
@@ -161,7 +161,7 @@ job
 job
   .command('retry')
   .description('Run a dead job again.')
-  .argument('<id>', 'the id of the job, as the list shows it')
+  .argument('<id>', 'ID of the job, as in the list')
   .action(async (id: string) => {
     await doCommand('job retry', { id });
     console.log(`The job ${id} will run again within seconds.`);

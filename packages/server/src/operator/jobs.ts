@@ -62,5 +62,5 @@ export async function retryJob({ service: { store } }: JobOperator, id: string):
      select pg_notify('background_job', name) from retried`,
     [id],
   );
-  if (rows.length === 0) throw new Error(`No dead job has the id ${id}. "job list" shows them.`);
+  if (rows.length === 0) throw new Error(`No dead job has the ID ${id}. "job list" shows them.`);
 }

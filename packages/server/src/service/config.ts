@@ -156,7 +156,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       },
     },
   );
-  if (faults.length > 0) throw new Error(`The environment is wrong.\n  ${faults.join('\n  ')}`);
+  if (faults.length > 0) throw new Error(`The environment is invalid.\n  ${faults.join('\n  ')}`);
   const databaseUrl = read.DATABASE_URL === '' ? undefined : read.DATABASE_URL;
   const dataDir = resolve(read.DATA_DIR);
   if (databaseUrl === undefined) prepareDataDirectory(dataDir);

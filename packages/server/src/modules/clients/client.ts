@@ -39,7 +39,7 @@ export const client: Entity<'Client'> = defineEntity('Client', {
       client_pms_ref_same: {
         code: 'VALIDATION_ERROR',
         field: 'pmsRef',
-        detail: 'clientRef and pmsRef hold the same value.',
+        detail: 'clientRef and pmsRef have the same value.',
       },
     },
   },
@@ -90,7 +90,7 @@ function complete(change: PendingChange<'Client'>, plan: Plan): void {
 function completeReference({ values, input, previous }: PendingChange<'Client'>, plan: Plan): void {
   const { clientRef, pmsRef } = input;
   if (clientRef !== undefined && pmsRef !== undefined && clientRef !== pmsRef)
-    throw invalidField('pmsRef', 'clientRef and pmsRef hold the same value. Send one of them, or the same in both.');
+    throw invalidField('pmsRef', 'clientRef and pmsRef have the same value. Send one of them, or the same in both.');
   values.clientRef = clientRef ?? pmsRef ?? previous?.clientRef ?? plan.nextReference(clientNumber);
   values.pmsRef = values.clientRef;
 }

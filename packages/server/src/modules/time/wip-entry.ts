@@ -110,7 +110,7 @@ function checkChange({ values, previous, input }: WipChange): void {
   if (previous === undefined) return;
   const changed = Object.keys(input).filter((name) => !isSame(previous, values, name));
   if (previous.status === 'IN_DRAFT' || previous.status === 'BILLED') {
-    const holder = previous.status === 'IN_DRAFT' ? 'A draft invoice holds this row' : 'The row is billed';
+    const holder = previous.status === 'IN_DRAFT' ? 'A draft invoice has reserved this row' : 'The row is billed';
     throw new Rejection('LOCKED', `${holder}, so it cannot change.`);
   }
   if (previous.status === 'REVERSED')

@@ -52,7 +52,8 @@ const tenantProperties = {
     uniqueItems: true,
     maxItems: 20,
     default: [],
-    description: 'a list of ports, besides 443, to which events can be delivered: numbers separated by commas, or none',
+    description:
+      'a list of ports in addition to 443 to which events can be delivered: numbers separated by commas, or none',
   },
   allowedAddresses: {
     type: 'array',
@@ -70,7 +71,7 @@ const tenantProperties = {
     maxItems: 200,
     default: [],
     description:
-      'a list of accepted values of X-Client-Id, separated by commas, or none to accept all. They are no secret: whoever knows one can send it. The console, which sends none, is then closed',
+      'a list of accepted values of X-Client-Id, separated by commas, or none to accept all. They are no secret: any caller can send one. The console, which sends none, is then closed',
   },
 } satisfies JSONSchemaType<TenantSettings>['properties'];
 

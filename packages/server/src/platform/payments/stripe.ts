@@ -97,7 +97,7 @@ export class StripeProcessor implements PaymentProcessor {
         message:
           error.code === 'amount_too_small'
             ? 'The amount is below what can be paid online.'
-            : 'The payment cannot be made online at the moment.',
+            : 'Online payments are not possible at the moment.',
       };
     }
   }

@@ -56,7 +56,7 @@ export async function pendingMigrations(pool: Pool, migrations: Migrations): Pro
   const unknown = done.filter((name) => !migrations.has(name));
   if (unknown.length > 0) {
     throw new DatabaseError(
-      `The database is newer than this program: it has ${unknown.join(', ')}. Start the version that made it, or a later one.`,
+      `The database is newer than this program: it has ${unknown.join(', ')}. Start the version that migrated it, or a later one.`,
     );
   }
   const present = new Set(done);

@@ -106,6 +106,6 @@ function checkOwner(path: string, { uid }: Stats): void {
   const own = process.geteuid?.();
   if (own === undefined || own === uid) return;
   throw new NotPrivate(
-    `${path} belongs to the user with id ${uid}, and this process runs as ${own}. Run it as that user, or change the owner: chown -R ${own} '${path}'`,
+    `${path} belongs to the user with the ID ${uid}, and this process runs as ${own}. Run it as that user, or change the owner: chown -R ${own} '${path}'`,
   );
 }

@@ -140,7 +140,7 @@ const rules: readonly Rule[] = [
         is distinct from sum(amount) filter (where account = 'CREDIT')`,
   },
   {
-    rule: 'what is due on an invoice is its total less what covers it, and its status follows from that',
+    rule: 'the amount due of an invoice is its total less its payments, credits and write-offs, and its status agrees with that',
     broken: (tenantId) => sql`
       select id::text, concat_ws(' ', status, total, amount_paid, amount_credited, amount_written_off, amount_pending,
         amount_due) as detail
@@ -157,7 +157,7 @@ const rules: readonly Rule[] = [
         and (status <> 'VOIDED' or amount_paid + amount_credited + amount_pending = 0))`,
   },
   {
-    rule: 'a payment is its allocations, what is unapplied and what is refunded',
+    rule: 'the amount of a payment is the sum of its allocations, its unapplied and its refunded amount',
     broken: (tenantId) => sql`
       select p.id::text, concat_ws(' ', p.status, p.amount, a.allocated, p.unapplied_amount, p.refunded_amount) as detail
       from payment p cross join lateral (select coalesce(sum(amount), 0) as allocated from payment_allocation a
@@ -192,7 +192,7 @@ const rules: readonly Rule[] = [
         and (status <> 'OPEN' or (billed_amount = 0 and write_up_amount = 0 and write_off_amount = 0)))`,
   },
   {
-    rule: 'work in progress feeds at most one live draft, which holds it',
+    rule: 'work in progress is reserved by at most one active draft',
     broken: (tenantId) => sql`
       select w.id::text, concat_ws(' ', w.status, w.draft_invoice_id, array_agg(d.id)) as detail
       from wip_entry w
@@ -215,7 +215,7 @@ const rules: readonly Rule[] = [
       where i.tenant_id = ${tenantId} and (w.client_id <> i.client_id or w.currency <> i.currency)`,
   },
   {
-    rule: 'an invoice takes from its work what the lines with that work come to',
+    rule: 'an invoice bills of its work the amounts of the lines with that work',
     broken: (tenantId) => sql`
       select i.id::text, concat_ws(' ', taken.billed, lines.amount) as detail from invoice i
       cross join lateral (select coalesce(sum(r.billed), 0) as billed from wip_relief r
@@ -226,7 +226,7 @@ const rules: readonly Rule[] = [
       where i.tenant_id = ${tenantId} and taken.billed <> lines.amount`,
   },
   {
-    rule: 'work in progress is relieved by the invoices that stand',
+    rule: 'the billed and written-off amounts of work in progress are those of invoices that are not voided',
     broken: (tenantId) => sql`
       select w.id::text, concat_ws(' ', w.status, w.billed_amount, r.billed, w.write_up_amount, r.write_up,
         w.write_off_amount, r.write_off) as detail
@@ -289,7 +289,7 @@ const rules: readonly Rule[] = [
         or min(w.amount) <> e.billable_amount`,
   },
   {
-    rule: 'nobody works more than 24 hours a day',
+    rule: 'no staff member works more than 24 hours a day',
     broken: (tenantId) => sql`
       select e.staff_id::text as id, concat_ws(' ', e.work_date, sum(e.hours)) as detail from time_entry e
       where e.tenant_id = ${tenantId} and e.active and e.status <> 'REJECTED'
@@ -299,7 +299,7 @@ const rules: readonly Rule[] = [
       group by e.staff_id, e.work_date having sum(e.hours) > 24`,
   },
   {
-    rule: 'an entry is taken back by at most its hours',
+    rule: 'an entry is reversed by at most its hours',
     broken: (tenantId) => sql`
       select o.id::text, concat_ws(' ', o.status, o.hours, sum(r.hours)) as detail from time_entry o
       join time_entry r on r.tenant_id = o.tenant_id and r.reverses_system_ref = o.system_ref

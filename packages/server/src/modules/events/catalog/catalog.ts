@@ -82,7 +82,7 @@ function readRoles(events: readonly EventDeclaration[]): readonly string[] {
   if (first?.readRoles !== undefined) return first.readRoles;
   const schema = schemaOf(first?.entityType ?? '');
   const rows = schema['x-record'] ?? schema['x-code-type'] ?? schema['x-entry-type'];
-  if (rows === undefined) throw new Error(`The contract does not say who reads rows of ${first?.entityType}.`);
+  if (rows === undefined) throw new Error(`The contract declares no roles that read rows of ${first?.entityType}.`);
   return rows.readRoles;
 }
 
