@@ -89,8 +89,8 @@ async function insertProgress(
     insert into wip_entry (tenant_id, id, system_ref, wip_type, client_id, job_id, work_date, amount, currency, posted_at)
     values (${tenantId}, ${id}, ${id}, 'PROGRESS', ${clientId}, ${jobId}, today() - 2, 75.00, 'USD', now())`);
   await transaction.all(sql`
-    insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id, wip_entry_id)
-    select tenant_id, ${storyId('LedgerEntry', 2)}, 'WIP', 'WORK', amount, currency, work_date, posted_at, client_id, job_id, id
+    insert into ledger_entry (tenant_id, id, account, kind, amount, currency, business_date, recorded_at, client_id, job_id, wip_entry_id, work_date)
+    select tenant_id, ${storyId('LedgerEntry', 2)}, 'WIP', 'WORK', amount, currency, work_date, posted_at, client_id, job_id, id, work_date
     from wip_entry where tenant_id = ${tenantId} and id = ${id}`);
 }
 

@@ -22,11 +22,11 @@ const [receivables, work, revenue, hours] = await Promise.all([
     }),
   ),
   orThrow(
-    api.call('aggregateWip', {
+    api.call('aggregateLedgerEntries', {
       body: {
-        where: { status: { _in: ['OPEN', 'PARTIALLY_BILLED'] } },
+        where: { account: { _eq: 'WIP' }, businessDate: { _lte: today } },
         groupBy: [{ column: 'workDate', daysBefore: today, boundaries: [0, 31, 61, 91] }],
-        measures: { unbilled: { function: 'SUM', column: 'outstandingAmount' }, rows: { function: 'COUNT' } },
+        measures: { unbilled: { function: 'SUM', column: 'amount' } },
       },
     }),
   ),
@@ -63,7 +63,7 @@ print(
 );
 print(
   'Work in progress by age in days',
-  work.data.map(({ key, values }) => [`from ${key.workDate}`, values.unbilled, values.rows]),
+  work.data.map(({ key, values }) => [`from ${key.workDate}`, values.unbilled]),
 );
 print(
   'Revenue by month',

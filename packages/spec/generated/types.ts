@@ -2650,8 +2650,8 @@ export interface paths {
         /**
          * Aggregate ledger entries
          * @description Returns figures over the entries of the ledger that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and
-         *     maximums, over the accounts whose role the caller has. `where` is that of `searchLedgerEntries`. The example `receivables` adds up
-         *     what clients owed at the end of a month, by age.
+         *     maximums, over the accounts whose role the caller has. `where` is that of `searchLedgerEntries`. The examples add up what
+         *     clients owed at the end of a month, and the work that was not billed then, by age.
          *
          *     Aggregates count as costly searches: few of them run at the same time.
          *
@@ -11837,8 +11837,8 @@ export interface components {
         /**
          * Realization
          * Format: decimal
-         * @description `billedAmount` as a percentage of the billed or written-off work at standard rates and of `FIXED_FEE` and `PROGRESS` lines that bill
-         *     no work, with up to four decimal places. It can exceed 100, and is 0 if nothing is billed.
+         * @description `billedAmount` as a percentage of `standardAmount`, with up to four decimal places. It can exceed 100, and is 0 if nothing is
+         *     billed.
          * @example 94.25
          */
         Realization: DecimalString;
@@ -12272,10 +12272,18 @@ export interface components {
              */
             writeOffAmount: DecimalString;
             /**
+             * Signed money
+             * Format: decimal
+             * @description Billed or written-off work at standard rates, with the `FIXED_FEE` and `PROGRESS` lines that bill no work. The realization of
+             *     several jobs is the sum of their `billedAmount` divided by the sum of this.
+             * @example 1250.00
+             */
+            standardAmount: DecimalString;
+            /**
              * Realization
              * Format: decimal
-             * @description `billedAmount` as a percentage of the billed or written-off work at standard rates and of `FIXED_FEE` and `PROGRESS` lines that bill
-             *     no work, with up to four decimal places. It can exceed 100, and is 0 if nothing is billed.
+             * @description `billedAmount` as a percentage of `standardAmount`, with up to four decimal places. It can exceed 100, and is 0 if nothing is
+             *     billed.
              * @example 94.25
              */
             realizationPercent: DecimalString;
@@ -12426,6 +12434,7 @@ export interface components {
             writeOffAmount?: components["schemas"]["DecimalFilter"];
             feeAmount?: components["schemas"]["DecimalFilter"];
             feeRemaining?: components["schemas"]["DecimalFilter"];
+            standardAmount?: components["schemas"]["DecimalFilter"];
             realizationPercent?: components["schemas"]["DecimalFilter"];
             percentComplete?: components["schemas"]["DecimalFilter"];
             budgetRemainingHours?: components["schemas"]["DecimalFilter"];
@@ -16327,6 +16336,8 @@ export interface components {
              * @example 2026-09-30
              */
             paidDate: string | null;
+            /** @description Number of days from `invoiceDate` to `paidDate`; null if it is not paid in full. */
+            daysToPay: number | null;
             /**
              * Nullable instant
              * Format: date-time
@@ -16510,6 +16521,7 @@ export interface components {
             dueDate?: components["schemas"]["DateFilter"];
             postedAt?: components["schemas"]["InstantFilter"];
             paidDate?: components["schemas"]["DateFilter"];
+            daysToPay?: components["schemas"]["IntegerFilter"];
             paidAt?: components["schemas"]["InstantFilter"];
             overdueAt?: components["schemas"]["InstantFilter"];
             subtotal?: components["schemas"]["DecimalFilter"];
@@ -16775,6 +16787,13 @@ export interface components {
              */
             dueDate: string | null;
             /**
+             * Nullable business date
+             * Format: date
+             * @description Day of the work that was done, billed or written off, for the account `WIP`.
+             * @example 2026-09-30
+             */
+            workDate: string | null;
+            /**
              * Nullable UUID
              * Format: uuid
              * @description Entry that this one undoes, as a whole or in part, or null.
@@ -16859,6 +16878,7 @@ export interface components {
             wipEntryId?: components["schemas"]["UuidFilter"];
             staffId?: components["schemas"]["UuidFilter"];
             dueDate?: components["schemas"]["DateFilter"];
+            workDate?: components["schemas"]["DateFilter"];
             reversesId?: components["schemas"]["UuidFilter"];
             reason?: components["schemas"]["TextFilter"];
             recordedByApiUserId?: components["schemas"]["UuidFilter"];
@@ -24618,6 +24638,8 @@ export interface components {
              * @example 2026-09-30
              */
             paidDate: string | null;
+            /** @description Number of days from `invoiceDate` to `paidDate`; null if it is not paid in full. */
+            daysToPay: number | null;
             /**
              * Nullable instant
              * Format: date-time
@@ -29237,7 +29259,7 @@ export interface components {
              * @description Column to group by.
              * @enum {string}
              */
-            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -29285,7 +29307,7 @@ export interface components {
              * @description Column to calculate the figure from.
              * @enum {string}
              */
-            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
         };
         /**
          * Project range measure
@@ -29306,7 +29328,7 @@ export interface components {
              * @description Column to calculate the figure from.
              * @enum {string}
              */
-            column: "createdAt" | "updatedAt" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+            column: "createdAt" | "updatedAt" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
         };
         /**
          * Project measure
@@ -29327,7 +29349,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -29527,7 +29549,7 @@ export interface components {
              * @description Column to group by.
              * @enum {string}
              */
-            column: "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue";
+            column: "daysToPay" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue";
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -29575,7 +29597,7 @@ export interface components {
              * @description Column to calculate the figure from.
              * @enum {string}
              */
-            column: "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue";
+            column: "daysToPay" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue";
         };
         /**
          * Invoice range measure
@@ -29596,7 +29618,7 @@ export interface components {
              * @description Column to calculate the figure from.
              * @enum {string}
              */
-            column: "createdAt" | "updatedAt" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "sentAt";
+            column: "createdAt" | "updatedAt" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "sentAt";
         };
         /**
          * Invoice measure
@@ -29617,7 +29639,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "documentType" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -29629,7 +29651,7 @@ export interface components {
              * @description Column to group by.
              * @enum {string}
              */
-            column: "businessDate" | "dueDate";
+            column: "businessDate" | "dueDate" | "workDate";
             by?: components["schemas"]["CalendarUnit"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
@@ -29741,7 +29763,7 @@ export interface components {
              * @description Column to calculate the figure from.
              * @enum {string}
              */
-            column: "createdAt" | "updatedAt" | "amount" | "businessDate" | "recordedAt" | "dueDate";
+            column: "createdAt" | "updatedAt" | "amount" | "businessDate" | "recordedAt" | "dueDate" | "workDate";
         };
         /**
          * Ledger entry measure
@@ -29762,7 +29784,7 @@ export interface components {
              * @description Column of `groupBy`.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "reversesId" | "reason" | "recordedByApiUserId";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "account" | "kind" | "amount" | "currency" | "businessDate" | "recordedAt" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "dueDate" | "workDate" | "reversesId" | "reason" | "recordedByApiUserId";
             direction: components["schemas"]["OrderDirection"];
         };
         /**

@@ -46,7 +46,8 @@ test('the migration of the ledger enters the rows of a firm, whose balances agre
   const balances = (of: typeof store) =>
     of.read(tenant.id, (session) =>
       session.all(
-        sql`select account, client_id, sum(amount) as balance, count(*) as entries from ledger_entry group by 1, 2 order by 1, 2`,
+        sql`select account, client_id, work_date, sum(amount) as balance, count(*) as entries from ledger_entry
+          group by 1, 2, 3 order by 1, 2, 3`,
       ),
     );
   expect(await balances(store)).toEqual(await balances(service.store));

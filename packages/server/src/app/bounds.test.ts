@@ -115,7 +115,7 @@ test('updateRecords › names the sum that a draft invoice would exceed, however
   const move = async (caller: typeof records, status: string) =>
     (await caller.update([{ type: 'DraftInvoice', systemRef, attributes: { status } }])).map(outcomeOf);
   expect(await move(records, 'IN_REVIEW')).toEqual(['UPDATED']);
-  const detail = `wipAmount of the Project must be between -${most} and ${most}.`;
+  const detail = `standardAmount of the Project must be between -${most} and ${most}.`;
   expect(await move(approving, 'APPROVED')).toEqual([{ code: 'VALIDATION_ERROR', detail, pointer: null }]);
   await readAll();
 });

@@ -32,7 +32,7 @@ interface Books {
   readonly closed: readonly ClosedMonth[];
 }
 
-/** The balances of clients and the ages of what they owe, as of a day. */
+/** The balances of clients, and the ages of what they owe and of work that is not billed, as of a day. */
 export async function figuresAsOf(calls: FirmCalls, day: string): Promise<Figures> {
   const where = { businessDate: { _lte: day } };
   const measures = { sum: { function: 'SUM', column: 'amount' }, entries: { function: 'COUNT' } };
@@ -46,11 +46,15 @@ export async function figuresAsOf(calls: FirmCalls, day: string): Promise<Figure
     groupBy: [{ column: 'dueDate', daysBefore: day, boundaries: [1, 31, 61, 91] }],
     measures,
   });
+  const work = await calls.groups('ledger_entries', {
+    where: { ...where, account: { _eq: 'WIP' } },
+    groupBy: [{ column: 'workDate', daysBefore: day, boundaries: [-31, 0, 31, 61] }],
+    measures,
+  });
   return new Map(
-    [...balances, ...aged].map(({ key, values }) => [
-      Object.values(key).join(' '),
-      `${values.sum} of ${values.entries}`,
-    ]),
+    [...balances, ...aged, ...work.map(({ key, values }) => ({ key: { work: `work ${key.workDate}` }, values }))].map(
+      ({ key, values }) => [Object.values(key).join(' '), `${values.sum} of ${values.entries}`],
+    ),
   );
 }
 
@@ -80,11 +84,23 @@ export async function auditBooks(books: Books): Promise<Comparison[]> {
   const invoices = await calls.rows('invoices');
   for (const [field, statement] of Object.entries(amountsOfInvoices(tenantId)))
     compare(`${field} of invoices`, fieldOf(invoices, field), await computed(statement));
+  compare('daysToPay of invoices', fieldOf(invoices, 'daysToPay'), await computed(daysToPay(tenantId)));
   const payments = await calls.rows('payments');
   compare('unappliedAmount of payments', fieldOf(payments, 'unappliedAmount'), await computed(unapplied(tenantId)));
   const projects = await calls.rows('projects');
   for (const [field, statement] of Object.entries(sumsOfJobs(tenantId)))
     compare(`${field} of jobs`, fieldOf(projects, field), await computed(statement));
+
+  // A discount is spread over the jobs of an invoice, to the cent.
+  const billed = await calls.groups('projects', { measures: { sum: { function: 'SUM', column: 'billedAmount' } } });
+  compare(
+    'billedAmount of all jobs',
+    groupsOf(billed),
+    await computed(sql`
+    select '' as key, sum(l.amount)::text as value
+    from invoice i join invoice_line l on l.tenant_id = i.tenant_id and l.invoice_id = i.id
+    where i.tenant_id = ${tenantId} and i.status <> 'VOIDED' and i.draft_invoice_id is not null and i.document_type = 'INVOICE'`),
+  );
 
   const sum = { sum: { function: 'SUM', column: 'amount' } };
   const movements = await calls.groups('ledger_entries', {
@@ -217,6 +233,15 @@ function amountsOfInvoices(tenantId: number): Readonly<Record<string, RawBuilder
   };
 }
 
+/** From the last entry that paid an invoice on which nothing is due any more. */
+function daysToPay(tenantId: number): RawBuilder<unknown> {
+  return sql`select i.id::text as key, (max(e.business_date) - i.invoice_date)::text as value
+    from invoice i join ledger_entry e on e.tenant_id = i.tenant_id and e.invoice_id = i.id and e.account = 'RECEIVABLE' and e.kind = 'ALLOCATION'
+    where i.tenant_id = ${tenantId} and i.status = 'PAID' and exists (select from payment_allocation a
+      where a.tenant_id = e.tenant_id and a.invoice_id = e.invoice_id and a.payment_id = e.payment_id)
+    group by i.id, i.invoice_date`;
+}
+
 function unapplied(tenantId: number): RawBuilder<unknown> {
   return sql`select id::text as key, rest::text as value from ${held(tenantId)} h`;
 }
@@ -247,7 +272,11 @@ function asOf(tenantId: number, day: string, closedAt: string): RawBuilder<unkno
     select case when ${day}::date - due_date < 1 then 'below' when ${day}::date - due_date < 31 then '1'
         when ${day}::date - due_date < 61 then '31' when ${day}::date - due_date < 91 then '61' else '91' end,
       sum(amount) || ' of ' || count(*)
-    from ${entries} e where account = 'RECEIVABLE' group by 1`;
+    from ${entries} e where account = 'RECEIVABLE' group by 1
+    union all
+    select 'work ' || case when ${day}::date - w.work_date < 0 then '-31' when ${day}::date - w.work_date < 31 then '0'
+        when ${day}::date - w.work_date < 61 then '31' else '61' end, sum(e.amount) || ' of ' || count(*)
+    from ${entries} e join wip_entry w on w.tenant_id = e.tenant_id and w.id = e.wip_entry_id group by 1`;
 }
 
 /** What must not exist. */

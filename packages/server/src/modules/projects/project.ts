@@ -18,6 +18,7 @@ export const project = defineEntity('Project', {
   computed: {
     taskCounts,
     percentComplete,
+    standardAmount,
     realizationPercent,
     // Null without a fee.
     feeRemaining: (row) => sql`${sql.ref(`${row}.fee_amount`)} - ${sql.ref(`${row}.billed_fee_amount`)}`,
@@ -26,11 +27,16 @@ export const project = defineEntity('Project', {
   },
 });
 
-/** The billed amount as a percentage of the standard amount of work and of fees without work; 0 if either is not positive. */
+/** The standard value of relieved work, and fees without work. */
+function standardAmount(row: string): RawBuilder<unknown> {
+  const [work, fees] = [sql.ref(`${row}.billed_work_amount`), sql.ref(`${row}.fee_without_work_amount`)];
+  return sql`(${work} + ${sql.ref(`${row}.write_off_amount`)} - ${sql.ref(`${row}.write_up_amount`)} + ${fees})`;
+}
+
+/** The billed amount as a percentage of the standard amount; 0 if either is not positive. */
 function realizationPercent(row: string): RawBuilder<unknown> {
   const billed = sql.ref(`${row}.billed_amount`);
-  const [work, fees] = [sql.ref(`${row}.billed_work_amount`), sql.ref(`${row}.fee_without_work_amount`)];
-  const standard = sql`(${work} + ${sql.ref(`${row}.write_off_amount`)} - ${sql.ref(`${row}.write_up_amount`)} + ${fees})`;
+  const standard = standardAmount(row);
   return sql`case when ${billed} > 0 and ${standard} > 0
     then trim_scale(least(round(100 * ${billed} / ${standard}, 4), 999999999.9999)) else 0 end`;
 }

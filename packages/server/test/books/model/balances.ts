@@ -65,6 +65,7 @@ export function jobSums(books: ModelBooks, jobId: string) {
     billedAmount: money(billedAmount),
     feeRemaining: fee === undefined ? null : money(fee - billedFeeOf(books, jobId)),
     writeOffAmount: money(total(work.map(({ off }) => off))),
+    standardAmount: money(standard),
     realizationPercent: realization(billedAmount, standard),
   };
 }

@@ -94,6 +94,7 @@ describe('the billed amount of a project', () => {
     );
     expect(await project(jobId)).toMatchObject({
       billedAmount: '950.00',
+      standardAmount: '1900.00',
       realizationPercent: '50',
       feeRemaining: null,
     });
@@ -141,7 +142,12 @@ describe('a fixed fee', () => {
     const jobId = await jobWithFee('1000.00');
     expect(await project(jobId)).toMatchObject({ billedAmount: '0.00', feeRemaining: '1000.00' });
     const invoiceId = await post(await draftOf([fee(jobId, '600.00'), fee(jobId, '400.00', { lineType: 'PROGRESS' })]));
-    const billed = { billedAmount: '1000.00', feeRemaining: '0.00', realizationPercent: '100' };
+    const billed = {
+      billedAmount: '1000.00',
+      standardAmount: '1000.00',
+      feeRemaining: '0.00',
+      realizationPercent: '100',
+    };
     expect(await project(jobId)).toMatchObject(billed);
     const draft = await draftOf([fee(jobId, '0.00'), fee(jobId, '0.01')]);
     const [refused] = await review(draft);

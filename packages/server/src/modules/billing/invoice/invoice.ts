@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Decimal, zero } from '../../../contract/decimal.ts';
 import { fieldsOf, membersOf } from '../../../contract/fields.ts';
 import { Rejection } from '../../../contract/rejection.ts';
@@ -41,6 +41,12 @@ const writableLater: ReadonlySet<string> = new Set([
   'sentAt',
 ]);
 
+/** SQL of the days until a row was paid in full; null unless it was. */
+function daysToPay(row: string): RawBuilder<unknown> {
+  const [paid, billed] = [sql.ref(`${row}.paid_date`), sql.ref(`${row}.invoice_date`)];
+  return sql`case when ${paid} is not null then greatest(${paid} - ${billed}, 0) end`;
+}
+
 /** An invoice or credit note to a client. It is created from an approved draft; invoices are imported, too. */
 export const invoice = defineEntity('Invoice', {
   table: 'invoice',
@@ -67,6 +73,7 @@ export const invoice = defineEntity('Invoice', {
     amountDue: (row) => sql.ref(`${row}.amount_due`),
     isOverdue: (row) => sql`(${openSince(row)} > 0)`,
     daysPastDue: openSince,
+    daysToPay,
     allocations,
     allocationsCount: (row) => sql`(select count(*)::integer ${allocationsOf(row)})`,
   },

@@ -22,7 +22,7 @@ type NewEntry = Pick<LedgerEntry, 'account' | 'kind' | 'amount' | 'currency' | '
   Partial<
     Pick<
       LedgerEntry,
-      'jobId' | 'invoiceId' | 'paymentId' | 'wipEntryId' | 'staffId' | 'dueDate' | 'reversesId' | 'reason'
+      'jobId' | 'invoiceId' | 'paymentId' | 'wipEntryId' | 'staffId' | 'dueDate' | 'workDate' | 'reversesId' | 'reason'
     >
   >;
 

@@ -131,6 +131,14 @@ const rules: readonly Rule[] = [
       where ${sql.raw(isNegative)}`,
   })),
   {
+    rule: 'the entries of work are those of its day, and those of other days add up to nothing',
+    broken: (tenantId) => sql`
+      select w.id::text, concat_ws(' ', w.work_date, e.work_date, sum(e.amount)) as detail
+      from ledger_entry e join wip_entry w on w.tenant_id = e.tenant_id and w.id = e.wip_entry_id
+      where e.tenant_id = ${tenantId} and e.work_date <> w.work_date group by w.id, w.work_date, e.work_date
+      having sum(e.amount) <> 0`,
+  },
+  {
     rule: 'both halves of an allocation have one amount',
     broken: (tenantId) => sql`
       select payment_id::text as id, concat_ws(' ', invoice_id, business_date, sum(amount)) as detail

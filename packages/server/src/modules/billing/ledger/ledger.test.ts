@@ -12,7 +12,7 @@ type Page = components['schemas']['LedgerEntryPage'];
 
 const service = await testService();
 const { store, tenant } = service;
-const { client, draftOf, newClient, pay, payment, post, preparer, records, workFor } = await firm(service);
+const { client, draftOf, newClient, newJob, pay, payment, post, preparer, records, workFor } = await firm(service);
 
 async function entriesWhere(where: object, caller = preparer): Promise<LedgerEntry[]> {
   const { status, body } = await caller.call<Page>('POST', '/gql/v1/ledger_entries/search', { where, pageSize: 200 });
@@ -119,6 +119,33 @@ describe('the entries of a story', () => {
       'WIP WORK 80.00 2026-02-03',
     ]);
     expect(await balanceAsOf('WIP', { wipEntryId: { _eq: row.id } }, '2026-02-02')).toBe('0.00');
+    const entries = await entriesWhere({ wipEntryId: { _eq: row.id } });
+    expect(entries.map(({ workDate }) => workDate)).toEqual(['2026-02-01', '2026-02-01', '2026-02-03']);
+  });
+
+  test('aggregateLedgerEntries ages the work that was not billed on a day, in one call', async () => {
+    const { id: clientId } = await newClient();
+    const jobId = await newJob(clientId);
+    const works = [await workFor('1.00', jobId, '2026-02-10'), await workFor('2.00', jobId, '2026-03-20')];
+    const line = { lineType: 'TIME' as const, unitAmount: '150.00', wipIds: works.slice(0, 1) };
+    const dates = { proposedInvoiceDate: '2026-04-10', dueDate: '2026-05-10' };
+    const posted = await post(await draftOf([line], { clientId, ...dates }));
+    await change('Invoice', posted, { status: 'VOIDED', voidReason: 'Wrong price', changeDate: '2026-05-02' });
+    const agesAsOf = async (day: string) => {
+      const { body } = await preparer.call<{ data: { key: { workDate: string }; values: { unbilled: string } }[] }>(
+        'POST',
+        '/gql/v1/ledger_entries/aggregate',
+        {
+          where: { clientId: { _eq: clientId }, account: { _eq: 'WIP' }, businessDate: { _lte: day } },
+          groupBy: [{ column: 'workDate', daysBefore: day, boundaries: [0, 31, 61] }],
+          measures: { unbilled: { function: 'SUM', column: 'amount' } },
+        },
+      );
+      return Object.fromEntries(body.data.map(({ key, values }) => [key.workDate, values.unbilled]));
+    };
+    expect(await agesAsOf('2026-03-31')).toEqual({ 0: '380.00', 31: '190.00' });
+    expect(await agesAsOf('2026-04-30')).toEqual({ 31: '380.00', 61: '0.00' });
+    expect(await agesAsOf('2026-05-31')).toEqual({ 61: '570.00' });
   });
 
   test('is known from the time at which it was recorded', async () => {
@@ -152,6 +179,8 @@ describe('the day of an entry', () => {
     expect(await balanceAsOf('RECEIVABLE', of, '2026-01-31')).toBe('100.00');
     expect(await balanceAsOf('RECEIVABLE', of, '2026-02-01')).toBe('60.00');
     expect(await balanceAsOf('RECEIVABLE', of, '2026-03-01')).toBe('0.00');
+    const { body } = await preparer.call('GET', `/gql/v1/invoice/${invoice.id}`);
+    expect(body).toMatchObject({ status: 'PAID', paidDate: '2026-03-01', daysToPay: 50 });
   });
 
   test('money that is moved to another invoice is not allocated twice on the days before', async () => {

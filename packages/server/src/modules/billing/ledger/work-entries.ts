@@ -90,13 +90,13 @@ export function enterUnbilling(
 
 function enterMove(
   plan: Plan,
-  { id, clientId, jobId, staffId, currency }: WipRow,
+  { id, clientId, jobId, staffId, currency, workDate }: WipRow,
   kind: Kind,
   amount: Decimal,
   businessDate: string,
   more: { readonly invoiceId?: string; readonly reversesId?: string | null; readonly reason?: string | null } = {},
 ): void {
-  const of = { account: 'WIP', clientId, jobId, staffId, currency, wipEntryId: id } as const;
+  const of = { account: 'WIP', clientId, jobId, staffId, currency, wipEntryId: id, workDate } as const;
   enter(plan, { ...of, kind, amount, businessDate, ...more });
 }
 
