@@ -11,7 +11,7 @@ const service = await deliveringService();
 // Each step waits for the jobs of the tenant, such as the documents of its invoices.
 const background = await startBackground(service.service, { jobs: backgroundWork.jobs, clockTasks: [] });
 afterAll(() => background.stop(0));
-const sandbox = (name: string) => agingFirm(service, name, { sandbox: true });
+const sandbox = (name: string) => agingFirm(service, name, { sandbox: true, runsJobs: true });
 
 const distance = (left: string, right: Temporal.Instant) =>
   Math.abs(Temporal.Instant.from(left).since(right).total('seconds'));

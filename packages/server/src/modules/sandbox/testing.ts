@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { expect } from 'vitest';
 import type { TestService } from '../../../test/service.ts';
 import { createTenant } from '../../operator/tenants.ts';
 import { newId } from '../../platform/store/new-id.ts';
@@ -12,8 +13,16 @@ export interface Clock {
 
 export const clockPath = '/api/v1/sandbox/clock';
 
-/** Creates a firm with an invoice that is due tomorrow, a job that is billed monthly, and a link to pay the invoice. */
-export async function agingFirm(service: TestService, name: string, { sandbox }: { readonly sandbox: boolean }) {
+/**
+ * Creates a firm with an invoice that is due tomorrow, a job that is billed monthly, and a link to pay the invoice.
+ *
+ * @param runsJobs whether jobs run: the document of the invoice is then written before the first change that counts.
+ */
+export async function agingFirm(
+  service: TestService,
+  name: string,
+  { sandbox, runsJobs = false }: { readonly sandbox: boolean; readonly runsJobs?: boolean },
+) {
   const timeZone = 'America/New_York';
   const place = { currency: 'USD', timeZone, country: 'US' };
   const tenant = await createTenant(service, { name, displayName: name, ...place, sandbox });
@@ -33,6 +42,7 @@ export async function agingFirm(service: TestService, name: string, { sandbox }:
     clientRef: books.client.ref,
     invoiceIds: [invoiceId],
   });
+  if (runsJobs) await expect.poll(async () => (await books.invoice(invoiceId)).pdfFileId).not.toBeNull();
   const began = newId();
   const advance = (body: object) => caller.call<Clock>('POST', clockPath, body);
   /** Returns the changes that time has made, in their order, with their days. */
