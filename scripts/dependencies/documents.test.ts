@@ -1,0 +1,41 @@
+/** The documents for developers and operators name commands and files that exist. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
+const names = new Set(tracked.map((path) => basename(path)));
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object };
+const program = readFileSync(join(root, 'packages/server/src/main/program.ts'), 'utf8');
+const operatorCommands = new Set([...program.matchAll(/\.command\('([a-z-]+)'/g)].map(([, name]) => name));
+// Guides are pages of the reference, which has its own check of links, and the changelog names what was.
+const documents = tracked.filter((path) => path.endsWith('.md') && !/^openapi\/guides\/|^CHANGELOG/.test(path));
+
+describe.each(documents)('%s', (path) => {
+  const text = readFileSync(join(root, path), 'utf8');
+
+  it('links to files that exist', () => {
+    const links = [...text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)].map(([, link = '']) => link);
+    expect(links.filter((link) => !existsSync(join(root, dirname(path), link)))).toEqual([]);
+  });
+
+  it('names sources that exist', () => {
+    const sources = [...text.matchAll(/`[\w/-]*?([\w-]+(?:\.[\w-]+)*\.(?:ts|sql))`/g)].map(([, name = '']) => name);
+    // Integrators write this file.
+    expect(sources.filter((name) => !names.has(name) && name !== 'contract-check.config.ts')).toEqual([]);
+  });
+
+  it('names commands that exist', () => {
+    const commands = [...text.matchAll(/\bpnpm(?:@12)? ([a-z][a-z:-]*)/g)].map(([, name = '']) => name);
+    expect(commands.filter((name) => !(name in scripts))).toEqual([]);
+    const words = [...text.matchAll(/(?:`|^|\bpnpm(?:@12)? )operator ((?:[a-z][a-z-]* ?){1,2})/gm)].map(
+      ([, all = '']) => all,
+    );
+    expect(
+      words.flatMap((all) => all.trim().split(' ').slice(0, 1)).filter((word) => !operatorCommands.has(word)),
+    ).toEqual([]);
+  });
+});
