@@ -210,6 +210,18 @@ export const brokenRules: readonly BrokenRule[] = [
     ...walks,
   },
   {
+    name: 'billed work is aged from its invoice',
+    file: `${billing}/ledger/work-entries.ts`,
+    ...replaced('wipEntryId: id, workDate }', 'wipEntryId: id, workDate: businessDate }'),
+    ...ledger,
+  },
+  {
+    name: 'the standard amount leaves out what was written off',
+    file: 'packages/server/src/modules/projects/project.ts',
+    ...replaced('.write_off_amount`)} -', '.write_up_amount`)} -'),
+    ...jobs,
+  },
+  {
     name: 'entries are recorded a minute early',
     file: `${billing}/ledger/enter.ts`,
     ...replaced(
