@@ -14,6 +14,18 @@ const typeName = { type: 'string', pattern: '^[A-Z][A-Za-z0-9]*$' };
 const policyName = { type: 'string', pattern: '^[a-z]+$' };
 const day = { type: 'string', pattern: '^20[0-9]{2}-[01][0-9]-[0-3][0-9]$' };
 const closed = { type: 'object', additionalProperties: false } as const;
+const camelCase = '^[a-z][A-Za-z0-9]*$';
+const calculation = {
+  ...closed,
+  minProperties: 1,
+  properties: {
+    times: names(camelCase),
+    plus: names(camelCase),
+    minus: names(camelCase),
+    sum: { type: 'string' },
+    of: { type: 'string' },
+  },
+};
 const oneOrMore = { type: 'integer', minimum: 1 } as const;
 const weightNames = ['condition', 'hundredValues', 'pattern', 'unanchoredPattern', 'relation', 'negatedRelation'];
 const searchWeights = {
@@ -46,7 +58,6 @@ const rows = {
 const eventOperations = names('^(CREATE|UPDATE|DELETE)$');
 
 const states = names('^[A-Z][A-Z0-9_]*$');
-const camelCase = '^[a-z][A-Za-z0-9]*$';
 const transition = {
   ...closed,
   required: ['from', 'to'],
@@ -169,9 +180,9 @@ export const extensionTable: Record<string, Extension> = {
     why: 'a page of rows, and how `page` counts; `cursor`: there is no `page`; `feed`: `after` continues, and there is no end',
   },
   'x-contract-check': {
-    on: ['Operation'],
-    schema: { ...closed, required: ['stable'], properties: { stable: { const: false } } },
-    why: 'the same request can have another response at any time, so the contract check compares none',
+    on: ['Operation', 'Schema'],
+    schema: { ...closed, minProperties: 1, properties: { stable: { const: false }, calculated: calculation } },
+    why: 'what the contract check cannot see: `stable: false`, the same request can have another response at any time; `calculated`, how an amount follows from others',
   },
   'x-dry-run': {
     on: ['Operation'],

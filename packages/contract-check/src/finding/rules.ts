@@ -25,7 +25,7 @@ const fixed = {
   'bulk-order': error('The results of a bulk request must identify the items that they belong to.'),
   'bulk-others': error('An invalid item of a bulk request must not change what happens to the other items.'),
   'bulk-results': error('A bulk response must have a result for every item.'),
-  'calculated-wrong': error('Documented sums and products must be exact.'),
+  'calculated-wrong': error('Declared sums and products must be exact.'),
   'change-unknown': warning('A request that changes a resource that does not exist must return 404.'),
   'count-disagrees': warning('A count must equal the number of rows that it counts.'),
   'create-default': warning('A created resource must have the documented defaults.'),

@@ -6,14 +6,8 @@ import { isJson } from '../http/serialize.ts';
 import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
 import { type Description, objectsIn } from '../judge/described.ts';
 import { type Candidate, declaredResponseFor, general } from '../judge/judge.ts';
-import { singular } from './names.ts';
-import { type Formula, parseFormula, parseSum, type SumFormula } from './wording.ts';
-import { keyOfName } from './words.ts';
 
-/**
- * Reports numbers that differ from the calculation in their description, such as `quantity times unitPrice` or `The sum
- * of all lineTotals`. A formula is ignored if one of its words matches no sibling property.
- */
+/** Reports numbers that differ from the calculation that `x-contract-check: { calculated }` declares. */
 export function miscalculated(document: OpenApiDocument, { operation, response }: Exchange): Candidate[] {
   if (operation === undefined || response.status >= 300 || response.json === undefined) return [];
   if (isDeep(response.json.value)) return [];
@@ -23,9 +17,9 @@ export function miscalculated(document: OpenApiDocument, { operation, response }
   if (schema === undefined) return [];
   const found = new Map<string, Candidate>();
   for (const { pointer: at, object, description } of objectsIn(document, schema, response.json.value)) {
-    for (const { name, node, words, formula, sum } of calculatedIn(description)) {
+    for (const { name, node, calculation } of calculatedIn(description)) {
       const stated = object[name];
-      const expected = resultOf(formula, name, object) ?? sumOf(sum, object);
+      const expected = resultOf(calculation, object);
       if (expected === undefined || agrees(stated, expected)) continue;
       const pointer = `${at}/${escapeSegment(name)}`;
       const cause = `calculated-wrong ${operation.id} ${general(pointer)}`;
@@ -33,11 +27,11 @@ export function miscalculated(document: OpenApiDocument, { operation, response }
         check: 'calculated-wrong',
         category: 'behavior',
         operation: operation.id,
-        title: `${general(pointer)} is not the documented sum or product`,
-        expected: `${expected.toFixed()}: "${words}"`,
+        title: `${general(pointer)} is not the declared sum or product`,
+        expected: `${expected.toFixed()}: ${JSON.stringify(extensionOf(node).calculated)}`,
         actual: JSON.stringify(stated),
         place: document.placeOf(node),
-        fix: `Calculate ${name} as documented, or correct the description. \`x-contract-check: { calculated: false }\` disables this check.`,
+        fix: `Calculate ${name} as declared, or correct \`x-contract-check\`.`,
         cause,
       });
     }
@@ -45,13 +39,35 @@ export function miscalculated(document: OpenApiDocument, { operation, response }
   return [...found.values()];
 }
 
-/** A property whose description states how it is calculated. */
+/** A sum over rows. */
+export interface Sum {
+  readonly member: string;
+  /** A list in the same object, or the resources below it: `trips` for `/vehicles/{id}/trips`. */
+  readonly of: string;
+  /** Whether rows without the property count as zero. */
+  readonly isSparse: boolean;
+}
+
+/** A product of properties, or a sum of some less others, or a sum over rows. */
+type Calculation = { readonly times: string[] } | { readonly plus: string[]; readonly minus: string[] } | Sum;
+
+const namesIn = (value: unknown) => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
+
+/** The calculation that a property declares. */
+export function calculationOf(node: JsonObject): Calculation | undefined {
+  const { calculated } = extensionOf(node);
+  if (!isObject(calculated)) return undefined;
+  const { sum: member, of, missing } = calculated;
+  if (typeof member === 'string' && typeof of === 'string') return { member, of, isSparse: missing === 0 };
+  const [times, plus, minus] = [namesIn(calculated.times), namesIn(calculated.plus), namesIn(calculated.minus)];
+  if (times.length > 0) return { times };
+  return plus.length > 0 ? { plus, minus } : undefined;
+}
+
 interface Calculated {
   readonly name: string;
   readonly node: JsonObject;
-  readonly words: string;
-  readonly formula: Formula | undefined;
-  readonly sum: SumFormula | undefined;
+  readonly calculation: Calculation;
 }
 
 const known = new WeakMap<Description, readonly Calculated[]>();
@@ -65,49 +81,40 @@ function calculatedIn(description: Description): readonly Calculated[] {
 function readCalculated(description: Description): Calculated[] {
   const names = description.parts.flatMap(({ properties }) => Object.keys(isObject(properties) ? properties : {}));
   return [...new Set(names)].flatMap((name) => {
-    const parts = description.member(name)?.parts ?? [];
-    const node = parts.find((part) => typeof part.description === 'string');
-    if (node === undefined || parts.some((part) => extensionOf(part).calculated === false)) return [];
-    const words = String(node.description);
-    const [formula, sum] = [parseFormula(words), parseSum(words)];
-    return formula === undefined && sum === undefined ? [] : [{ name, node, words, formula, sum }];
+    const declared = (description.member(name)?.parts ?? []).flatMap((node) => {
+      const calculation = calculationOf(node);
+      return calculation === undefined ? [] : [{ name, node, calculation }];
+    });
+    return declared.slice(0, 1);
   });
 }
 
-/** Evaluates a formula; undefined if a property is missing, is not a number, or is a percentage. */
-function resultOf(formula: Formula | undefined, name: string, object: JsonObject): Big | undefined {
-  if (formula === undefined) return undefined;
-  const names = formula.operands.map((operand) => nameLike(operand, Object.keys(object)));
-  if (names.includes(name) || new Set(names).size < names.length) return undefined;
-  const numbers = names.map((one) => (one === undefined || isShare(one) ? undefined : numberOf(object[one])));
-  const known = numbers.filter((number) => number !== undefined);
-  if (known.length < numbers.length) return undefined;
-  return known.reduce((result, number, index) => result[formula.operators[index - 1] ?? 'plus'](number));
+/** Undefined if a property is missing or is not a number. */
+function resultOf(calculation: Calculation, object: JsonObject): Big | undefined {
+  if ('member' in calculation) {
+    const rows = object[calculation.of];
+    return Array.isArray(rows) && rows.every(isObject) ? sumOver(rows, calculation) : undefined;
+  }
+  const numbers = (names: readonly string[]) => all(names.map((name) => numberOf(object[name])));
+  if ('times' in calculation)
+    return numbers(calculation.times)?.reduce((product, number) => product.times(number), new Big(1));
+  const [added, taken] = [numbers(calculation.plus), numbers(calculation.minus)];
+  return added === undefined || taken === undefined ? undefined : sumOf(added).minus(sumOf(taken));
 }
 
-/** Evaluates a documented sum over a list in the same object; undefined unless exactly one list matches. */
-function sumOf(formula: SumFormula | undefined, object: JsonObject): Big | undefined {
-  if (formula === undefined) return undefined;
-  const sums = Object.entries(object)
-    .filter(([name]) => formula.rows === undefined || nameLike(formula.rows, [name]) !== undefined)
-    .map(([, list]) => (Array.isArray(list) && list.every(isObject) ? sumOver(list, formula) : undefined))
-    .filter((sum) => sum !== undefined);
-  return sums.length === 1 ? sums[0] : undefined;
+/** The sum of a property over rows; undefined if a row has no number. */
+export function sumOver(rows: readonly JsonObject[], { member, isSparse }: Sum): Big | undefined {
+  const numbers = all(rows.map((row) => (isSparse ? (numberOf(row[member]) ?? zero) : numberOf(row[member]))));
+  return numbers === undefined ? undefined : sumOf(numbers);
 }
 
-/** The sum of a property over rows; undefined if no row has it, or if a row has a value that is not a number. */
-export function sumOver(rows: readonly JsonObject[], { member, isSparse }: SumFormula): Big | undefined {
-  const numbers = rows.map((row) => {
-    const name = nameLike(member, Object.keys(row));
-    const value = name === undefined ? undefined : row[name];
-    return (value ?? undefined) === undefined && isSparse ? zero : numberOf(value);
-  });
-  const known = numbers.filter((number) => number !== undefined);
-  const isNamed = rows.some((row) => nameLike(member, Object.keys(row)) !== undefined);
-  return isNamed && known.length === rows.length ? known.reduce((sum, number) => sum.plus(number), zero) : undefined;
+function all(numbers: readonly (Big | undefined)[]): Big[] | undefined {
+  const some = numbers.filter((number) => number !== undefined);
+  return some.length === numbers.length ? some : undefined;
 }
 
 const zero = new Big(0);
+const sumOf = (numbers: readonly Big[]) => numbers.reduce((sum, number) => sum.plus(number), zero);
 
 /** Whether a reported number equals the expected one. Fewer decimal places count as rounding. */
 export function agrees(stated: unknown, expected: Big): boolean {
@@ -118,22 +125,6 @@ export function agrees(stated: unknown, expected: Big): boolean {
   // Ignores the error that binary fractions add to a sum.
   const step = isRounded ? new Big(10).pow(-places) : new Big('0.000001');
   return number.minus(expected).abs().lt(step);
-}
-
-/** Percentages are skipped: 19 % is written as 19 by some APIs and as 0.19 by others. */
-function isShare(name: string): boolean {
-  return /percent|pct|share|ratio/i.test(name);
-}
-
-/**
- * The property name that words refer to: `unit amount` matches `unitAmount`. `lineTotals` matches `lineTotal` if no
- * name matches exactly.
- */
-export function nameLike(words: string, names: readonly string[]): string | undefined {
-  return (
-    names.find((name) => keyOfName(name) === keyOfName(words)) ??
-    names.find((name) => singular(name) === singular(words))
-  );
 }
 
 /** Parses a number, including decimal amounts that are transferred as strings. */

@@ -1,9 +1,8 @@
 import { Big } from 'big.js';
 import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
-import { agrees, nameLike, numberOf, sumOver } from '../../../run/arithmetic.ts';
+import { agrees, calculationOf, numberOf, type Sum, sumOver } from '../../../run/arithmetic.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { kindOfPath, rowsSchema, singular } from '../../../run/names.ts';
-import { parseSum, type SumFormula } from '../../../run/wording.ts';
 import type { CheckContext } from '../../check.ts';
 import { readCollection } from './collection.ts';
 import { type Difference, type Observation, text } from './probe.ts';
@@ -15,12 +14,12 @@ interface Tally {
   readonly name: string;
   readonly list: Operation;
   /** The sum to calculate; undefined for the number of rows. */
-  readonly sum: SumFormula | undefined;
+  readonly sum: Sum | undefined;
 }
 
 /**
- * Checks aggregates against their list: `tripsCount` of a resource with `/trips` below it, or a documented `sum of the
- * seats of all halls`.
+ * Checks aggregates against their list: `tripsCount` of a resource with `/trips` below it, or a declared sum over
+ * `trips`.
  */
 export function counted(context: CheckContext, source: Operation): Observation {
   const { session, baselines } = context;
@@ -74,13 +73,12 @@ function talliesOf({ session: { document, operations } }: CheckContext, source: 
     if (parts.some((part) => extensionOf(part).calculated === false)) return [];
     const isWhole = parts.some(({ type }) => [type].flat().includes('integer'));
     const kind = isWhole ? kindCounted(name) : undefined;
-    const sum = parts.map(({ description }) => parseSum(String(description))).find((one) => one !== undefined);
+    const sum = parts.map(calculationOf).find((one) => one !== undefined && 'member' in one);
     const list = beneath.find((one) => {
       const rows = rowsSchema(document, responseSchema(one));
       if (rows === undefined) return false;
       if (kind !== undefined) return kindOfPath(one.path) === kind;
-      if (sum === undefined || (sum.rows !== undefined && kindOfPath(one.path) !== singular(sum.rows))) return false;
-      return nameLike(sum.member, memberNames(document, rows.schema)) !== undefined;
+      return sum !== undefined && kindOfPath(one.path) === singular(sum.of);
     });
     return list === undefined ? [] : [{ name, list, sum: kind === undefined ? sum : undefined }];
   });

@@ -55,7 +55,10 @@ export const vocabulary: readonly { readonly on: string; readonly member: string
   {
     on: 'property',
     member: 'calculated',
-    meaning: '`false`: it is not the sum or product that its description states',
+    meaning:
+      '`{ times: [quantity, price] }`, `{ plus: [subtotal, tax], minus: [discount] }` or `{ sum: amount, of: lines }`: how it is ' +
+      'calculated. `of` is a list beside it or below the resource; `missing: 0`: rows without a value count as zero. `false`: it ' +
+      'is not the number of rows that its name implies',
   },
   { on: 'property', member: 'echo', meaning: '`false`: the server stores it in another form' },
 ];
