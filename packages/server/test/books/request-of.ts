@@ -36,8 +36,9 @@ export async function requestOf(
   const jobId = chosen(ofClient, pick) ?? '';
   /** Occasionally, a currency that the client cannot have. */
   const strayCurrency = !isAimed && percent === 101 ? (currencies[other % currencies.length] ?? null) : null;
-  /** Aimed amounts are multiples of the minor unit. */
-  const unitFor = (owner: string | undefined) => (isAimed ? unitOf(books.currencyOf.get(owner ?? '') ?? '') : 1n);
+  /** The unit of amounts: that of the currency, except in some steps. */
+  const unitFor = (owner: string | undefined) =>
+    isAimed && pick % 6 !== 5 ? unitOf(books.currencyOf.get(owner ?? '') ?? '') : 1n;
   const whole = (amount: bigint, owner: string) => money(amount - (amount % unitFor(owner)));
   switch (kind) {
     case 'time': {

@@ -109,6 +109,9 @@ describe('amounts in JPY', () => {
     const { id: jobId } = await records.make('Job', jobOf(japan.id));
     const row = { wipType: 'PROGRESS', clientId: japan.id, jobId, workDate: '2026-01-10', amount: '100.55' };
     expect(await create('WipEntry', row)).toMatchObject(rejected('amount'));
+    const { systemRef } = await records.make('WipEntry', { ...row, amount: '100.00' });
+    await change('WipEntry', systemRef, { writeOffAmount: '100.00', writeOffReason: 'Because' });
+    expect(await change('WipEntry', systemRef, { writeOffAmount: '10.50' })).toMatchObject(rejected('writeOffAmount'));
     await timeOf(preparer).codes([
       { type: 'ExpenseCode', systemRef: 'TRAIN', attributes: { code: 'TRAIN', name: 'Train', isBillable: true } },
     ]);

@@ -146,7 +146,8 @@ function checkAmount(change: WipChange): void {
 }
 
 /** Rows are written off completely: the amount grows by the outstanding amount. Lowering the amount undoes that. */
-function writeOff({ values, previous, input }: WipChange, plan: Plan): void {
+function writeOff(change: WipChange, plan: Plan): void {
+  const { values, previous, input } = change;
   const isReasonNew = typeof input.writeOffReason === 'string' && input.writeOffReason !== previous?.writeOffReason;
   if (previous === undefined || values.writeOffAmount.eq(previous.writeOffAmount)) {
     if (isReasonNew && values.status !== 'WRITTEN_OFF')
@@ -166,6 +167,7 @@ function writeOff({ values, previous, input }: WipChange, plan: Plan): void {
     const detail = `To write off the row, set writeOffAmount to ${all.toFixed(2)}, which covers the outstanding amount.${undo}`;
     throw invalidField('writeOffAmount', detail);
   }
+  checkMinorUnits(change, values.currency, ['writeOffAmount']);
   if (isReasonNew)
     throw invalidField('writeOffReason', 'writeOffReason is the reason of a write-off. Omit it to undo one.');
   if (values.writeOffAmount.eq(least)) values.writeOffReason = null;
