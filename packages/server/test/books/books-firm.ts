@@ -48,10 +48,11 @@ export async function createBooksFirm(
     { type: 'TaskType', attributes: { displayName: `Type ${number}`, code: `TT${number}`, ...billing } },
   ]);
   const groups = [group?.id ?? null, group?.id ?? null, null, null];
+  const statuses = ['PROSPECT', 'ACTIVE', 'INACTIVE', number % 2 === 0 ? 'ACTIVE' : 'PROSPECT'];
   const clients = await create(
     groups.map((clientGroupId, place) => ({
       type: 'Client',
-      attributes: { name: `Client ${number}-${place}`, clientGroupId, currency },
+      attributes: { name: `Client ${number}-${place}`, clientGroupId, status: statuses[place], currency },
     })),
   );
   const owners = [0, 0, 1, 2, 3].map((place) => clients[place]?.id ?? '');

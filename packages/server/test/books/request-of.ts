@@ -153,8 +153,13 @@ export async function requestOf(
       return { kind: 'moveJob', ref: firm.quietJobId, to: nextStatus(books.statusOf.get(firm.quietJobId)) };
     case 'moveJob': {
       const ref = chosen([...firm.jobIds, firm.quietJobId], pick) ?? '';
-      const to = isAimed ? nextStatus(books.statusOf.get(ref)) : (chosen(jobStatuses, other) ?? '');
-      return { kind, ref, to };
+      const status = books.statusOf.get(ref);
+      const next = status === 'IN_PROGRESS' && percent === 71 ? 'ON_HOLD' : nextStatus(status);
+      return { kind, ref, to: isAimed ? next : (chosen(jobStatuses, other) ?? '') };
+    }
+    case 'moveClient': {
+      const ref = chosen([...firm.clientIds, firm.quietClientId], pick) ?? '';
+      return { kind, ref, to: chosen(clientStatuses, other) ?? '' };
     }
     case 'currency': {
       const ref = chosen([...firm.clientIds, firm.quietClientId], pick) ?? '';
@@ -293,8 +298,11 @@ const paymentDays = ['2026-02-01', '2026-01-15', '2026-02-20', '2026-02-01'];
 
 const jobStatuses = schemaOf('JobStatus').enum?.map(String) ?? [];
 
+const clientStatuses = schemaOf('ClientStatus').enum?.map(String) ?? [];
+
 /** The next status on the way of a job to CLOSED. */
 function nextStatus(status: string | undefined): string {
+  if (status === 'ON_HOLD') return 'IN_PROGRESS';
   const way = ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED', 'CLOSED'];
   return way[way.indexOf(status ?? '') + 1] ?? 'COMPLETED';
 }

@@ -37,6 +37,7 @@ const weights = {
   unapply: 3,
   redateDraft: 2,
   moveJob: 3,
+  moveClient: 2,
   currency: 2,
   close: 3,
 } as const;

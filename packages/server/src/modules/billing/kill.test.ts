@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { patientLimits } from '../../../test/patient-limits.ts';
 import { processEnvironment, runCli, startServer, type TestProcess } from '../../../test/process.ts';
 import { checkBooks } from '../../operator/books.ts';
 import { tenantNamed } from '../../operator/tenants.ts';
 import { Directory } from '../../platform/auth/directory.ts';
-import { openStore } from '../../platform/store/store.ts';
+import { openStore, type Store } from '../../platform/store/store.ts';
 import type { WriteItem, WriteResult } from '../records/testing.ts';
 
 // KILL_ROUNDS=20 runs more rounds than the suite has time for.
@@ -19,6 +20,26 @@ const tenant = 'hartwell';
 
 interface Acknowledged {
   readonly systemRef: string;
+}
+
+/** A request to close the books, and the figures as of that day that were read after its response; null without one. */
+interface Closing {
+  readonly day: string;
+  figures: Figures | null;
+}
+
+/** The sums of accounts as of a day, as text. */
+type Figures = Readonly<Record<string, string>>;
+
+/** The day of the documents of a round. Their payments are one day later. */
+function dayOf(round: number): string {
+  return Temporal.PlainDate.from('2026-01-31')
+    .add({ days: 7 * (round - 1) })
+    .toString();
+}
+
+function dayAfter(day: string): string {
+  return Temporal.PlainDate.from(day).add({ days: 1 }).toString();
 }
 
 interface Caller {
@@ -76,7 +97,7 @@ async function prepare(send: Send, round: number) {
     many(() => ({ type: 'WipEntry', attributes: row })),
   );
   const line = { lineType: 'FIXED_FEE', description: 'Work', quantity: '1', unitAmount: '60.00', taxable: false };
-  const dates = { billThroughDate: '2026-12-31', proposedInvoiceDate: '2026-01-31', dueDate: '2026-03-02' };
+  const dates = { billThroughDate: '2026-12-31', proposedInvoiceDate: dayOf(round), dueDate: '2026-11-01' };
   await written(
     send,
     'POST',
@@ -95,7 +116,7 @@ async function prepare(send: Send, round: number) {
     send,
     'POST',
     many((index) => {
-      const attributes = { pmsRef: ref('invoice', index), clientId, invoiceDate: '2026-01-31', dueDate: '2026-03-02' };
+      const attributes = { pmsRef: ref('invoice', index), clientId, invoiceDate: dayOf(round), dueDate: '2026-11-01' };
       return { type: 'Invoice', systemRef: ref('invoice', index), attributes: { ...attributes, lines: [line] } };
     }),
   );
@@ -108,23 +129,26 @@ async function prepare(send: Send, round: number) {
     payment(index: number) {
       const paid = [invoices[index], invoices[(index + 1) % documents]];
       const allocations = paid.map((one) => ({ invoiceId: one?.id, amount: '20.00' }));
-      const money = { paymentDate: '2026-02-01', amount: '50.00', currency: 'USD', method: 'CHECK', source: 'MANUAL' };
+      const paymentDate = dayAfter(dayOf(round));
+      const money = { paymentDate, amount: '50.00', currency: 'USD', method: 'CHECK', source: 'MANUAL' };
       return { type: 'Payment', systemRef: ref('payment', index), attributes: { clientId, ...money, allocations } };
     },
   };
 }
 
-test('the books are consistent after every restart of a server that is killed during approvals, payments and their corrections, and each invoice has one document', {
+test('the books are consistent after every restart of a server that is killed during approvals, payments, their corrections and the closing of a period, and each invoice has one document', {
   timeout: 600_000 + rounds * 120_000,
 }, async () => {
   await runCli(environment, 'tenant', 'create', tenant);
   const [preparer, approver] = [await apiKey('preparer'), await apiKey('approver')];
   /** Writes that succeeded before the process was killed. */
   const acknowledged: Acknowledged[] = [];
+  const closings: Closing[] = [];
   let unfinished = 0;
   for (let round = 1; round <= rounds; round++) {
     const server = await startServer(environment);
-    const [preparing, approving] = [(await signIn(server, preparer)).send, (await signIn(server, approver)).send];
+    const controller = await signIn(server, preparer);
+    const [preparing, approving] = [controller.send, (await signIn(server, approver)).send];
     const { approval, payment } = await prepare(preparing, round);
     const attempts = Array.from({ length: documents }, (_, index) => index).map(async (index) => {
       await pause(index * 15);
@@ -145,20 +169,75 @@ test('the books are consistent after every restart of a server that is killed du
         unfinished += 1;
       });
     });
+    const closing = closeAmid(controller, dayAfter(dayOf(round)), closings);
     await pause(Math.random() * documents * 25);
     server.kill('SIGKILL');
-    await Promise.all(attempts);
+    await Promise.all([...attempts, closing]);
     await server.finished;
 
-    await expectBooksAfter(acknowledged, `round ${round}`);
+    await expectBooksAfter(acknowledged, closings, `round ${round}`);
   }
+  const answered = closings.filter(({ figures }) => figures !== null).length;
   const server = await startServer(environment);
-  await expectDocuments(await signIn(server, preparer));
-  server.kill('SIGTERM');
-  await server.finished;
+  const controller = await signIn(server, preparer);
+  await expectDocuments(controller);
+  await killWhileClosing(server, controller, '2026-10-31');
+  await expectBooksAfter(acknowledged, closings, 'after the last kill');
   if (process.env.KILL_ROUNDS !== undefined)
-    console.log(`${acknowledged.length} writes succeeded, and ${unfinished} did not.`);
+    console.log(
+      `${acknowledged.length} writes succeeded, and ${unfinished} did not. ${answered} of ${rounds} closings had a response.`,
+    );
 });
+
+/** Closes the books at some moment of a round, and reads the figures that must never change from then on. */
+async function closeAmid({ send, read }: Caller, day: string, closings: Closing[]): Promise<void> {
+  const closing: Closing = { day, figures: null };
+  closings.push(closing);
+  await pause(Math.random() * documents * 20);
+  try {
+    const [org] = await read<{ readonly systemRef: string }>('POST', '/gql/v1/orgs', {});
+    const attributes = { booksClosedThrough: day };
+    await written(send, 'PUT', [{ type: 'Org', systemRef: org?.systemRef, attributes }]);
+    const sums = await read<{ readonly key: { account: string }; readonly values: { balance: string } }>(
+      'POST',
+      '/gql/v1/ledger_entries/aggregate',
+      {
+        where: { businessDate: { _lte: day } },
+        groupBy: [{ column: 'account' }],
+        measures: { balance: { function: 'SUM', column: 'amount' } },
+      },
+    );
+    closing.figures = Object.fromEntries(sums.map(({ key, values }) => [key.account, values.balance]));
+  } catch {
+    // The process was killed before.
+  }
+}
+
+/** Kills a server whose transaction has closed the books, and waits for entries of another one before it commits. */
+async function killWhileClosing(server: TestProcess, { send, read }: Caller, day: string): Promise<void> {
+  const { DATABASE_URL: databaseUrl } = environment;
+  if (databaseUrl === undefined) {
+    server.kill('SIGKILL');
+    await server.finished;
+    return;
+  }
+  const [org] = await read<{ readonly systemRef: string }>('POST', '/gql/v1/orgs', {});
+  const { id: tenantId } = await usingStore(({ operator }) => tenantNamed(operator, tenant));
+  const holder = new pg.Client({ connectionString: databaseUrl });
+  await holder.connect();
+  try {
+    await holder.query('select pg_advisory_lock_shared(72304, $1)', [tenantId]);
+    const closing = send('PUT', [
+      { type: 'Org', systemRef: org?.systemRef, attributes: { booksClosedThrough: day } },
+    ]).catch(() => undefined);
+    const waiting = `select count(*)::int as count from pg_locks where locktype = 'advisory' and classid = 72304 and not granted`;
+    await expect.poll(async () => (await holder.query<{ count: number }>(waiting)).rows[0]?.count).toBe(1);
+    server.kill('SIGKILL');
+    await Promise.all([closing, server.finished]);
+  } finally {
+    await holder.end();
+  }
+}
 
 /** Waits for the documents that killed processes left, and checks that none was written twice. */
 async function expectDocuments({ read }: Caller): Promise<void> {
@@ -181,22 +260,70 @@ async function expectDocuments({ read }: Caller): Promise<void> {
 }
 
 /** Opens the database that the killed process left, like the next process would. */
-async function expectBooksAfter(acknowledged: readonly Acknowledged[], what: string): Promise<void> {
-  const { DATABASE_URL: databaseUrl, DATA_DIR = '' } = environment;
-  const place = databaseUrl === undefined ? { dataDir: join(DATA_DIR, 'database') } : { databaseUrl };
-  const store = await openStore({ ...place, limits: patientLimits });
-  try {
-    const operator = { service: { store, directory: new Directory(store) } };
+async function expectBooksAfter(
+  acknowledged: readonly Acknowledged[],
+  closings: readonly Closing[],
+  what: string,
+): Promise<void> {
+  await usingStore(async ({ store, operator }) => {
     expect(await checkBooks(operator, { tenant, repair: false }), what).toEqual({ differences: [], breaches: [] });
     const { id: tenantId } = await tenantNamed(operator, tenant);
     const lost = await store.read(tenantId, (session) =>
       session.all<{ ref: string }>(sql`
         select ref from unnest(${acknowledged.map(({ systemRef }) => systemRef)}::text[]) as ref
         where not exists (select from draft_invoice d where d.system_ref = ref and d.status = 'POSTED')
-          and not exists (select from payment p where p.system_ref = ref and p.unapplied_amount = 10)`),
+          and not exists (select from payment p where p.system_ref = ref and p.unapplied_amount in (10, 50))`),
     );
     expect(lost, what).toEqual([]);
+    await expectClosings(store, tenantId, closings, what);
+  });
+}
+
+/**
+ * The books are closed through the day of the last closing that had a response, or of a later one that was killed. Each closing
+ * is recorded as a whole or not at all, and the figures as of its day have not changed.
+ */
+async function expectClosings(
+  store: Store,
+  tenantId: number,
+  closings: readonly Closing[],
+  what: string,
+): Promise<void> {
+  const [org, recorded] = await store.read(tenantId, async (session) => [
+    await session.first<{ day: string | null }>(
+      sql`select books_closed_through::text as day from org where tenant_id = ${tenantId}`,
+    ),
+    await session.all<{ day: string }>(sql`
+      select after ->> 'booksClosedThrough' as day from audit_log
+      where tenant_id = ${tenantId} and entity_type = 'Org' and before is not null order by id`),
+  ]);
+  const days = recorded.map(({ day }) => day);
+  expect(org?.day ?? undefined, what).toBe(days.at(-1));
+  for (const closing of closings) {
+    if (closing.figures !== null) expect(days, what).toContain(closing.day);
+    if (!days.includes(closing.day)) continue;
+    const sums = await store.read(tenantId, (session) =>
+      session.all<{ account: string; balance: string }>(sql`
+        select account, sum(amount)::text as balance from ledger_entry
+        where tenant_id = ${tenantId} and business_date <= ${closing.day} group by account`),
+    );
+    const figures = Object.fromEntries(sums.map(({ account, balance }) => [account, balance]));
+    closing.figures ??= figures;
+    expect(figures, `${what}, as of ${closing.day}`).toEqual(closing.figures);
+  }
+}
+
+async function usingStore<Result>(
+  work: (opened: { readonly store: Store; readonly operator: BooksOperator }) => Promise<Result>,
+): Promise<Result> {
+  const { DATABASE_URL: databaseUrl, DATA_DIR = '' } = environment;
+  const place = databaseUrl === undefined ? { dataDir: join(DATA_DIR, 'database') } : { databaseUrl };
+  const store = await openStore({ ...place, limits: patientLimits });
+  try {
+    return await work({ store, operator: { service: { store, directory: new Directory(store) } } });
   } finally {
     await store.close();
   }
 }
+
+type BooksOperator = Parameters<typeof checkBooks>[0];
