@@ -1,0 +1,60 @@
+import type { Exchange } from '../../../http/exchange.ts';
+import type { PageResult } from '../../../http/result.ts';
+import {
+  MalformedNotification,
+  type NotifiedAttempt,
+  UnverifiedNotification,
+} from '../../../platform/payments/processor.ts';
+import type { Service } from '../../../service/service.ts';
+import { findAttempt } from './attempt.ts';
+import { addressKey, type PayLimits } from './limits.ts';
+import { shownPage, wrongMethod } from './page-results.ts';
+import { pageWrites } from './pay-link.ts';
+import { followUp } from './reconcile.ts';
+import { unknownPage } from './result-pages.ts';
+
+/** Maximum size of a notification, in bytes. */
+const largestNotification = 1024 * 1024;
+
+/** Handles a notification of a processor. The state itself is queried at the processor. */
+export async function handleNotification(service: Service, limits: PayLimits, exchange: Exchange): Promise<PageResult> {
+  if (service.processor?.readNotification === undefined) return shownPage(404, unknownPage());
+  if (exchange.method !== 'POST') return wrongMethod(['POST']);
+  const about = await readNotification(service, limits, exchange);
+  if (about === 'rejected') return shownPage(400, '');
+  if (about !== undefined) await followUpOn(service, exchange, about);
+  return shownPage(200, '');
+}
+
+/** The attempt that a notification concerns; undefined if it concerns none. */
+async function readNotification(
+  { processor }: Service,
+  limits: PayLimits,
+  exchange: Exchange,
+): Promise<NotifiedAttempt | 'rejected' | undefined> {
+  const { log } = exchange;
+  const address = addressKey(exchange.address);
+  const body = await exchange.body(largestNotification, '', address);
+  try {
+    return await processor?.readNotification?.(body, exchange.header('stripe-signature'));
+  } catch (error) {
+    if (error instanceof MalformedNotification) {
+      log.warn({ reason: error.message }, 'A notification of the payment processor is malformed.');
+      return 'rejected';
+    }
+    if (!(error instanceof UnverifiedNotification)) throw error;
+    // Counted after verification, so that forged notifications never block genuine ones of the same address.
+    await limits.take('notification', address);
+    log.warn('A notification is not from the payment processor.');
+    return 'rejected';
+  }
+}
+
+async function followUpOn(service: Service, exchange: Exchange, about: NotifiedAttempt): Promise<void> {
+  const { processor, store } = service;
+  const tenant = await service.directory.tenant(about.tenant);
+  if (tenant === undefined || processor === undefined) return;
+  const attempt = await store.read(tenant.id, (session) => findAttempt(session, tenant.id, about.key));
+  if (attempt === undefined) return;
+  await followUp({ processor, tenant, write: pageWrites(service, tenant, exchange.id), log: exchange.log }, attempt);
+}

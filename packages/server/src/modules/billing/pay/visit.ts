@@ -1,0 +1,137 @@
+import type { PageResult } from '../../../http/result.ts';
+import type { Service } from '../../../service/service.ts';
+import type { Attempt } from './attempt.ts';
+import { type Browser, formKey } from './browser.ts';
+import type { Entered, FieldError, FormShape } from './form.ts';
+import { formPage } from './form-page.ts';
+import { type LinkPage, readLinkPage } from './link-page.ts';
+import { redirect, shownPage } from './page-results.ts';
+import { lookAgain } from './pay-link.ts';
+import type { FollowUp } from './reconcile.ts';
+import {
+  challengePage,
+  continuePage,
+  endedPage,
+  processingPage,
+  receiptPage,
+  unavailablePage,
+  usedPage,
+} from './result-pages.ts';
+import { watchPolicy } from './style.ts';
+
+/** A request for an existing link, with its data. */
+export interface Visit extends Pick<FollowUp, 'tenant' | 'write' | 'log'> {
+  readonly service: Service;
+  readonly browser: Browser;
+  readonly link: LinkPage;
+  /** The path of the page in the browser. */
+  readonly path: string;
+}
+
+/** The pages of a payment beside that of its link. */
+export type Step = 'continue' | 'challenge' | 'cancel';
+
+/** The page of a link in its current state. */
+export async function showLink(visit: Visit): Promise<PageResult> {
+  const { service, link } = visit;
+  const { processor } = service;
+  if (link.status !== 'PROCESSING' || link.attempt === undefined || processor === undefined) return pageOf(visit);
+  return pageOf((await lookAgain(service, { processor, ...visit }, link.attempt)) ? await reread(visit) : visit);
+}
+
+/** The visit with the link as it is now. */
+export async function reread(visit: Visit): Promise<Visit> {
+  const { service, tenant, link } = visit;
+  return {
+    ...visit,
+    link: await service.store.read(tenant.id, (session) => readLinkPage(session, tenant.id, link.id)),
+  };
+}
+
+/** The page of a link, as the visit knows it. */
+export function pageOf(visit: Visit): PageResult {
+  const { service, link, path } = visit;
+  const own = ownAttempt(visit);
+  const isTest = isTestOf(visit);
+  switch (link.status) {
+    case 'ACTIVE':
+      return payable(visit, 200, undefined, []);
+    case 'PROCESSING': {
+      const key = formKey(service.vault, link.id, visit.browser);
+      const page = processingPage({
+        link,
+        path,
+        isTest,
+        own: own === undefined ? undefined : { attempt: own, formKey: key },
+      });
+      return { ...shownPage(200, page), headers: { 'Content-Security-Policy': watchPolicy } };
+    }
+    case 'USED':
+      return own !== undefined && link.payment !== undefined
+        ? shownPage(200, receiptPage(link, link.payment, isTest))
+        : shownPage(410, usedPage(link));
+    default:
+      return shownPage(410, endedPage(link, link.status, own));
+  }
+}
+
+/** The form to pay a link with, as it was filled in. */
+export function payable(
+  visit: Visit,
+  status: number,
+  entered: Entered | undefined,
+  errors: readonly FieldError[],
+): PageResult {
+  const { service, link, browser } = visit;
+  const shape = shapeOf(visit);
+  if (shape === undefined) return shownPage(503, unavailablePage(link));
+  const own = ownAttempt(visit);
+  const before: Entered = {
+    amount: own === undefined ? '' : own.amount,
+    method: own?.method,
+    payerName: own?.payerName ?? '',
+    payerEmail: own?.payerEmail ?? '',
+  };
+  const shownLink = { ...link, attempt: own };
+  const key = formKey(service.vault, link.id, browser);
+  return shownPage(
+    status,
+    formPage({ link: shownLink, shape, entered: entered ?? before, errors, formKey: key, isTest: isTestOf(visit) }),
+  );
+}
+
+/** The form of a link; undefined if nobody can pay it now. */
+export function shapeOf({ service: { processor }, link }: Visit): FormShape | undefined {
+  if (processor === undefined) return undefined;
+  const methods = processor.methodsFor(link.currency);
+  if (methods.length === 0) return undefined;
+  return {
+    currency: link.currency,
+    requiresAmount: link.amount === null,
+    methods,
+    requiresDetails: processor.collectsDetails,
+  };
+}
+
+export function showStep(visit: Visit, step: Step): PageResult {
+  const { service, link, path, browser } = visit;
+  const own = openAttempt(visit);
+  if (own?.actionUrl === undefined || own.actionUrl === null) return redirect(path);
+  if (step === 'continue') return shownPage(200, continuePage(link, own.actionUrl, isTestOf(visit)));
+  if (service.processor?.answerChallenge === undefined) return redirect(path);
+  return shownPage(200, challengePage(link, own, formKey(service.vault, link.id, browser)));
+}
+
+/** The attempt that determines the state of the link, if this browser started it. */
+export function ownAttempt({ link: { attempt }, browser }: Visit): Attempt | undefined {
+  return attempt?.sessionHash === browser.sessionHash ? attempt : undefined;
+}
+
+export function openAttempt(visit: Visit): Attempt | undefined {
+  const own = ownAttempt(visit);
+  return own?.status === 'OPEN' ? own : undefined;
+}
+
+function isTestOf({ service }: Visit): boolean {
+  return service.processor?.isTest ?? false;
+}
