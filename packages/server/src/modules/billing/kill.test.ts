@@ -150,11 +150,12 @@ test('the books are consistent after every restart of a server that is killed du
     const controller = await signIn(server, preparer);
     const [preparing, approving] = [controller.send, (await signIn(server, approver)).send];
     const { approval, payment } = await prepare(preparing, round);
+    const progress = progressOf();
     const attempts = Array.from({ length: documents }, (_, index) => index).map(async (index) => {
       await pause(index * 15);
       const [approved, paid] = await Promise.allSettled([
-        approving('PUT', [approval(index)]),
-        preparing('POST', [payment(index)]),
+        approving('PUT', [approval(index)]).finally(progress.add),
+        preparing('POST', [payment(index)]).finally(progress.add),
       ]);
       for (const [request, result] of [
         [approval(index), approved],
@@ -169,8 +170,13 @@ test('the books are consistent after every restart of a server that is killed du
         unfinished += 1;
       });
     });
-    const closing = closeAmid(controller, dayAfter(dayOf(round)), closings);
-    await pause(Math.random() * documents * 25);
+    const closing = progress.reached(Math.random() * documents).then(() => {
+      const closed = closeAmid(controller, dayAfter(dayOf(round)), closings);
+      return closed.finally(progress.add);
+    });
+    await progress.reached(documents / 2 + Math.random() * documents * 1.5);
+    // Some kills happen between two responses, at any moment of a transaction.
+    await pause(Math.random() * 10);
     server.kill('SIGKILL');
     await Promise.all([...attempts, closing]);
     await server.finished;
@@ -189,11 +195,27 @@ test('the books are consistent after every restart of a server that is killed du
     );
 });
 
+/** Counts responses, so that a process is killed amid its work however fast the machine is. */
+function progressOf() {
+  let count = 0;
+  const waiting: { readonly at: number; readonly resolve: () => void }[] = [];
+  return {
+    add() {
+      count += 1;
+      for (const { at, resolve } of waiting) if (count >= at) resolve();
+    },
+    reached: (at: number) =>
+      new Promise<void>((resolve) => {
+        if (count >= at) resolve();
+        else waiting.push({ at, resolve });
+      }),
+  };
+}
+
 /** Closes the books at some moment of a round, and reads the figures that must never change from then on. */
 async function closeAmid({ send, read }: Caller, day: string, closings: Closing[]): Promise<void> {
   const closing: Closing = { day, figures: null };
   closings.push(closing);
-  await pause(Math.random() * documents * 20);
   try {
     const [org] = await read<{ readonly systemRef: string }>('POST', '/gql/v1/orgs', {});
     const attributes = { booksClosedThrough: day };
