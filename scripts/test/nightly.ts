@@ -127,7 +127,7 @@ const proofs: readonly Proof[] = [
     environment: { ENGINES: 'all', BOUND_WRITES: '20000' },
   },
   {
-    name: 'processes that are killed 20 times during writes, payments and deliveries',
+    name: 'processes that are killed 20 times during writes, payments, closings of periods and deliveries',
     sample: 'once or twice, on one engine',
     command: [
       ...vitest,

@@ -151,6 +151,8 @@ export async function requestOf(
       return { kind: 'moveClient', ref: firm.quietClientId, to: 'ARCHIVED' };
     case 'advanceQuietJob':
       return { kind: 'moveJob', ref: firm.quietJobId, to: nextStatus(books.statusOf.get(firm.quietJobId)) };
+    case 'holdQuietJob':
+      return { kind: 'moveJob', ref: firm.quietJobId, to: 'ON_HOLD' };
     case 'moveJob': {
       const ref = chosen([...firm.jobIds, firm.quietJobId], pick) ?? '';
       const status = books.statusOf.get(ref);

@@ -43,7 +43,7 @@ const weights = {
 } as const;
 
 /** Kinds that only scenarios use. */
-type ScenarioKind = 'importQuietly' | 'workQuietly' | 'archiveQuietly' | 'advanceQuietJob';
+type ScenarioKind = 'importQuietly' | 'workQuietly' | 'archiveQuietly' | 'advanceQuietJob' | 'holdQuietJob';
 
 const scenarioWeights = {
   bill: 6,
@@ -58,6 +58,7 @@ const scenarioWeights = {
   postToArchivedClient: 1,
   settleAfterFailure: 1,
   recoverWorkOfClosedJob: 1,
+  holdJob: 1,
   correctAfterClosing: 2,
   creditNote: 2,
 } as const;
@@ -258,6 +259,8 @@ const scenarios: Readonly<
     { kind: 'undoWipWriteOff', percent: 100 },
     { kind: 'writeOffWip', percent: 100 },
   ],
+  // A job of which nothing is billed, so that it can also be cancelled.
+  holdJob: () => [{ kind: 'advanceQuietJob' }, { kind: 'advanceQuietJob' }, { kind: 'holdQuietJob' }],
   // Each change counts for the first open day, or later.
   correctAfterClosing: ({ pick, day }) => [
     { kind: 'import', lines: [plainLine], pick: 1 },
