@@ -1,3 +1,4 @@
+import { isDecimal } from '../contract/decimal.ts';
 import { type Field, membersOf } from '../contract/fields.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyRow } from './row.ts';
@@ -17,6 +18,8 @@ export function changedFields(entity: AnyEntity, previous: AnyRow, row: AnyRow):
 export function isFieldChanged(entity: AnyEntity, field: Field, previous: AnyRow, row: AnyRow): boolean {
   const [before, after] = [previous[field.name], row[field.name]];
   if (before === after) return false;
+  // Amounts have a fixed number of places, so equal ones have the same text.
+  if (field.places !== undefined && isDecimal(before) && isDecimal(after) && before.eq(after)) return false;
   const stored = (value: unknown) => asJson(field, withoutComputed(entity, field, value));
   return !sameValue(stored(before), stored(after));
 }

@@ -109,6 +109,8 @@ function changesBetween(previous: Draft, draft: Draft): History['changes'] {
   const [before, after] = [new Map(Object.entries(previous)), new Map(Object.entries(draft))];
   const changes: Record<string, { old: unknown; new: unknown }> = {};
   for (const field of fieldsOf('DraftInvoice')) {
+    // Hundreds of lines that did not change are the same list.
+    if (before.get(field.name) === after.get(field.name)) continue;
     const [old, now] = [asJson(field, before.get(field.name)), asJson(field, after.get(field.name))];
     if (!bookkeeping.has(field.name) && !sameValue(old, now)) changes[field.name] = { old, new: now };
   }

@@ -14,7 +14,10 @@ import { reliefOf } from './relief.ts';
 /** Creates the invoice or credit note of an approved draft, and relieves the billed work in progress. Returns its ID. */
 export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
   const rows = plan.getManyForUpdate(wipEntry, wipIdsOf(draft.lines));
-  lockBalances(plan, [draft.clientId], [...jobsOf(draft.lines, rows)]);
+  plan.together(
+    () => lockBalances(plan, [draft.clientId], [...jobsOf(draft.lines, rows)]),
+    () => readEntries(plan, rows.keys()),
+  );
   const { clientId, billingContactId, creditedInvoiceId, proposedInvoiceDate, dueDate, currency } = draft;
   const lines = draft.lines.map((line) => ({ ...line, id: newId() }));
   const document = { creditedInvoiceId, purchaseOrder: draft.purchaseOrder, memo: draft.memo, lines };
@@ -24,7 +27,6 @@ export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
     {},
     { system: { ...shared, draftInvoiceId: draft.id, invoiceDate: proposedInvoiceDate, status: 'POSTED' } },
   );
-  readEntries(plan, rows.keys());
   billJobs(plan, row, (line) => jobAmountsOf(line, rows));
   for (const line of draft.lines) {
     for (const { wipEntryId, billed, writeUp, writeOff } of reliefOf(line, billedRows(line, rows))) {
