@@ -5,6 +5,7 @@ import { createTenant, tenantNamed } from '../../server/src/operator/tenants.ts'
 import { pasteable } from '../../server/src/platform/operator-command.ts';
 import type { Service } from '../../server/src/service/service.ts';
 import { seedDemoData } from './demo-data.ts';
+import { LoadOfOtherVersion } from './profiles/background-load.ts';
 import { loadInBackground } from './profiles/load-profile.ts';
 import { storyId } from './story-id.ts';
 
@@ -69,7 +70,8 @@ Press Ctrl+C to stop. ${whereDataIs(service)}`);
     (isNew) => isNew && console.log('\nThe demo tenant now also has three years of a small firm.'),
     (error) => {
       if (stopping.signal.aborted) return;
-      console.error(`Loading three years of a small firm failed; the next start continues it. ${error.message}`);
+      if (error instanceof LoadOfOtherVersion) console.error(`\n${error.message} ${howToLoadAgain(service)}`);
+      else console.error(`Loading three years of a small firm failed; the next start continues it. ${error.message}`);
     },
   );
 }
@@ -90,6 +92,11 @@ function operatorCommand(
         ? ''
         : '\nBoth terminals need the DATABASE_URL and MASTER_KEY of this server in their environment.\n',
   };
+}
+
+function howToLoadAgain({ config }: Service): string {
+  const place = config.databaseUrl === undefined ? `without the directory ${config.dataDir}` : 'with an empty database';
+  return `The demo tenant works with what is loaded. To load all of it, stop the service and start it ${place}.`;
 }
 
 function whereDataIs({ config }: Service): string {

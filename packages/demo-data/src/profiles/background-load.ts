@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Query, Store } from '../../../server/src/platform/store/store.ts';
@@ -7,12 +8,18 @@ import { BaseLoader, chunksOf, forgetPlans, RowLoader, type Value } from './tabl
 /** Counters of a load: its steps that are done, and the numbers that it found. */
 const counterPrefix = 'demo_data.';
 export const stepsDone = `${counterPrefix}steps`;
+export const rowsDigest = `${counterPrefix}rows`;
 
 /** Number of rows of a step that nothing else refers to, so that calls of the API wait for a short time. */
 const rowsOfStep = 500;
 
 /** The pause after a step, as a share of its time. A call uses the database several times, and would otherwise wait for a step each time. */
 const pauseShare = 0.5;
+
+/** Another version, which has other rows, began a load that was interrupted. */
+export class LoadOfOtherVersion extends Error {
+  override readonly name = 'LoadOfOtherVersion';
+}
 
 /**
  * Loads in many short transactions, so that the service serves calls meanwhile: the embedded database does one thing at a
@@ -24,6 +31,7 @@ export class BackgroundLoader extends BaseLoader {
   readonly #store: Pick<Store, 'read' | 'write' | 'system'>;
   readonly #done: number;
   readonly #signal: AbortSignal;
+  readonly #rows = createHash('sha256');
   #steps = 0;
   /** The transaction of the current step; `skipped` if the step was done by an earlier run. */
   #current: RowLoader | 'skipped' | undefined;
@@ -51,13 +59,18 @@ export class BackgroundLoader extends BaseLoader {
     try {
       if (this.#steps <= this.#done) {
         this.#current = 'skipped';
-        return await work();
+        const result = await work();
+        if (this.#steps === this.#done) await this.#checkRows();
+        return result;
       }
       const start = performance.now();
       const result = await this.#store.write(this.tenantId, async (transaction) => {
         this.#current = new RowLoader(transaction, this.tenantId, () => undefined);
         const result = await work();
         await transaction.all(counterOf(this.tenantId, stepsDone, this.#steps));
+        await transaction.all(sql`
+          insert into tenant_counter (tenant_id, name, value) values (${this.tenantId}, ${rowsDigest}, ${this.#digest()})
+          on conflict (tenant_id, name) do update set value = excluded.value`);
         await transaction.all(forgetPlans);
         return result;
       });
@@ -66,6 +79,17 @@ export class BackgroundLoader extends BaseLoader {
     } finally {
       this.#current = undefined;
     }
+  }
+
+  /** A digest of all rows so far, as a number that a counter can keep. */
+  #digest(): number {
+    return this.#rows.copy().digest().readUInt32BE() >>> 1;
+  }
+
+  /** @throws LoadOfOtherVersion if the steps that are done would have other rows now */
+  async #checkRows(): Promise<void> {
+    if ((await readCounter(this, rowsDigest)) === this.#digest()) return;
+    throw new LoadOfOtherVersion('Another version of the service began to load the data, and this one has other rows.');
   }
 
   /** Table by table, so that none holds the embedded database for long. */
@@ -91,10 +115,10 @@ export class BackgroundLoader extends BaseLoader {
   }
 
   protected async insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<number> {
-    if (this.#current === 'skipped') return [...rows].length;
     if (this.#current !== undefined) {
       const all = [...rows];
-      await this.#current.rows(table, columns, all);
+      this.#rows.update(JSON.stringify([table, columns, all]));
+      if (this.#current !== 'skipped') await this.#current.rows(table, columns, all);
       return all.length;
     }
     let count = 0;

@@ -43,6 +43,8 @@ export interface Bill {
   readonly mayBeVoided: boolean;
   /** Why the work was billed at much less than its standard value. */
   readonly writeDownReason: string | undefined;
+  /** What a credit note credits; its total is negative. */
+  readonly credited?: Bill;
 }
 
 /** Work that is not billed. */
@@ -168,7 +170,7 @@ function billingDay(random: Random, job: JobSeed, work: Work, rows: readonly num
     ? (work.days[first] ?? 0) + 2
     : job.billingType === 'RECURRING'
       ? periodEnd + random.below(4)
-      : (isPeriodic(job) ? Math.min(periodEnd, job.end) : job.end) + random.between(4, 16);
+      : (isPeriodic(job) ? Math.min(periodEnd, job.end) : job.end) + random.between(5, 22);
   while (!isWeekday(day)) day++;
   return day;
 }

@@ -54,6 +54,15 @@ const ranks = [
   ['director', 15, 350, 0.6],
   ['admin', 40, 0, 0],
 ] as const;
+const rankedPeople = ranks.reduce((sum, [, count]) => sum + count, 0);
+
+/** Returns the rank that most people are missing of, so that each has its share in firms of any size. */
+function rarest(people: readonly Person[]): (typeof ranks)[number] {
+  const missing = ([name, count]: (typeof ranks)[number]) =>
+    (count * (people.length + 1)) / rankedPeople - people.filter(({ rank }) => rank === name).length;
+  return ranks.reduce((found, one) => (missing(one) > missing(found) ? one : found));
+}
+
 /** Staff types that nobody has at the moment. */
 const otherTypes = [
   ['Senior manager', 300],
@@ -289,8 +298,7 @@ async function loadPeople(
   const rates: Value[][] = [];
   for (let index = 0; index < staff; index++) {
     // In rotation, so that a small firm has staff of each rank.
-    const [rank, , dollars, chargeable] =
-      index < ranks.length ? (ranks[index] ?? ranks[0]) : random.weighted(ranks.map((one) => [one, one[1]] as const));
+    const [rank, , dollars, chargeable] = index < ranks.length ? (ranks[index] ?? ranks[0]) : rarest(people);
     const type = ranks.findIndex(([name]) => name === rank);
     const createdAt = instantAt(firstDay - 30, 17) + index;
     const id = rowId(13, index, createdAt);

@@ -21,6 +21,8 @@ interface Books {
   readonly writtenOff: ReadonlyMap<number, WriteOff>;
   readonly outcomes: ReadonlyMap<Bill, Outcome>;
   readonly links: readonly LinkSeed[];
+  /** Credit notes by the bill that they credit. */
+  readonly notes: ReadonlyMap<Bill, Bill>;
   readonly apiUserId: string;
 }
 
@@ -42,26 +44,28 @@ export async function loadBilling(
   work: Work,
   apiUserId: string,
 ): Promise<void> {
-  const counter = (year: number) => `invoice.invoice_number.${firm.orgId}.${year}`;
-  const { bills, billed, writtenOff } = await loader.step(async () => {
-    const first = new Map<number, number>();
-    for (let year = firm.span.firstYear; year <= yearOf(firm.span.today); year++)
-      first.set(year, await loader.lastNumber(counter(year)));
-    const created = createBills(firm, clients, jobs, work, first);
-    await saveCounters(
-      loader,
-      [...created.lastNumbers].map(([year, last]) => [counter(year), last]),
-    );
-    return created;
+  const { bills, billed, writtenOff, payments, outcomes, links, notes } = await loader.step(async () => {
+    const [firstNumbers, firstNotes] = [
+      await lastNumbers(loader, firm, 'invoice'),
+      await lastNumbers(loader, firm, 'credit_note'),
+    ];
+    const created = createBills(firm, clients, jobs, work, firstNumbers);
+    const paid = createPayments(created.bills, loader.tenantId, firm.span, firstNotes);
+    const counters = [
+      ...[...created.lastNumbers].map(([year, last]) => [numberCounter(firm, 'invoice', year), last] as const),
+      ...[...paid.lastNotes].map(([year, last]) => [numberCounter(firm, 'credit_note', year), last] as const),
+    ];
+    await saveCounters(loader, counters);
+    return { ...created, ...paid };
   });
-  const { payments, outcomes, links } = createPayments(bills, loader.tenantId, firm.span);
   // Also the work of voided invoices, which the next line releases.
   const worksOf = Map.groupBy(work.ids.keys(), (index) => billed.get(index)?.bill);
   for (const [index, { bill }] of billed) if (outcomes.get(bill)?.status === 'VOIDED') billed.delete(index);
-  const books = { firm, clients, jobs, work, billed, writtenOff, outcomes, links, apiUserId };
+  const books = { firm, clients, jobs, work, billed, writtenOff, outcomes, links, notes, apiUserId };
   const [paymentsOf, linksOf] = [Map.groupBy(payments, ({ bill }) => bill), Map.groupBy(links, ({ bill }) => bill)];
   const partOf = (some: readonly (Bill | undefined)[]): Part => ({
-    bills: some.filter((bill) => bill !== undefined),
+    // With the credit note of a bill, because its credit is allocated to the bill.
+    bills: some.flatMap((bill) => [bill, bill && notes.get(bill)]).filter((bill) => bill !== undefined),
     work: some.flatMap((bill) => worksOf.get(bill) ?? []),
     payments: some.flatMap((bill) => (bill === undefined ? [] : (paymentsOf.get(bill) ?? []))),
     links: some.flatMap((bill) => (bill === undefined ? [] : (linksOf.get(bill) ?? []))),
@@ -82,11 +86,26 @@ export async function loadBilling(
   );
 }
 
-async function loadPart(loader: Loader, books: Books, { bills, work: rows, payments, links }: Part): Promise<void> {
-  const { firm, clients, outcomes, work, apiUserId } = books;
-  const paymentOfLink = new Map(payments.map((payment) => [payment.link, payment]));
-  const posted = bills.filter((bill) => bill.invoiceId !== undefined);
+/** Names the counter of the numbers of a year. */
+function numberCounter({ orgId }: Firm, document: 'invoice' | 'credit_note', year: number): string {
+  return `invoice.${document}_number.${orgId}.${year}`;
+}
 
+/** Returns the last numbers of documents that the tenant has before the load, by year. */
+async function lastNumbers(
+  loader: Loader,
+  firm: Firm,
+  document: 'invoice' | 'credit_note',
+): Promise<Map<number, number>> {
+  const last = new Map<number, number>();
+  for (let year = firm.span.firstYear; year <= yearOf(firm.span.today); year++)
+    last.set(year, await loader.lastNumber(numberCounter(firm, document, year)));
+  return last;
+}
+
+/** Loads drafts and their invoices. */
+async function loadBills(loader: Loader, { firm, clients, outcomes }: Books, bills: readonly Bill[]): Promise<void> {
+  const posted = bills.filter((bill) => bill.invoiceId !== undefined);
   await loader.entities(
     'draft_invoice',
     [
@@ -110,6 +129,7 @@ async function loadPart(loader: Loader, books: Books, { bills, work: rows, payme
       'rejected_at',
       'invoice_id',
       'rejection_reason',
+      'credited_invoice_id',
     ],
     draftRows(bills, clients, firm),
   );
@@ -156,6 +176,7 @@ async function loadPart(loader: Loader, books: Books, { bills, work: rows, payme
       'tax_total',
       'total',
       'amount_paid',
+      'amount_credited',
       'amount_pending',
       'amount_written_off',
       'currency',
@@ -163,6 +184,8 @@ async function loadPart(loader: Loader, books: Books, { bills, work: rows, payme
       'city',
       'country',
       'memo',
+      'document_type',
+      'credited_invoice_id',
       'updated_at',
     ],
     invoiceRows(posted, outcomes, clients, firm),
@@ -172,6 +195,16 @@ async function loadPart(loader: Loader, books: Books, { bills, work: rows, payme
     ['invoice_id', ...lineColumns],
     lineRows(posted, 53, (bill) => bill.invoiceId ?? ''),
   );
+}
+
+async function loadPart(loader: Loader, books: Books, { bills, work: rows, payments, links }: Part): Promise<void> {
+  const { firm, clients, work, notes, apiUserId } = books;
+  const paymentOfLink = new Map(payments.map((payment) => [payment.link, payment]));
+  const posted = bills.filter((bill) => bill.invoiceId !== undefined);
+  const [credits, others] = [bills.filter(({ credited }) => credited), bills.filter(({ credited }) => !credited)];
+  await loadBills(loader, books, others);
+  // They refer to the invoices that they credit.
+  if (credits.length > 0) await loadBills(loader, books, credits);
   await loader.entities(
     'wip_entry',
     [
@@ -295,8 +328,10 @@ async function loadPart(loader: Loader, books: Books, { bills, work: rows, payme
       'returned_at',
       'refunded_at',
       'check_number',
+      'credit_note_id',
+      'unapplied_amount',
     ],
-    payments.map(({ id, index, bill, day, amount, method, status, link, year, number }): EntityRow => {
+    payments.map(({ id, index, bill, day, amount, method, status, link, year, number, credit }): EntityRow => {
       const ref = `PAY-${year}-${String(number).padStart(5, '0')}`;
       const [at, isSettled] = [instantAt(day, 19) + (index % 100_000), status !== 'PENDING' && status !== 'FAILED'];
       const isCard = method === 'CARD';
@@ -311,7 +346,7 @@ async function loadPart(loader: Loader, books: Books, { bills, work: rows, payme
         'USD',
         method,
         status,
-        link === undefined ? 'MANUAL' : 'QUICK_PAYMENT_LINK',
+        credit !== undefined ? 'CREDIT_NOTE' : link === undefined ? 'MANUAL' : 'QUICK_PAYMENT_LINK',
         books.links[link ?? -1]?.id ?? null,
         isCard ? 'sandbox' : null,
         isCard ? `sbx_${index}` : null,
@@ -325,14 +360,16 @@ async function loadPart(loader: Loader, books: Books, { bills, work: rows, payme
         status === 'RETURNED' ? instantText(at + 86_400_000) : null,
         status === 'REFUNDED' ? instantText(at + 86_400_000) : null,
         method === 'CHECK' ? String(20_000 + index) : null,
+        credit === undefined ? null : (notes.get(bill)?.invoiceId ?? null),
+        money(credit === 'unapplied' ? amount : 0),
       ];
     }),
   );
   await loader.rows(
     'payment_allocation',
     ['payment_id', 'position', 'invoice_id', 'amount', 'allocated_at'],
-    payments.flatMap(({ id, index, bill, amount, status, day }) =>
-      status === 'COMPLETED' || status === 'PENDING'
+    payments.flatMap(({ id, index, bill, amount, status, day, credit }) =>
+      credit !== 'unapplied' && (status === 'COMPLETED' || status === 'PENDING')
         ? [
             [
               id,
@@ -437,6 +474,7 @@ function* draftRows(bills: readonly Bill[], clients: readonly ClientSeed[], firm
       isRejected ? instantText(decidedAt) : null,
       bill.invoiceId ?? null,
       isRejected ? 'Split the work by month.' : null,
+      bill.credited?.invoiceId ?? null,
     ];
   }
 }
@@ -468,6 +506,9 @@ function* lineRows(bills: readonly Bill[], kind: number, owner: (bill: Bill) => 
     }
 }
 
+/** Nothing is due on a credit note, and its credit is a payment. */
+const ofNote: Outcome = { status: 'POSTED', paid: 0, pending: 0, paidDay: undefined };
+
 const badDebts = ['The client is insolvent.', 'Collection costs more than the amount.', 'Settled for less.'];
 
 function* invoiceRows(
@@ -477,13 +518,13 @@ function* invoiceRows(
   firm: Firm,
 ): Generator<EntityRow> {
   for (const bill of bills) {
-    const outcome = outcomes.get(bill);
+    const outcome = bill.credited === undefined ? outcomes.get(bill) : ofNote;
     if (outcome === undefined) throw new Error('The invoice has no outcome.');
-    const { status, paid, pending, paidDay, writtenOffDay } = outcome;
+    const { status, paid, credited = 0, pending, paidDay, writtenOffDay } = outcome;
     const { today } = firm.span;
     const postedAt = instantAt(bill.day, 18) + (bill.number % 100_000);
     const { subtotal, discountTotal, taxTotal, total } = totalsOf(bill);
-    const isOpen = status === 'POSTED' || status === 'PARTIALLY_PAID';
+    const isOpen = bill.credited === undefined && (status === 'POSTED' || status === 'PARTIALLY_PAID');
     const client = clients[bill.client];
     yield [
       bill.invoiceId ?? '',
@@ -509,6 +550,7 @@ function* invoiceRows(
       taxTotal,
       total,
       money(paid),
+      money(credited),
       money(pending),
       status === 'WRITTEN_OFF' ? money(bill.total) : '0.00',
       'USD',
@@ -516,6 +558,8 @@ function* invoiceRows(
       'Springfield',
       'US',
       isOpen && bill.number % 90 === 3 ? (disputeMemos[bill.number % disputeMemos.length] ?? null) : null,
+      bill.credited === undefined ? 'INVOICE' : 'CREDIT_NOTE',
+      bill.credited?.invoiceId ?? null,
       instantText(writtenOffDay === undefined ? postedAt : instantAt(writtenOffDay, 18)),
     ];
   }

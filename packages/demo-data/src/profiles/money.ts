@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Bill } from './bills.ts';
 import { instantAt, type Span, yearOf } from './calendar.ts';
 import { tokenOf } from './parties.ts';
+import { creditReasons } from './practice.ts';
 import { Random } from './random.ts';
 import { rowId } from './row-id.ts';
 
@@ -15,16 +16,19 @@ export interface PaymentSeed {
   readonly day: number;
   /** In cents, all of it allocated to the bill. */
   readonly amount: number;
-  readonly method: 'ACH' | 'CHECK' | 'CARD' | 'WIRE' | 'OTHER';
+  readonly method: 'ACH' | 'CHECK' | 'CARD' | 'WIRE' | 'OTHER' | 'CREDIT';
   readonly status: 'PENDING' | 'COMPLETED' | 'FAILED' | 'RETURNED' | 'REFUNDED';
   /** The number of the link that it was paid through. */
   readonly link: number | undefined;
+  /** Whether it is the credit of a credit note for the bill, and whether that is applied to the bill. */
+  readonly credit: 'applied' | 'unapplied' | undefined;
 }
 
 /** The result of an invoice. */
 export interface Outcome {
   readonly status: 'POSTED' | 'PARTIALLY_PAID' | 'PAID' | 'WRITTEN_OFF' | 'VOIDED';
   readonly paid: number;
+  readonly credited?: number;
   readonly pending: number;
   readonly paidDay: number | undefined;
   readonly writtenOffDay?: number;
@@ -40,39 +44,74 @@ export interface LinkSeed {
   readonly status: 'USED' | 'EXPIRED' | 'ACTIVE' | 'CANCELLED';
 }
 
-/** Creates payments of invoices, most of them full and within two months, and links for some of them. */
+/** Creates payments of invoices, most of them full and within two months, and for some of them links or credit notes. */
 export function createPayments(
   bills: readonly Bill[],
   tenantId: number,
   { today }: Span,
+  firstNotes: ReadonlyMap<number, number>,
 ): {
   readonly payments: readonly PaymentSeed[];
   readonly outcomes: ReadonlyMap<Bill, Outcome>;
   readonly links: readonly LinkSeed[];
+  /** Credit notes by the bill that they credit. */
+  readonly notes: ReadonlyMap<Bill, Bill>;
+  /** The last numbers of credit notes by year. */
+  readonly lastNotes: ReadonlyMap<number, number>;
 } {
   const random = new Random(6);
   const payments: PaymentSeed[] = [];
   const numbers = new Map<number, number>();
   const outcomes = new Map<Bill, Outcome>();
   const links: LinkSeed[] = [];
-  const pay = (bill: Bill, day: number, amount: number, status: PaymentSeed['status'], link?: LinkSeed) => {
+  const credits: PaymentSeed[] = [];
+  const pay = (
+    bill: Bill,
+    day: number,
+    amount: number,
+    status: PaymentSeed['status'],
+    link?: LinkSeed,
+    credit?: PaymentSeed['credit'],
+  ) => {
     const method =
-      status === 'PENDING'
-        ? 'ACH'
-        : link !== undefined
-          ? 'CARD'
-          : random.weighted([
-              ['ACH', 38],
-              ['CHECK', 34],
-              ['CARD', 20],
-              ['WIRE', 4],
-              ['OTHER', 4],
-            ]);
+      credit !== undefined
+        ? 'CREDIT'
+        : status === 'PENDING'
+          ? 'ACH'
+          : link !== undefined
+            ? 'CARD'
+            : random.weighted([
+                ['ACH', 38],
+                ['CHECK', 34],
+                ['CARD', 20],
+                ['WIRE', 4],
+                ['OTHER', 4],
+              ]);
     const id = rowId(60, payments.length, instantAt(day, 19) + (payments.length % 100_000));
     const year = yearOf(day);
     const number = (numbers.get(year) ?? 1000) + 1;
     numbers.set(year, number);
-    payments.push({ id, index: payments.length, year, number, bill, day, amount, method, status, link: link?.number });
+    const seed: PaymentSeed = {
+      id,
+      index: payments.length,
+      year,
+      number,
+      bill,
+      day,
+      amount,
+      method,
+      status,
+      link: link?.number,
+      credit,
+    };
+    payments.push(seed);
+    return seed;
+  };
+  /** Credits a part of a bill. @returns the amount */
+  const creditPart = (bill: Bill, day: number, credit: 'applied' | 'unapplied'): number => {
+    const amount = Math.max(2_500, Math.round(bill.total / 5_000) * 500);
+    credits.push(pay(bill, day, amount, 'COMPLETED', undefined, credit));
+    return amount;
   };
   const linkTo = (bill: Bill, day: number, status: LinkSeed['status']): LinkSeed => {
     const number = links.length;
@@ -102,15 +141,19 @@ export function createPayments(
       outcomes.set(bill, { status: 'WRITTEN_OFF', paid: 0, pending: 0, paidDay: undefined, writtenOffDay });
       continue;
     }
+    const isCredited = bill.number % 70 === 11 && bill.total > 20_000;
     if (paidOn < today && !isBad) {
+      const credited = isCredited ? creditPart(bill, Math.min(bill.day + 9, paidOn), 'applied') : 0;
       const first = random.chance(0.09) ? Math.floor(bill.total / 3) : 0;
       if (random.chance(0.006) && bill.day < today - 40) linkTo(bill, bill.day + 2, 'EXPIRED');
       if (first > 0) pay(bill, paidOn - 1, first, 'COMPLETED');
       const link = first === 0 && random.chance(0.025) ? linkTo(bill, paidOn - 1, 'USED') : undefined;
-      pay(bill, paidOn, bill.total - first, 'COMPLETED', link);
-      outcomes.set(bill, { status: 'PAID', paid: bill.total, pending: 0, paidDay: paidOn });
+      pay(bill, paidOn, bill.total - credited - first, 'COMPLETED', link);
+      outcomes.set(bill, { status: 'PAID', paid: bill.total - credited, credited, pending: 0, paidDay: paidOn });
       continue;
     }
+    // A credit is not always applied at once.
+    if (isCredited && bill.day < today - 1) creditPart(bill, Math.min(bill.day + 9, today - 1), 'unapplied');
     // Failed and returned payments, and refunds, leave the invoice open.
     const failed = random.weighted([
       [undefined, 60],
@@ -129,5 +172,45 @@ export function createPayments(
     else if (random.chance(0.2) && bill.day < today - 60) linkTo(bill, bill.day + 2, 'EXPIRED');
     outcomes.set(bill, { status: part > 0 ? 'PARTIALLY_PAID' : 'POSTED', paid: part, pending, paidDay: undefined });
   }
-  return { payments, outcomes, links };
+  return { payments, outcomes, links, ...notesOf(credits, bills.length, firstNotes) };
+}
+
+/** Creates the credit notes of credits, numbered per year in the order of their days. */
+function notesOf(credits: readonly PaymentSeed[], firstNumber: number, firstNotes: ReadonlyMap<number, number>) {
+  const notes = new Map<Bill, Bill>();
+  const lastNotes = new Map(firstNotes);
+  for (const { bill, day, amount } of credits.toSorted((one, other) => one.day - other.day)) {
+    const number = firstNumber + notes.size;
+    const year = yearOf(day);
+    const place = (lastNotes.get(year) ?? 0) + 1;
+    lastNotes.set(year, place);
+    const reason = creditReasons[number % creditReasons.length] ?? creditReasons[0];
+    const line = {
+      lineType: 'DISCOUNT',
+      description: reason,
+      amount: -amount,
+      tax: 0,
+      work: [],
+      relief: 'FULL',
+    } as const;
+    notes.set(bill, {
+      number,
+      draftId: rowId(50, number, instantAt(day, 16) + (number % 100_000)),
+      invoiceId: rowId(51, number, instantAt(day, 18) + (number % 100_000)),
+      invoiceNumber: `CN-${year}-${String(place).padStart(5, '0')}`,
+      draftStatus: 'POSTED',
+      client: bill.client,
+      jobId: bill.jobId,
+      day,
+      dueDay: day,
+      lines: [line],
+      taxRate: 0,
+      standard: 0,
+      total: -amount,
+      mayBeVoided: false,
+      writeDownReason: undefined,
+      credited: bill,
+    });
+  }
+  return { notes, lastNotes };
 }

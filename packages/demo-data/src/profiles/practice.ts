@@ -142,7 +142,7 @@ export const jobKinds = {
   audit: kind('audit of the financial statements', 2, 3, 'AUDIT', 130, { fixed: 0.3 }),
   review: kind('review of the financial statements', 2, 4, 'REVIEW', 44, { fixed: 0.3 }),
   bookkeeping: kind('monthly bookkeeping', 3, 5, 'CAS', 170, { schedule: 'MONTHLY' }),
-  close: kind('quarterly close', 3, 5, 'CAS', 100, { schedule: 'QUARTERLY' }),
+  close: kind('quarterly close', 3, 5, 'CAS', 80, { schedule: 'QUARTERLY' }),
   payroll: kind('payroll', 5, 6, 'CAS', 60, { schedule: 'MONTHLY' }),
   forecast: kind('cash flow forecast', 4, 7, 'ADVISORY', 26),
   valuation: kind('business valuation', 4, 7, 'ADVISORY', 40),
@@ -163,12 +163,12 @@ export const jobsOf: Readonly<Record<ClientKind, readonly (readonly [JobKind, nu
     [jobKinds.trustAccounting, 25],
   ],
   BUSINESS: [
-    [jobKinds.businessReturn, 36],
+    [jobKinds.businessReturn, 38],
     [jobKinds.salesTax, 12],
     [jobKinds.multistate, 4],
     [jobKinds.audit, 8],
     [jobKinds.review, 7],
-    [jobKinds.bookkeeping, 4],
+    [jobKinds.bookkeeping, 3],
     [jobKinds.close, 4],
     [jobKinds.payroll, 2],
     [jobKinds.forecast, 6],
@@ -207,6 +207,12 @@ export const writeDownReasons = [
   'Inefficient first year with this client.',
   'The estimate was lower.',
   'Senior staff did junior work.',
+] as const;
+/** Reasons for which an invoice is credited in part. */
+export const creditReasons = [
+  'Courtesy for the late delivery',
+  'Hours of another client, billed in error',
+  'Volume discount that was agreed',
 ] as const;
 export const disputeMemos = [
   'In dispute: the client asks for the time sheets.',
