@@ -21726,7 +21726,7 @@ export interface components {
              */
             advanceTo?: string;
             /**
-             * @description Duration (ISO 8601) in weeks, or in days, hours, minutes and seconds. A day has 24 hours.
+             * @description Duration (ISO 8601), such as `P1M` or `P1DT12H`. Years and months are those of the calendar in UTC; a day has 24 hours.
              * @example P40D
              */
             advanceBy?: string;

@@ -79,6 +79,11 @@ export async function advanceClock(
   }
 }
 
+/** Returns the time after a duration. Years and months are those of the calendar in UTC, where a day has 24 hours. */
+export function laterBy(now: Temporal.Instant, duration: Temporal.Duration): Temporal.Instant {
+  return now.toZonedDateTimeISO('UTC').add(duration).toInstant();
+}
+
 /** @throws ClockOutOfRange */
 function checkRange(offset: number, endOffset: number): void {
   if (endOffset <= offset || endOffset - offset > longestAdvance || endOffset > furthest)

@@ -1,5 +1,5 @@
 import { backgroundWork } from '../app/jobs.ts';
-import { advanceClock } from '../background/advance-clock.ts';
+import { advanceClock, laterBy } from '../background/advance-clock.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import { type Operator, tenantNamed } from './tenants.ts';
 
@@ -21,7 +21,7 @@ export async function advanceTenantClock(
     );
   const duration = readDuration(by);
   const { now, offset, ranTasks } = await advanceClock(service, backgroundWork.clockTasks, tenant, (present) =>
-    present.add(duration),
+    laterBy(present, duration),
   );
   await service.store.system((transaction) =>
     recordOperatorAct(transaction, { operation: 'clock advance', subject: name, details: { by } }),
@@ -29,23 +29,16 @@ export async function advanceTenantClock(
   return { now: now.toString(), offsetSeconds: Math.floor(offset / 1000), ranTasks };
 }
 
-/** @throws Error with a sentence. Days of the clock have 24 hours. */
+/** @throws Error with a sentence */
 function readDuration(text: string): Temporal.Duration {
   const { number, unit } = /^(?<number>[0-9]{1,6})(?<unit>[dhm])$/.exec(text)?.groups ?? {};
   const iso = unit === undefined ? text : unit === 'd' ? `P${number}D` : `PT${number}${unit.toUpperCase()}`;
   try {
-    const { days, weeks, months, years, ...time } = fieldsOf(Temporal.Duration.from(iso));
-    if (months !== 0 || years !== 0) throw new RangeError('Months have no length of their own.');
-    const milliseconds = Temporal.Duration.from({ ...time, hours: time.hours + 24 * (days + 7 * weeks) }).total(
-      'milliseconds',
-    );
-    if (Number.isSafeInteger(milliseconds)) return Temporal.Duration.from({ milliseconds });
+    const duration = Temporal.Duration.from(iso);
+    laterBy(Temporal.Now.instant(), duration);
+    return duration;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
   }
-  throw new Error(`"${text}" is not a duration. Write it as 40d, 12h, 30m or PT90S.`);
-}
-
-function fieldsOf({ years, months, weeks, days, hours, minutes, seconds }: Temporal.Duration) {
-  return { years, months, weeks, days, hours, minutes, seconds };
+  throw new Error(`"${text}" is not a duration. Write it as 40d, 12h, 30m, P1M or PT90S.`);
 }

@@ -166,7 +166,7 @@ export async function clockPage(visit: Visit): Promise<string> {
     notice: query.get('done') === 'advanced' && alert('good', html`<p>The clock is advanced.</p>`),
     body: html`<section class="card"><h2>Now</h2><p class="figure">${when(now)}</p><p class="soft">${days === 0 ? 'The real time.' : `${days.toFixed(1)} days ahead of the real time.`}</p></section>
 <form class="card" method="post" action="${frame.base}/clock"><h2>Advance the clock</h2>${keyField(frame)}
-<label for="advanceBy">By <span class="hint">a duration of ISO 8601: P40D is 40 days, PT12H is 12 hours</span></label><input id="advanceBy" name="advanceBy" value="P1D" required autocomplete="off"><div class="row"><button>Advance</button></div></form>`,
+<label for="advanceBy">By <span class="hint">a duration of ISO 8601: P40D is 40 days, P1M is a month, PT12H is 12 hours</span></label><input id="advanceBy" name="advanceBy" value="P1D" required autocomplete="off"><div class="row"><button>Advance</button></div></form>`,
   });
 }
 

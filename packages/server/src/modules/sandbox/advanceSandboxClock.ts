@@ -1,4 +1,4 @@
-import { advanceClock, ClockIsAdvancing, ClockOutOfRange } from '../../background/advance-clock.ts';
+import { advanceClock, ClockIsAdvancing, ClockOutOfRange, laterBy } from '../../background/advance-clock.ts';
 import type { ClockTask } from '../../background/clock.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { invalid } from '../../http/problem.ts';
@@ -11,7 +11,9 @@ export function advanceSandboxClock(tasks: readonly ClockTask[]): Handler<'advan
     if (!tenant.isSandbox) throw noSandbox();
     const pointer = body.advanceTo === undefined ? '/advanceBy' : '/advanceTo';
     const target = (now: Temporal.Instant) =>
-      body.advanceTo === undefined ? now.add(durationOf(body.advanceBy)) : Temporal.Instant.from(body.advanceTo);
+      body.advanceTo === undefined
+        ? laterBy(now, Temporal.Duration.from(body.advanceBy ?? 'PT0S'))
+        : Temporal.Instant.from(body.advanceTo);
     try {
       const { offset, ranTasks } = await advanceClock(service, tasks, tenant, target);
       return { status: 200, body: { ...clockBody(offset), ranTasks } };
@@ -21,10 +23,4 @@ export function advanceSandboxClock(tasks: readonly ClockTask[]): Handler<'advan
       throw new Rejection('REQUEST_IN_PROGRESS', 'Another call advances the clock. Try again when it has ended.');
     }
   };
-}
-
-/** Days of the clock have 24 hours, whatever the time zone. */
-function durationOf(text = 'PT0S'): Temporal.Duration {
-  const milliseconds = Temporal.Duration.from(text).total({ unit: 'millisecond', relativeTo: '2026-01-01' });
-  return Temporal.Duration.from({ milliseconds });
 }
