@@ -3,6 +3,7 @@ const others: Readonly<Record<string, string>> = {
   attack: 'what one tenant can do to the others',
   growth: 'whether processor time grows faster than linear with inputs of every shape',
   validation: 'the validator alone',
+  idle: 'processes without work, with 1,000 tenants',
   writes: 'new contacts beside hand-written SQL',
   billing: 'time and billing beside hand-written SQL',
   delivery: 'events on their way to receivers',

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { defineClockTask } from '../src/background/clock.ts';
 import { defineJob, enqueue } from '../src/background/job.ts';
 import { serve } from '../src/main/main.ts';
@@ -24,7 +25,8 @@ const work = defineJob({
 });
 const tick = defineClockTask({
   name: 'tick',
-  every: 'minute',
+  every: 'due',
+  nextDue: (_tenantId, after) => sql`select date_trunc('minute', ${after}::timestamptz) + interval '1 minute' as at`,
   run: async ({ tenant, now, write }) => {
     await write(({ transaction }) => transaction.all(count(tenant.id, `tick ${now.toString().slice(0, 16)}`)));
     console.log(`ticked ${tenant.name}`);

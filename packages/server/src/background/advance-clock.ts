@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Tenant } from '../platform/auth/caller.ts';
 import { newId } from '../platform/store/new-id.ts';
-import { type ClockTask, createTick, runDaily } from './clock.ts';
+import { type ClockTask, createTick, nextMidnight, runDaily } from './clock.ts';
 import type { BackgroundService } from './job.ts';
 
 /** For how long nobody else can advance the clock, and how often that is renewed, in seconds. */
@@ -142,15 +142,11 @@ async function takeLease({ store, log }: BackgroundService, tenant: Tenant): Pro
   };
 }
 
-function nextMidnight(now: Temporal.Instant, timeZone: string): Temporal.Instant {
-  return now.toZonedDateTimeISO(timeZone).toPlainDate().add({ days: 1 }).toZonedDateTime(timeZone).toInstant();
-}
-
 function earliest(instants: readonly Temporal.Instant[]): Temporal.Instant {
   return instants.reduce((first, one) => (Temporal.Instant.compare(one, first) < 0 ? one : first));
 }
 
-/** Returns the first minutes after an instant in which tasks of every minute have something to do. */
+/** Returns the first minutes after an instant in which tasks have something to do. */
 async function dueInstants(
   { store }: BackgroundService,
   tasks: readonly ClockTask[],

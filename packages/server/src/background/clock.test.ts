@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { backgroundService, counted, runBackground, wait } from '../../test/background.ts';
 import { addTenant, testStore } from '../../test/database.ts';
 import { count } from '../../test/rows.ts';
@@ -25,8 +25,20 @@ function clockOf(...tasks: ClockTask[]) {
       now = instant;
       return clock.tick(lease);
     },
+    /** All tasks have something to do for all tenants. */
+    tickWhenDueAt: async (instant: Temporal.Instant) => {
+      now = instant;
+      await makeDue(tasks.map(({ name }) => name));
+      return clock.tick(lease);
+    },
   };
 }
+
+const makeDue = (names: readonly string[]) =>
+  store.ownerStatements(
+    `insert into clock_due (tenant_id, task, due_at) select tenant.id, task, '-infinity' from tenant, unnest($1::text[]) task`,
+    [names],
+  );
 
 /** The lease of the clock, which this process has during the tests. */
 const lease: ClockLease = { id: newId(), signal: new AbortController().signal };
@@ -34,21 +46,24 @@ const keepLease = (id: string) =>
   store.ownerStatements(`update clock_lease set run_id = $1, leased_until = 'infinity'`, [id]);
 await keepLease(lease.id);
 
+// Tenants have become due when they were created.
+beforeEach(() => store.ownerStatements('delete from clock_due'));
+
 const midnight = (day: string, zone: string) => Temporal.PlainDate.from(day).toZonedDateTime(zone).toInstant();
 
 test('a tick has the day of each tenant in its own time zone, which changes at midnight there', async () => {
   const seen: string[] = [];
-  const { tickAt } = clockOf(
+  const { tickWhenDueAt } = clockOf(
     defineClockTask({
-      name: 'day',
-      every: 'minute',
+      name: 'see day',
+      every: 'due',
       run: async ({ tenant, today }) => void seen.push(`${tenant.name} ${today}`),
     }),
   );
   // Midnight in New York, on a day of 23 hours, is 18:00 or 19:00 in Kiritimati, one day ahead.
   for (const day of ['2026-03-08', '2026-03-09']) {
     const begins = midnight(day, zones.alpha);
-    for (const instant of [begins.subtract({ milliseconds: 1 }), begins]) await tickAt(instant);
+    for (const instant of [begins.subtract({ milliseconds: 1 }), begins]) await tickWhenDueAt(instant);
   }
   const own = (name: string) => seen.filter((line) => line.startsWith(name)).map((line) => line.slice(name.length + 1));
   expect(own('alpha')).toEqual(['2026-03-07', '2026-03-08', '2026-03-08', '2026-03-09']);
@@ -68,6 +83,7 @@ test('a daily task runs once a day for each tenant, in the first minute of its d
   });
   const processes = [clockOf(task), clockOf(task)];
   const begins = midnight('2026-11-01', zones.alpha);
+  await makeDue(['day']);
   for (const minutes of [-2, -1, 0, 1, 2, 600, 601]) {
     for (const { tickAt } of processes) await tickAt(begins.add({ minutes }));
   }
@@ -93,6 +109,7 @@ test('a daily task that failed runs again in the next minute', async () => {
     },
   });
   const { tickAt } = clockOf(task);
+  await makeDue(['day']);
   for (const minutes of [0, 1, 2, 3, 4]) await tickAt(midnight('2026-06-01', zones.alpha).add({ minutes }));
   expect(ran).toEqual(['alpha']);
   expect(await counted(store, tenantId, 'daily ')).toEqual({ attempts: 3 });
@@ -104,10 +121,10 @@ test('a failing or hanging tenant or task does not delay others', async () => {
   const hang = Promise.withResolvers<void>();
   const late: unknown[] = [];
   let hanging = 0;
-  const { tickAt } = clockOf(
+  const { tickWhenDueAt } = clockOf(
     defineClockTask({
       name: 'first',
-      every: 'minute',
+      every: 'due',
       run: async (tick) => {
         if (tick.tenant.name === 'alpha') {
           hanging += 1;
@@ -120,15 +137,16 @@ test('a failing or hanging tenant or task does not delay others', async () => {
         await record(tick);
       },
     }),
-    defineClockTask({ name: 'second', every: 'minute', run: record }),
+    defineClockTask({ name: 'second', every: 'due', run: record }),
   );
   await addTenant(store, 'gamma');
-  const ticking = tickAt(Temporal.Now.instant());
+  await store.ownerStatements('delete from clock_due');
+  const ticking = tickWhenDueAt(Temporal.Now.instant());
   await expect.poll(() => ran.toSorted()).toEqual(['alpha', 'beta', 'gamma', 'gamma']);
   expect(await service.metrics.registry.metrics()).toContain('clock_tasks_total{task="first",outcome="failed"} 1');
 
   // The next tick does not start runs that still hang, and runs everything else.
-  await tickAt(Temporal.Now.instant());
+  await tickWhenDueAt(Temporal.Now.instant());
   expect(ran.toSorted()).toEqual(['alpha', 'alpha', 'beta', 'beta', 'gamma', 'gamma', 'gamma', 'gamma']);
   expect(hanging).toBe(1);
 
@@ -143,26 +161,62 @@ test('a failing or hanging tenant or task does not delay others', async () => {
 
 test('a closed tenant is skipped', async () => {
   const ran: string[] = [];
-  const { tickAt } = clockOf(
-    defineClockTask({ name: 'closed', every: 'minute', run: async ({ tenant }) => void ran.push(tenant.name) }),
+  const { tickWhenDueAt } = clockOf(
+    defineClockTask({ name: 'closed', every: 'due', run: async ({ tenant }) => void ran.push(tenant.name) }),
   );
   await addTenant(store, 'delta');
   await store.system((transaction) => transaction.all(sql`update tenant set active = false where name = 'delta'`));
-  await tickAt(Temporal.Now.instant());
+  await tickWhenDueAt(Temporal.Now.instant());
   expect(ran).toContain('alpha');
   expect(ran).not.toContain('delta');
+});
+
+test('the clock does what is due in its order, continues where the last tick ended, and visits no tenant without a reason', async () => {
+  const ran: string[] = [];
+  const now = Temporal.Now.instant();
+  const { tickAt } = clockOf(
+    defineClockTask({
+      name: 'ordered',
+      every: 'due',
+      nextDue: (_tenantId, after) => sql`select ${after}::timestamptz + interval '1 hour' as at`,
+      run: async ({ tenant, signal }) => {
+        ran.push(tenant.name);
+        if (tenant.name === 'beta' && ran.length < 3) throw new Error('Broken.');
+        signal.throwIfAborted();
+      },
+    }),
+  );
+  const add = (id: number, seconds: number) =>
+    store.ownerStatements(`insert into clock_due (tenant_id, task, due_at) values ($1, 'ordered', $2)`, [
+      id,
+      now.subtract({ seconds }).toString(),
+    ]);
+  await add(tenantId, 1);
+  await add(otherTenantId, 3);
+  await tickAt(now);
+  expect(ran).toEqual(['beta', 'alpha']);
+  // What failed comes after what waits longer by now.
+  await add(tenantId, 2);
+  await tickAt(now.add({ minutes: 1 }));
+  expect(ran).toEqual(['beta', 'alpha', 'alpha', 'beta']);
+  await tickAt(now.add({ minutes: 2 }));
+  expect(ran).toHaveLength(4);
+  // As the task says.
+  await tickAt(now.add({ minutes: 62 }));
+  expect(ran.slice(4).toSorted()).toEqual(['alpha', 'beta']);
 });
 
 test('the clock ticks in one of two processes, once per minute', async () => {
   await store.ownerStatements('update clock_lease set minute = 0, run_id = null, leased_until = null');
   const task = defineClockTask({
     name: 'shared',
-    every: 'minute',
+    every: 'due',
     run: async ({ tenant, write, signal }) => {
       await wait(20, signal);
       await write(({ transaction }) => transaction.all(count(tenant.id, 'shared tick')));
     },
   });
+  await makeDue(['shared']);
   const processes = await Promise.all([1, 2, 3].map(() => runBackground(store, { clockTasks: [task] })));
   await expect.poll(() => counted(store, tenantId, 'shared ')).toMatchObject({ tick: expect.any(Number) });
   await Promise.all(processes.map((background) => background.stop(10_000)));

@@ -5,6 +5,7 @@ import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import type { Session, Transaction } from '../platform/store/store.ts';
 import { type ClockLease, keepLease } from './clock-lease.ts';
+import { DueTable, type DueWork, startOfDay } from './due-work.ts';
 import type { BackgroundService } from './job.ts';
 import { clockOf } from './tenant-clock.ts';
 import { writeAsSystem } from './write-as-system.ts';
@@ -15,10 +16,13 @@ import { writeAsSystem } from './write-as-system.ts';
  */
 export interface ClockTask {
   readonly name: string;
-  /** `day`: as soon as the day starts in the tenant's time zone, then each minute until it succeeds. */
-  readonly every: 'minute' | 'day';
+  /**
+   * `day`: as soon as the day starts in the tenant's time zone, then each minute until it succeeds. `due`: then, too, and in the
+   * minute after an instant that a trigger adds to `clock_due`.
+   */
+  readonly every: 'due' | 'day';
   run(tick: Tick): Promise<void>;
-  /** SQL of the first instant after another at which a task of every minute has something to do, if it depends on more than the day. */
+  /** SQL of the first instant after another at which a task has something to do, if it depends on more than the day. */
   nextDue?(tenantId: number, after: string): RawBuilder<{ at: string | null }>;
 }
 
@@ -55,89 +59,155 @@ const slowAfter = 5_000;
 /** After this time, in milliseconds, the tick ends, and runs that have not ended are aborted. */
 const tickEndsAfter = 50_000;
 
+/** How many are claimed with one statement. */
+const claimedAtOnce = 32;
+
 export class Clock {
   readonly #service: BackgroundService;
   readonly #tasks: readonly ClockTask[];
   readonly #now: () => Temporal.Instant;
+  readonly #due: DueTable;
   /**
    * By task and tenant. A run that ignores the end of its tick can no longer write, but a second one must not start in
    * parallel.
    */
   readonly #running = new Set<string>();
-  /** The last day on which a daily task succeeded, by task and tenant. */
-  readonly #days = new Map<string, string>();
 
   constructor(service: BackgroundService, tasks: readonly ClockTask[], now: () => Temporal.Instant) {
     this.#service = service;
     this.#tasks = tasks;
     this.#now = now;
+    this.#due = new DueTable(service.store);
   }
 
-  /** Runs every task for every open tenant. A run that fails or is slow does not affect others. */
+  /**
+   * Runs what is due, for all tenants, the longest due first. What is left at the end of the tick is first in the next one. A run
+   * that fails or is slow does not affect others, and runs again in a minute.
+   */
   async tick(lease: ClockLease): Promise<void> {
-    const now = this.#now();
-    const tenants = await this.#service.directory.tenantNames();
+    // As precise as what is stored: a time that was rounded up would not be due yet.
+    const now = this.#now().round({ smallestUnit: 'millisecond', roundingMode: 'floor' });
     const ended = new AbortController();
-    const signal = AbortSignal.any([lease.signal, ended.signal]);
+    const tick = { now, lease, signal: AbortSignal.any([lease.signal, ended.signal]) };
     const runs: Promise<void>[] = [];
-    const queue = this.#tasks.flatMap((task) => tenants.map((tenant) => ({ task, tenant }))).values();
+    const claimed: DueWork[] = [];
+    let claiming: Promise<void> | undefined;
+    let isAllClaimed = false;
+    let additions = 0;
+    const claim = async () => {
+      const before = additions;
+      const found = await this.#due.claim(now, lease.id, claimedAtOnce);
+      claimed.push(...found);
+      // What was added meanwhile may not have been seen.
+      isAllClaimed = found.length === 0 && additions === before;
+      claiming = undefined;
+    };
     const runNext = async (): Promise<void> => {
-      for (const { task, tenant } of queue) {
-        if (signal.aborted) return;
-        const run = this.#runOnce(task, tenant, now, lease, signal);
-        runs.push(run);
-        await within(slowAfter, run);
+      while (!tick.signal.aborted) {
+        const work = claimed.shift();
+        if (work !== undefined) {
+          const run = this.#runWork(work, tick).then((hasAdded) => {
+            if (!hasAdded) return;
+            additions += 1;
+            isAllClaimed = false;
+          });
+          runs.push(run);
+          await within(slowAfter, run);
+        } else if (isAllClaimed) return;
+        else {
+          claiming ??= claim();
+          await claiming;
+        }
       }
     };
-    const all = Promise.all(Array.from({ length: concurrency }, runNext)).then(() => Promise.all(runs));
-    await within(tickEndsAfter, all);
-    ended.abort(new Error('The tick has ended. The next one continues.'));
+    try {
+      const all = Promise.all(Array.from({ length: concurrency }, runNext)).then(() => Promise.all(runs));
+      await within(tickEndsAfter, all);
+    } finally {
+      ended.abort(new Error('The tick has ended. The next one continues.'));
+    }
   }
 
-  /** Never rejects. */
-  async #runOnce(
-    task: ClockTask,
-    name: string,
-    now: Temporal.Instant,
-    lease: ClockLease,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { store, metrics, directory } = this.#service;
-    const key = `${task.name}/${name}`;
-    if (this.#running.has(key)) return;
-    this.#running.add(key);
-    const log = this.#service.log.child({ task: task.name, tenant: name, runId: lease.id });
+  /** Never rejects. @returns whether more has become due */
+  async #runWork(work: DueWork, { now, lease, signal }: RunningTick): Promise<boolean> {
+    const { store, directory, log } = this.#service;
     try {
-      const tenant = await directory.tenant(name);
+      if (!work.isOpen) await this.#due.removeAll(work.tenantId);
+      const tenant = await directory.tenant(work.tenantName);
       // The tenant has just been closed.
-      if (tenant === undefined) return;
+      if (tenant === undefined) return false;
       const state = tenant.isSandbox ? await clockOf(store, tenant.id) : undefined;
       // Whoever advances the clock runs what falls due.
-      if (state?.isLeased === true) return;
+      if (state?.isLeased === true) return false;
+      const own = { now: now.add({ milliseconds: state?.offset ?? 0 }), lease, signal };
+      if (work.task === startOfDay) {
+        const names = this.#tasks.map(({ name }) => name);
+        await this.#due.startDay(work, lease.id, names, own.now, nextMidnight(own.now, tenant.timeZone));
+        return true;
+      }
+      await this.#runTask(work, tenant, own);
+    } catch (error) {
+      log.warn(
+        { err: error, tenant: work.tenantName },
+        'The clock could not go on for a tenant. It tries again in a minute.',
+      );
+    }
+    return false;
+  }
+
+  async #runTask(work: DueWork, tenant: Tenant, tick: RunningTick): Promise<void> {
+    const task = this.#tasks.find(({ name }) => name === work.task);
+    // A version that has the task runs it.
+    if (task === undefined) return;
+    if (await this.#runOnce(task, tenant, tick)) await this.#finish(work, task, tick);
+  }
+
+  async #finish(work: DueWork, { nextDue }: ClockTask, { now, lease }: RunningTick): Promise<void> {
+    const { store } = this.#service;
+    // Triggers add what becomes due earlier.
+    const next =
+      nextDue === undefined
+        ? undefined
+        : await store.read(work.tenantId, (session) => session.first(nextDue(work.tenantId, now.toString())));
+    await this.#due.finish(work, lease.id, next?.at ?? undefined);
+  }
+
+  /** Never rejects. @returns whether the run succeeded */
+  async #runOnce(task: ClockTask, tenant: Tenant, { now, lease, signal }: RunningTick): Promise<boolean> {
+    const { metrics } = this.#service;
+    const key = `${task.name}/${tenant.name}`;
+    if (this.#running.has(key)) return false;
+    this.#running.add(key);
+    const log = this.#service.log.child({ task: task.name, tenant: tenant.name, runId: lease.id });
+    try {
       const tick = createTick(this.#service, task, tenant, {
-        now: now.add({ milliseconds: state?.offset ?? 0 }),
+        now,
         signal,
         log,
         runId: lease.id,
         hold: (transaction) => keepLease(transaction, lease),
       });
-      if (task.every === 'minute') await task.run(tick);
-      else await this.#runDaily(task, tick, key);
+      if (task.every === 'day') await runDaily(task, tick);
+      else await task.run(tick);
+      // Some tasks end where they are; what is left is done in the next minute.
+      if (signal.aborted) return false;
       metrics.clockTaskRan(task.name, 'completed');
+      return true;
     } catch (error) {
       metrics.clockTaskRan(task.name, 'failed');
       log.error({ err: error }, 'A clock task failed for a tenant. It runs again in a minute.');
+      return false;
     } finally {
       this.#running.delete(key);
     }
   }
+}
 
-  async #runDaily(task: ClockTask, tick: Tick, key: string): Promise<void> {
-    const day = tick.today.toString();
-    if (this.#days.get(key) === day) return;
-    await runDaily(task, tick);
-    this.#days.set(key, day);
-  }
+/** A tick, with the time by the clock of the tenant once that is known. */
+interface RunningTick {
+  readonly now: Temporal.Instant;
+  readonly lease: ClockLease;
+  readonly signal: AbortSignal;
 }
 
 /** The circumstances of a run. */
@@ -189,6 +259,11 @@ export async function runDaily(task: ClockTask, tick: Tick): Promise<boolean> {
       on conflict (tenant_id, task) do update set day = excluded.day, place = null`),
   );
   return true;
+}
+
+/** Returns when the next day begins in a time zone. */
+export function nextMidnight(now: Temporal.Instant, timeZone: string): Temporal.Instant {
+  return now.toZonedDateTimeISO(timeZone).toPlainDate().add({ days: 1 }).toZonedDateTime(timeZone).toInstant();
 }
 
 /** Waits for work, but no longer than this. */

@@ -6,7 +6,7 @@ import { engagement } from './engagement.ts';
 /** Expires letters that were not signed in time. */
 export const expireLetters = defineClockTask({
   name: 'expire-letters',
-  every: 'minute',
+  every: 'due',
   nextDue: (tenantId, after) => sql`
     select min(expires_at) as at from engagement
     where tenant_id = ${tenantId} and status = 'SENT' and expires_at > ${after}::timestamptz`,

@@ -50,14 +50,6 @@ export class Directory {
     return tenant;
   }
 
-  /** Returns the names of all open tenants. */
-  async tenantNames(): Promise<string[]> {
-    const rows = await this.#store.system((transaction) =>
-      transaction.all(sql<{ name: string }>`select name from tenant where active order by id`),
-    );
-    return rows.map(({ name }) => name);
-  }
-
   /** Returns the current state of an API key, or undefined if the tenant has no such key. */
   async key(tenantId: number, id: string): Promise<KeyState | undefined> {
     const place = `${tenantId}/${id}`;

@@ -9,7 +9,7 @@ import { invoice, isOpen } from './invoice.ts';
  */
 export const markOverdue = defineClockTask({
   name: 'mark-overdue',
-  every: 'minute',
+  every: 'due',
   run: (tick) =>
     changeDueRows(tick, {
       find: (session, { tenant, today }, { after, limit }) =>

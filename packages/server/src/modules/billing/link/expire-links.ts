@@ -6,7 +6,7 @@ import { quickPaymentLink } from './payment-link.ts';
 /** Expires links that were not paid in time, except those with a payment in progress. */
 export const expireLinks = defineClockTask({
   name: 'expire-links',
-  every: 'minute',
+  every: 'due',
   nextDue: (tenantId, after) => sql`
     select min(expires_at) as at from quick_payment_link
     where tenant_id = ${tenantId} and status = 'ACTIVE' and expires_at > ${after}::timestamptz`,

@@ -23,7 +23,7 @@ const lanes = 4;
  */
 export const followAttempts = defineClockTask({
   name: 'follow-payment-attempts',
-  every: 'minute',
+  every: 'due',
   nextDue: (tenantId, after) => sql`
     select min(next_check_at) as at from payment_attempt where tenant_id = ${tenantId} and next_check_at > ${after}::timestamptz`,
   async run({ tenant, now, signal, read, write, log, service: { processor } }) {

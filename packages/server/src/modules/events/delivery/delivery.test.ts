@@ -205,6 +205,11 @@ describe('a subscription', () => {
     await change(sql`update api_user set roles = array['EVNT_SUB_W', 'CLNT_R'], active = false where ${user}`);
     await groups('Inactive');
     await expect.poll(() => control.arrivals.length).toBe(3);
+    // Its subscription has gone past them, too.
+    const [feed] = await change(sql`select position from event_feed`);
+    await expect
+      .poll(() => change(sql`select position from delivery_partition where subscription_id = ${id}`))
+      .toEqual([feed]);
     await change(sql`update api_user set active = true where ${user}`);
     await groups('Readable again');
     await expect.poll(() => receiver.arrivals.length).toBe(2);

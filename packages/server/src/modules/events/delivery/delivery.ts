@@ -36,9 +36,16 @@ const mostBeginning = 64;
 const beginsFor = 1_000;
 /** How many partitions share a statement. */
 const mostInBatch = 32;
-/** The longest time between two looks for partitions that are due, and for events of which no notification came, in milliseconds. */
+/**
+ * The longest time between two looks for partitions that are due, in milliseconds: while a process works on one, which may die or
+ * leave some to others, and otherwise. Notifications come in between.
+ */
 const longestPause = 1_000;
+const longestIdlePause = 5_000;
 const shortestPause = 25;
+/** How often a process that cannot lease everything calls others, in milliseconds. */
+const callsEvery = 1_000;
+/** How often events are looked for of which no notification came, in milliseconds. */
 const lookEvery = 5_000;
 
 /**
@@ -77,6 +84,7 @@ class Runner implements Delivery {
   #next: NodeJS.Timeout | undefined;
   #leasing: Promise<void> | undefined;
   #woken = false;
+  #calledAt = -Infinity;
   #stopping = false;
 
   constructor(service: DeliveryService, sending: Omit<SenderOptions, 'addresses'>) {
@@ -148,17 +156,25 @@ class Runner implements Delivery {
         failing: Math.max(0, mostFailing - failing),
         fullTenants: [...this.#tenants].flatMap(([id, { partitions }]) => (partitions >= mostOfTenant ? [id] : [])),
       };
+      if (capacity.working === 0 || capacity.fullTenants.length > 0) await this.#callOthers();
       if (capacity.working === 0 && capacity.failing === 0) return longestPause;
       const partitions = await this.#partitions.lease(capacity);
       for (const partition of partitions) this.#run(partition);
       if (partitions.length > 0) return 0;
-      const dueIn = (await this.#partitions.dueIn()) ?? longestPause;
+      const { dueIn = longestIdlePause, isLeased } = await this.#partitions.next();
       this.#service.metrics.deliveriesWait(Math.max(0, -dueIn / 1000));
-      return Math.max(shortestPause, Math.min(dueIn, longestPause));
+      return Math.max(shortestPause, Math.min(dueIn, isLeased ? longestPause : longestIdlePause));
     } catch (error) {
       this.#unavailable(error);
       return longestPause;
     }
+  }
+
+  async #callOthers(): Promise<void> {
+    const { store } = this.#service;
+    if (store.engine === 'pglite' || performance.now() - this.#calledAt < callsEvery) return;
+    this.#calledAt = performance.now();
+    await this.#partitions.callOthers();
   }
 
   #run(partition: Partition): void {

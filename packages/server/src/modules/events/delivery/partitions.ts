@@ -1,4 +1,5 @@
 import type { Store } from '../../../platform/store/store.ts';
+import { partitionsDue } from '../../../platform/store/trace.ts';
 
 /**
  * The events of a tenant as one subscription gets them: they are sent in order from its position on. This process has the lease of
@@ -12,6 +13,14 @@ export interface Partition {
   readonly failures: number;
   /** The first of them, RFC 3339. */
   readonly failingSince: string | null;
+}
+
+/** When there is something to do next, in all processes. */
+export interface NextWork {
+  /** Milliseconds until the next partition is due, negative where one waits already; undefined where there is none. */
+  readonly dueIn: number | undefined;
+  /** Whether a process works on a partition, or did so when it died. */
+  readonly isLeased: boolean;
 }
 
 /** How many partitions a process can lease at the moment. */
@@ -28,15 +37,38 @@ export interface Capacity {
 const leaseSeconds = 10;
 export const renewEvery = 3_000;
 
-/** Partitions are due by the clock of their tenant. */
-const realDueAt = `(partition.due_at - tenant.clock_offset * interval '1 millisecond')`;
+/** Sandboxes whose clocks are ahead: partitions are due by the clock of their tenant. */
+const ahead = `ahead as (
+  select id, clock_offset * interval '1 millisecond' as lead from tenant where is_sandbox and clock_offset > 0)`;
 
-const due = (condition: string, most: string) => `
+const unleased = 'leased_until is null and due_at is not null';
+
+/** Selects the partitions of a kind that are due longest. More than are leased, because other processes may be leasing some. */
+const due = (failures: string, most: string) => {
+  const ofOpenTenant = `and partition.consecutive_failures ${failures} and partition.tenant_id <> all ($4::integer[])
+    and exists (select from tenant where tenant.id = partition.tenant_id and tenant.active)`;
+  return `
+  (select tenant_id, subscription_id, due_at as since from delivery_partition partition
+   where ${unleased} and due_at <= now() ${ofOpenTenant} order by due_at limit 2 * ${most}::integer)
+  union all
+  (select found.tenant_id, found.subscription_id, found.due_at - ahead.lead from ahead cross join lateral (
+     select tenant_id, subscription_id, due_at from delivery_partition partition
+     where tenant_id = ahead.id and ${unleased} and due_at > now() and due_at <= now() + ahead.lead ${ofOpenTenant}
+     order by due_at limit 2 * ${most}::integer) found)
+  union all
+  (select tenant_id, subscription_id, leased_until from delivery_partition partition
+   where leased_until < now() ${ofOpenTenant} order by leased_until limit 2 * ${most}::integer)`;
+};
+
+/** Locks the first of them that no other process is leasing. */
+const chosen = (candidates: string, most: string) => `
   select partition.tenant_id, partition.subscription_id, tenant.name
-  from delivery_partition partition join tenant on tenant.id = partition.tenant_id and tenant.active
-  where ((${realDueAt} <= now() and partition.leased_until is null) or partition.leased_until < now()) and ${condition}
-    and partition.tenant_id <> all ($4::integer[])
-  order by ${realDueAt} limit ${most} for update of partition skip locked`;
+  from ${candidates} candidate
+  join delivery_partition partition
+    on partition.tenant_id = candidate.tenant_id and partition.subscription_id = candidate.subscription_id
+  join tenant on tenant.id = partition.tenant_id
+  where (partition.leased_until is null and partition.due_at is not null) or partition.leased_until < now()
+  order by candidate.since limit ${most}::integer for update of partition skip locked`;
 
 /** Partitions of all tenants, and which process has the lease of each. The owner leases them; rows of tenants stay out of reach. */
 export class Partitions {
@@ -52,8 +84,8 @@ export class Partitions {
   /** Leases partitions that are due, the longest due first, and those of processes that died. */
   async lease({ working, failing, fullTenants }: Capacity): Promise<Partition[]> {
     const { rows } = await this.#store.ownerStatements(
-      `with working as (${due('partition.consecutive_failures = 0', '$2')}),
-         failing as (${due('partition.consecutive_failures > 0', '$3')}),
+      `with ${ahead}, due_working as materialized (${due('= 0', '$2')}), due_failing as materialized (${due('> 0', '$3')}),
+         working as (${chosen('due_working', '$2')}), failing as (${chosen('due_failing', '$3')}),
          chosen as (select * from working union all select * from failing)
        update delivery_partition partition
        set leased_by = $1, leased_until = now() + interval '${leaseSeconds} seconds', due_at = null
@@ -93,14 +125,27 @@ export class Partitions {
     );
   }
 
-  /** Milliseconds until the next partition is due, negative where one waits already; undefined where there is none. */
-  async dueIn(): Promise<number | undefined> {
+  /** When there is something to do next. */
+  async next(): Promise<NextWork> {
     const { rows } = await this.#store.ownerStatements(
-      `select date_part('epoch', min(${realDueAt}) - now()) * 1000 as "dueIn"
-       from delivery_partition partition join tenant on tenant.id = partition.tenant_id
-       where partition.due_at is not null and partition.leased_until is null`,
+      `with ${ahead}, due as (
+         (select due_at as at from delivery_partition partition join tenant on tenant.id = partition.tenant_id and tenant.active
+          where ${unleased} and consecutive_failures = 0 order by due_at limit 1)
+         union all
+         (select due_at from delivery_partition partition join tenant on tenant.id = partition.tenant_id and tenant.active
+          where ${unleased} and consecutive_failures > 0 order by due_at limit 1)
+         union all
+         (select found.due_at - ahead.lead from ahead cross join lateral (
+            select due_at from delivery_partition where tenant_id = ahead.id and ${unleased} order by due_at limit 1) found)),
+       leased as (select leased_until as at from delivery_partition where leased_until is not null order by leased_until limit 1)
+       select date_part('epoch', (select min(at) from due) - now()) * 1000 as "dueIn", exists (select from leased) as "isLeased"`,
     );
     const dueIn = rows[0]?.dueIn ?? null;
-    return dueIn === null ? undefined : Number(dueIn);
+    return { dueIn: dueIn === null ? undefined : Number(dueIn), isLeased: rows[0]?.isLeased === true };
+  }
+
+  /** Wakes all processes: this one cannot lease everything that is due. */
+  async callOthers(): Promise<void> {
+    await this.#store.ownerStatements('select pg_notify($1, $2)', [partitionsDue, '']);
   }
 }
