@@ -1,6 +1,7 @@
 import { operations } from '@financial-automation/spec';
 import { LRUCache } from 'lru-cache';
 import { Rejection } from '../contract/rejection.ts';
+import type { Counters } from './counters.ts';
 import { networkOf } from './network.ts';
 
 /**
@@ -38,8 +39,20 @@ export function isFailedAttempt({ status }: Rejection): boolean {
   return status < 500 && status !== 403 && status !== 429;
 }
 
-/** @param factor for the contract's limit; 0 disables it. */
-export function createFailureLimit(factor: number, clock: { now(): number } = performance): FailureLimit {
+/** How many failures are counted for all processes at the same time. Beyond it, an attack counts in this process alone. */
+const mostCounting = 8;
+
+/**
+ * Each failure is also counted for all processes, without waiting for it: a process knows what others have counted once an
+ * attempt has failed there.
+ *
+ * @param factor for the contract's limit; 0 disables it.
+ */
+export function createFailureLimit(
+  factor: number,
+  counters: Counters,
+  clock: { now(): number } = performance,
+): FailureLimit {
   const most = Math.max(1, Math.round(limit * factor));
   const entries = new LRUCache<string, { failures: number; pending: number; readonly until: number }>({
     max: mostAddresses,
@@ -62,8 +75,23 @@ export function createFailureLimit(factor: number, clock: { now(): number } = pe
       },
     });
   };
+  let counting = 0;
   const count = (address: string) => {
-    entryOf(networkOf(address)).failures += 1;
+    const network = networkOf(address);
+    const entry = entryOf(network);
+    entry.failures += 1;
+    if (factor === 0 || entry.failures > most || counting >= mostCounting) return;
+    counting += 1;
+    counters
+      .add(`failure/${network}`, 1, window)
+      .then(({ total }) => {
+        entry.failures = Math.max(entry.failures, total);
+      })
+      // Counted in this process.
+      .catch(() => undefined)
+      .finally(() => {
+        counting -= 1;
+      });
   };
   return {
     check(address) {

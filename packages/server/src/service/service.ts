@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { type ContractValidator, contractValidator } from '../contract/validator.ts';
+import type { Counters } from '../http/counters.ts';
 import { createFailureLimit, type FailureLimit } from '../http/failure-limit.ts';
 import { LargeBodyChecks } from '../http/large-bodies.ts';
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts';
@@ -13,6 +14,7 @@ import { Tokens } from '../platform/auth/tokens.ts';
 import { Vault } from '../platform/auth/vault.ts';
 import { openProcessor } from '../platform/payments/open-processor.ts';
 import type { PaymentProcessor } from '../platform/payments/processor.ts';
+import { sharedCounters } from '../platform/shared-counters.ts';
 import { openStorage } from '../platform/storage/open-storage.ts';
 import type { ContentStorage } from '../platform/storage/storage.ts';
 import type { Store } from '../platform/store/store.ts';
@@ -31,6 +33,8 @@ export interface Service {
   readonly tokens: Tokens;
   readonly directory: Directory;
   readonly validator: ContractValidator;
+  /** Counts for the limits of all processes together. */
+  readonly counters: Counters;
   readonly rateLimit: RateLimit;
   readonly failureLimit: FailureLimit;
   readonly recentRequests: RecentRequests;
@@ -61,6 +65,7 @@ export async function createService(
   const vault = new Vault(config.masterKey);
   const keys = await KeyRing.open(store, vault);
   const metrics = createMetrics();
+  const counters = sharedCounters(store);
   // PGlite has one connection: a few requests queue for it, so that it is never idle between them.
   const connections = store.engine === 'pglite' ? pgliteRequests : config.poolSize;
   return {
@@ -73,8 +78,9 @@ export async function createService(
     tokens: new Tokens(keys, vault),
     directory: new Directory(store),
     validator: await contractValidator(),
-    rateLimit: createRateLimit(config.rateLimitFactor),
-    failureLimit: createFailureLimit(config.rateLimitFactor),
+    counters,
+    rateLimit: createRateLimit(config.rateLimitFactor, counters),
+    failureLimit: createFailureLimit(config.rateLimitFactor, counters),
     shares: measuredShares({ ...shareLimits(connections), wait }, metrics.registry),
     costlySearches: measuredCostlySearches(connections, wait, metrics.registry),
     largeBodies: measuredLargeBodies(wait, metrics.registry),

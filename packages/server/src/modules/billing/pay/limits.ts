@@ -1,8 +1,9 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Rejection } from '../../../contract/rejection.ts';
+import type { Counters } from '../../../http/counters.ts';
 import { networkOf } from '../../../http/network.ts';
+import { SharedLimit } from '../../../http/shared-limit.ts';
 
-/** Limits of requests, each with its own key. Each process counts separately. */
+/** Limits of requests to all processes, each with its own key. */
 const policies = {
   /** By address. */
   request: { points: 240, duration: 60 },
@@ -28,32 +29,28 @@ export interface PayLimits {
 }
 
 /** @param factor for the limits; 0 disables them. */
-export function createPayLimits(factor: number): PayLimits {
-  const limiters = new Map(
-    Object.entries(policies).map(([name, { points, duration }]) => [
-      name,
-      new RateLimiterMemory({ points: Math.max(1, Math.round(points * factor)), duration }),
-    ]),
+export function createPayLimits(factor: number, counters: Counters): PayLimits {
+  const limits = new Map(
+    Object.entries(policies).map(([name, { points: most, duration: seconds }]) => {
+      const points = Math.max(1, Math.round(most * factor));
+      return [name, new SharedLimit(counters, { name: `pay ${name}`, points, seconds })];
+    }),
   );
-  const limiterOf = (policy: Policy) => {
-    const limiter = limiters.get(policy);
-    if (limiter === undefined) throw new Error(`There is no limit ${policy}.`);
-    return limiter;
+  const limitOf = (policy: Policy) => {
+    const limit = limits.get(policy);
+    if (limit === undefined) throw new Error(`There is no limit ${policy}.`);
+    return limit;
   };
   return {
     async take(policy, key) {
       if (factor === 0) return;
-      try {
-        await limiterOf(policy).consume(key);
-      } catch (rejected) {
-        throw rejected instanceof RateLimiterRes ? tooMany(rejected) : rejected;
-      }
+      const { isAllowed, msBeforeNext } = await limitOf(policy).take(key);
+      if (!isAllowed) throw tooMany(msBeforeNext);
     },
     async check(policy, key) {
       if (factor === 0) return;
-      const limiter = limiterOf(policy);
-      const used = await limiter.get(key);
-      if (used !== null && used.consumedPoints >= limiter.points) throw tooMany(used);
+      const exhausted = limitOf(policy).exhausted(key);
+      if (exhausted !== undefined) throw tooMany(exhausted);
     },
   };
 }
@@ -62,7 +59,7 @@ export function addressKey(address: string | undefined): string {
   return networkOf(address ?? '');
 }
 
-function tooMany({ msBeforeNext }: RateLimiterRes): Rejection {
+function tooMany(msBeforeNext: number): Rejection {
   const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
   return new Rejection('RATE_LIMITED', 'Too many requests.', { headers: { 'Retry-After': String(seconds) } });
 }

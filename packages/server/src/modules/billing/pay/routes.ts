@@ -37,7 +37,7 @@ interface Target {
 
 /** Pages on which payers pay links, and notifications of the processor. A token is a secret: logs and metrics do not contain it. */
 export function paymentRoutes(service: Service): readonly Route[] {
-  const limits = createPayLimits(service.config.rateLimitFactor);
+  const limits = createPayLimits(service.config.rateLimitFactor, service.counters);
   const common = { methods: undefined, headers: pageHeaders, rejected: failed, isSameOrigin: true };
   const notified = (exchange: Exchange) => handleNotification(service, limits, exchange);
   const visited = (exchange: Exchange) => handleVisit(service, limits, exchange);
