@@ -48,6 +48,7 @@ type ScenarioKind = 'importQuietly' | 'workQuietly' | 'archiveQuietly' | 'advanc
 const scenarioWeights = {
   bill: 6,
   billUnevenly: 1,
+  reject: 1,
   reverseTwice: 1,
   refundInPart: 1,
   writeOffWhilePending: 1,
@@ -146,6 +147,7 @@ const scenarios: Readonly<
   Record<Scenario, (step: Step) => readonly (Partial<Step> & { readonly kind: SingleKind })[]>
 > = {
   bill: () => [{ kind: 'draft' }, { kind: 'reviewDraft' }, { kind: 'approveDraft' }],
+  reject: () => [{ kind: 'draft', lines: [plainLine] }, { kind: 'reviewDraft' }, { kind: 'rejectDraft' }],
   // Three equal rows and an amount that is seldom a multiple of three cents.
   billUnevenly({ pick }) {
     const percent = [33, 50, 87, 112][pick % 4] ?? 33;
