@@ -42,7 +42,7 @@ export async function loadBilling(
   clients: readonly ClientSeed[],
   jobs: readonly JobSeed[],
   work: Work,
-  apiUserId: string,
+  { apiUserId, hasCreditNotes }: { readonly apiUserId: string; readonly hasCreditNotes: boolean },
 ): Promise<void> {
   const { bills, billed, writtenOff, payments, outcomes, links, notes } = await loader.step(async () => {
     const [firstNumbers, firstNotes] = [
@@ -50,7 +50,7 @@ export async function loadBilling(
       await lastNumbers(loader, firm, 'credit_note'),
     ];
     const created = createBills(firm, clients, jobs, work, firstNumbers);
-    const paid = createPayments(created.bills, loader.tenantId, firm.span, firstNotes);
+    const paid = createPayments(created.bills, loader.tenantId, firm.span, hasCreditNotes ? firstNotes : undefined);
     const counters = [
       ...[...created.lastNumbers].map(([year, last]) => [numberCounter(firm, 'invoice', year), last] as const),
       ...[...paid.lastNotes].map(([year, last]) => [numberCounter(firm, 'credit_note', year), last] as const),

@@ -21,6 +21,8 @@ export interface Filling {
   readonly tenantId: number;
   readonly profile: ProfileName;
   readonly apiUserId: string;
+  /** False for a firm from before there were credit notes. By default true. */
+  readonly hasCreditNotes?: boolean;
 }
 
 export interface LoadOptions {
@@ -148,7 +150,8 @@ async function fill(loader: Loader, filling: Filling, span: Span): Promise<void>
   await fillTables(loader, filling, span);
 }
 
-async function fillTables(loader: Loader, { profile: name, apiUserId }: Filling, span: Span): Promise<void> {
+async function fillTables(loader: Loader, filling: Filling, span: Span): Promise<void> {
+  const { profile: name, apiUserId, hasCreditNotes = true } = filling;
   const profile = profiles[name];
   const firm = await loader.step(() => loadFirm(loader, profile, span));
   const clients = await loader.step(() => loadParties(loader, profile, firm));
@@ -161,7 +164,7 @@ async function fillTables(loader: Loader, { profile: name, apiUserId }: Filling,
   await loadTasks(loader, firm, jobs);
   const work = await loadTime(loader, profile, firm, jobs);
   await loadCharges(loader, profile, firm, jobs, work);
-  await loadBilling(loader, firm, clients, jobs, work, apiUserId);
+  await loadBilling(loader, firm, clients, jobs, work, { apiUserId, hasCreditNotes });
   await loadFiles(loader, profile, firm, clients, jobs);
   await loader.step(() => loadIntegrations(loader, profile, firm, clients, apiUserId));
   // The planner needs statistics of the rows before they are summed up.

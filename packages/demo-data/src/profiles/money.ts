@@ -49,7 +49,8 @@ export function createPayments(
   bills: readonly Bill[],
   tenantId: number,
   { today }: Span,
-  firstNotes: ReadonlyMap<number, number>,
+  /** The last numbers of credit notes by year; undefined if there shall be none. */
+  firstNotes: ReadonlyMap<number, number> | undefined,
 ): {
   readonly payments: readonly PaymentSeed[];
   readonly outcomes: ReadonlyMap<Bill, Outcome>;
@@ -141,7 +142,7 @@ export function createPayments(
       outcomes.set(bill, { status: 'WRITTEN_OFF', paid: 0, pending: 0, paidDay: undefined, writtenOffDay });
       continue;
     }
-    const isCredited = bill.number % 70 === 11 && bill.total > 20_000;
+    const isCredited = firstNotes !== undefined && bill.number % 70 === 11 && bill.total > 20_000;
     if (paidOn < today && !isBad) {
       const credited = isCredited ? creditPart(bill, Math.min(bill.day + 9, paidOn), 'applied') : 0;
       const first = random.chance(0.09) ? Math.floor(bill.total / 3) : 0;
@@ -172,7 +173,7 @@ export function createPayments(
     else if (random.chance(0.2) && bill.day < today - 60) linkTo(bill, bill.day + 2, 'EXPIRED');
     outcomes.set(bill, { status: part > 0 ? 'PARTIALLY_PAID' : 'POSTED', paid: part, pending, paidDay: undefined });
   }
-  return { payments, outcomes, links, ...notesOf(credits, bills.length, firstNotes) };
+  return { payments, outcomes, links, ...notesOf(credits, bills.length, firstNotes ?? new Map()) };
 }
 
 /** Creates the credit notes of credits, numbered per year in the order of their days. */

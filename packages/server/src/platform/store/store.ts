@@ -130,7 +130,8 @@ async function prepare(
     const pending = await pendingMigrations(engine.pool, migrations);
     if (pending.length > 0 && pooler === 'transaction') throw new DatabaseError(migrationsRequireSessions);
     await migrate(engine.pool, migrations);
-    if (pending.length > 0) log.info(`The database was migrated to ${pending.at(-1)}.`);
+    const isNew = pending.length === migrations.size;
+    if (pending.length > 0 && !isNew) log.info(`The database was migrated to ${pending.at(-1)}.`);
   }
   await asOwner(engine, (client) => declareLeakproof(client, log));
 }

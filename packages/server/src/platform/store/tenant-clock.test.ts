@@ -30,10 +30,11 @@ test('columns of tenants and functions take their time from the clock of the ten
        and pg_get_functiondef(p.oid) ~* ${realTime}`,
     [],
   );
-  // Jobs are due in real time.
+  // Jobs are due in real time, and the first day of a tenant at once.
   expect(functions.rows.map(({ name }) => name).toSorted()).toEqual([
     'announce_jobs',
     'assign_event_positions',
+    'note_due_day',
     'tenant_clock_timestamp',
     'tenant_now',
   ]);

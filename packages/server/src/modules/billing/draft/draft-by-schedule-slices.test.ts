@@ -64,6 +64,8 @@ test('draft-by-schedule › a run that is interrupted continues where it was, an
     transaction.all(sql`
       insert into clock_day (tenant_id, task, day) values (${tenant.id}, ${draftBySchedule.name}, '2026-01-31')`),
   );
+  // The clock goes through the days of then.
+  await store.ownerStatements(`update clock_due set due_at = '-infinity'`);
   const turn = { id: newId(), signal: new AbortController().signal };
   await store.ownerStatements(`update clock_lease set run_id = $1, leased_until = 'infinity'`, [turn.id]);
 
