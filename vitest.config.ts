@@ -33,8 +33,8 @@ const engineTests = [
 
 export default defineConfig({
   test: {
-    // One more than there are cores: many tests wait for a lease, a retry or a process.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are cores: many tests wait for a lease, a retry or a process.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
