@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { CannotRun } from '../src/cannot-run.ts';
 import { check } from '../src/check.ts';
 import { OpenApiDocument } from '../src/document/document.ts';
 import { operationsOf } from '../src/document/operation.ts';
@@ -33,7 +34,11 @@ async function logged(options: Partial<CheckOptions>): Promise<{ method: string;
     return next(incoming);
   });
   const auth = workshop.authOf(world);
-  await check({ spec: workshop.spec, url: workshop.proxy.url, probes: 1, ...(auth && { auth }), ...options });
+  const run = check({ spec: workshop.spec, url: workshop.proxy.url, probes: 1, ...(auth && { auth }), ...options });
+  await run.catch((error: unknown) => {
+    // With most operations excluded, it may be that none is reached, which is an error.
+    if (!(error instanceof CannotRun)) throw error;
+  });
   return log;
 }
 
