@@ -136,7 +136,8 @@ async function startServer(): Promise<ChildProcess> {
   await ensureBundle();
   const cli = values.server ?? fileURLToPath(new URL('../server/dist/cli.js', import.meta.url));
   const profile = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
-  const child = spawn(process.execPath, [...profile, cli, 'serve'], {
+  // As `pnpm serve` and the image start it.
+  const child = spawn(process.execPath, ['--v8-pool-size=0', ...profile, cli, 'serve'], {
     env: environment,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
