@@ -31,7 +31,7 @@ interface Stranger {
   readonly packages: readonly string[];
   /** The program that serves it; it gets the port. */
   readonly program: (port: number) => readonly string[];
-  /** Where the document is, and a path that answers when the server is ready. */
+  /** Where the document is, and a path that returns 200 once the server is ready. */
   readonly spec: (url: string) => string;
   readonly ready: string;
   readonly options?: (url: string) => Promise<Partial<CheckOptions>>;
@@ -146,7 +146,7 @@ async function run({ name, program, spec, ready, options }: Stranger): Promise<R
       output.splice(0, output.length - 10);
     });
   try {
-    await answers(`${url}${ready}`, () => server.exitCode === null);
+    await responds(`${url}${ready}`, () => server.exitCode === null);
     return await check({ spec: spec(url), url, seed: 1, minCoverage: 0, ...(await options?.(url)) });
   } catch (error) {
     throw new Error(`${name} could not be checked. Its output ends with:\n${output.join('')}`, { cause: error });
@@ -156,7 +156,7 @@ async function run({ name, program, spec, ready, options }: Stranger): Promise<R
   }
 }
 
-async function answers(url: string, isRunning: () => boolean): Promise<void> {
+async function responds(url: string, isRunning: () => boolean): Promise<void> {
   const end = performance.now() + 120_000;
   while (performance.now() < end && isRunning()) {
     const isReady = await fetch(url).then(
@@ -166,7 +166,7 @@ async function answers(url: string, isRunning: () => boolean): Promise<void> {
     if (isReady) return;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  throw new Error(`Nothing answers at ${url}.`);
+  throw new Error(`Nothing responds at ${url}.`);
 }
 
 async function freePort(): Promise<number> {

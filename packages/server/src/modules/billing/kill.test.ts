@@ -183,7 +183,7 @@ test('the books are consistent after every restart of a server that is killed du
 
     await expectBooksAfter(acknowledged, closings, `round ${round}`);
   }
-  const answered = closings.filter(({ figures }) => figures !== null).length;
+  const responded = closings.filter(({ figures }) => figures !== null).length;
   const server = await startServer(environment);
   const controller = await signIn(server, preparer);
   await expectDocuments(controller);
@@ -191,7 +191,7 @@ test('the books are consistent after every restart of a server that is killed du
   await expectBooksAfter(acknowledged, closings, 'after the last kill');
   if (process.env.KILL_ROUNDS !== undefined)
     console.log(
-      `${acknowledged.length} writes succeeded, and ${unfinished} did not. ${answered} of ${rounds} closings had a response.`,
+      `${acknowledged.length} writes succeeded, and ${unfinished} did not. ${responded} of ${rounds} closings had a response.`,
     );
 });
 
