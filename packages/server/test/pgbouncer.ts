@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
+import { overTcp } from './postgres-server.ts';
 
 export type PoolMode = 'session' | 'transaction' | 'statement';
 
@@ -24,7 +25,7 @@ export function isPgbouncerInstalled(): boolean {
 
 /** Starts a PgBouncer in front of a database, with fewer connections to the server than it accepts. */
 export async function startPgbouncer(databaseUrl: string, mode: PoolMode, poolSize: number): Promise<Pgbouncer> {
-  const { hostname, port, pathname, username, password } = new URL(databaseUrl);
+  const { hostname, port, pathname, username, password } = overTcp(databaseUrl);
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-pgbouncer-'));
   const listenPort = await freePort();
   const settings = [
@@ -55,7 +56,7 @@ export async function startPgbouncer(databaseUrl: string, mode: PoolMode, poolSi
     await pause(50);
   }
   return {
-    url: Object.assign(new URL(databaseUrl), { hostname: '127.0.0.1', port: String(listenPort) }).href,
+    url: Object.assign(overTcp(databaseUrl), { hostname: '127.0.0.1', port: String(listenPort) }).href,
     async stop() {
       child.kill('SIGINT');
       await ended;

@@ -33,3 +33,10 @@ export function databaseUrl(serverUrl: string, database: string): string {
   url.pathname = `/${database}`;
   return url.href;
 }
+
+/** The same database over TCP, for proxies. The tests' server also listens there. */
+export function overTcp(databaseUrl: string): URL {
+  const url = new URL(databaseUrl);
+  if (url.hostname.startsWith('%2F')) url.hostname = '127.0.0.1';
+  return url;
+}

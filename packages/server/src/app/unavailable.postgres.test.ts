@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/database.ts';
+import { overTcp } from '../../test/postgres-server.ts';
 import { openProxy } from '../../test/severable-proxy.ts';
 import { type WireResponse, wire } from '../../test/wire.ts';
 import { createApiKey } from '../operator/api-keys.ts';
@@ -15,9 +16,9 @@ import { createService } from '../service/service.ts';
 import { createApp } from './app.ts';
 
 const { databaseUrl = '' } = await testDatabase();
-const direct = new URL(databaseUrl);
+const direct = overTcp(databaseUrl);
 const proxy = await openProxy(direct.hostname, Number(direct.port || 5432));
-const proxied = new URL(databaseUrl);
+const proxied = overTcp(databaseUrl);
 proxied.host = `127.0.0.1:${proxy.port}`;
 const config = readConfig({
   DATABASE_URL: proxied.href,

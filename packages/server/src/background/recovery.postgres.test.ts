@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import { counted, runBackground } from '../../test/background.ts';
 import { addTenant, testDatabase } from '../../test/database.ts';
+import { overTcp } from '../../test/postgres-server.ts';
 import { count } from '../../test/rows.ts';
 import { openProxy } from '../../test/severable-proxy.ts';
 import { openStore } from '../platform/store/store.ts';
 import { defineJob, enqueue } from './job.ts';
 
 const { databaseUrl = '' } = await testDatabase();
-const url = new URL(databaseUrl);
+const url = overTcp(databaseUrl);
 const proxy = await openProxy(url.hostname, Number(url.port));
 url.port = String(proxy.port);
 

@@ -7,7 +7,7 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { engineName, testDatabase } from '../../test/database.ts';
 import { portOf } from '../../test/free-port.ts';
 import { patientLimits } from '../../test/patient-limits.ts';
-import { runOn } from '../../test/postgres-server.ts';
+import { overTcp, runOn } from '../../test/postgres-server.ts';
 import { type Environment, processEnvironment, runCli } from '../../test/process.ts';
 import { openPglite } from '../platform/store/pglite.ts';
 
@@ -187,7 +187,7 @@ async function copyOfData(): Promise<string> {
 }
 
 function changedUrl(parts: { port?: string; username?: string; pathname?: string }): string {
-  return Object.assign(new URL(environment.DATABASE_URL ?? ''), parts).href;
+  return Object.assign(overTcp(environment.DATABASE_URL ?? ''), parts).href;
 }
 
 async function runAsOwner({ DATABASE_URL, DATA_DIR = '' }: Environment, statement: string): Promise<void> {

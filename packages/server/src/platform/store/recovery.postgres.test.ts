@@ -2,15 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { testDatabase, testEngine } from '../../../test/database.ts';
-import { runOn } from '../../../test/postgres-server.ts';
+import { overTcp, runOn } from '../../../test/postgres-server.ts';
 import { openProxy } from '../../../test/severable-proxy.ts';
 import { DatabaseUnavailable, translateError } from './errors.ts';
 import { openStore } from './store.ts';
 
 const { databaseUrl = '' } = await testDatabase();
-const direct = new URL(databaseUrl);
+const direct = overTcp(databaseUrl);
 const proxy = await openProxy(direct.hostname, Number(direct.port || 5432));
-const proxied = new URL(databaseUrl);
+const proxied = overTcp(databaseUrl);
 proxied.host = `127.0.0.1:${proxy.port}`;
 const logged: string[] = [];
 const log = { info: () => {}, warn: (message: string) => logged.push(message) };
@@ -92,7 +92,7 @@ test('work that times out waiting for a connection fails with an error', async (
 });
 
 test('an unreachable server is reported at the start, without its password', async () => {
-  const nowhere = new URL(databaseUrl);
+  const nowhere = overTcp(databaseUrl);
   nowhere.port = '1';
   const opening = openStore({ databaseUrl: nowhere.href });
   await expect(opening).rejects.toMatchObject({
