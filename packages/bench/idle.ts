@@ -3,7 +3,6 @@
  * database, while the clock ticks and events are waited for. `--tenants`, `--processes`, `--seconds`, `--server FILE`.
  */
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +13,7 @@ import { sql } from 'kysely';
 import { openStore } from '../server/src/platform/store/store.ts';
 import { freePort } from '../server/test/free-port.ts';
 import { onPostgres, printLoad } from './delivering.ts';
+import { usedBy, usedByDatabase } from './processor-time.ts';
 
 const { values } = parseArgs({
   options: {
@@ -30,8 +30,6 @@ const [tenants, processes, seconds] = [Number(values.tenants), Number(values.pro
 const subscriptions = 4;
 /** A process is idle when it has used less than this share of a core for five seconds; at most so long is waited for it, in seconds. */
 const [idleShare, longestStart] = [0.02, 100];
-/** Ticks of the processor clock in a second, as `/proc` counts them on Linux. */
-const ticksPerSecond = 100;
 
 await onPostgres('idle', async (url) => {
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-idle-'));
@@ -110,42 +108,4 @@ async function start(url: string, folder: string) {
     });
   });
   return child;
-}
-
-/** Processor time of processes, user and system, in seconds. Those that have ended count as nothing. */
-function usedBy(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => {
-    const fields = statOf(pid)?.split(') ')[1]?.split(' ') ?? [];
-    return sum + (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
-  }, 0);
-}
-
-/** Processor time of all processes of the database server, also of those that have ended meanwhile, in seconds. */
-function usedByDatabase(url: string): number {
-  const database = ` ${new URL(url).pathname.slice(1)} `;
-  const pids = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number);
-  const parentOf = (pid: number) => Number(statOf(pid)?.split(') ')[1]?.split(' ')[1]);
-  const backend = pids.find((pid) => {
-    const title = read(`/proc/${pid}/cmdline`) ?? '';
-    return title.startsWith('postgres: ') && title.includes(database);
-  });
-  if (backend === undefined) throw new Error('The database has no processes on this machine.');
-  const server = parentOf(backend);
-  const ended = statOf(server)?.split(') ')[1]?.split(' ') ?? [];
-  const ofEnded = (Number(ended[13] ?? 0) + Number(ended[14] ?? 0)) / ticksPerSecond;
-  return usedBy(pids.filter((pid) => pid === server || parentOf(pid) === server)) + ofEnded;
-}
-
-function statOf(pid: number): string | undefined {
-  return read(`/proc/${pid}/stat`);
-}
-
-function read(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return undefined;
-  }
 }

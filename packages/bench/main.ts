@@ -4,6 +4,7 @@ const others: Readonly<Record<string, string>> = {
   growth: 'whether processor time grows faster than linear with inputs of every shape',
   validation: 'the validator alone',
   idle: 'processes without work, with 1,000 tenants',
+  standby: 'reads on a standby beside reads on the primary',
   writes: 'new contacts beside hand-written SQL',
   billing: 'time and billing beside hand-written SQL',
   delivery: 'events on their way to receivers',

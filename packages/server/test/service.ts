@@ -159,6 +159,7 @@ function testConfig(): Service['config'] {
     port: 0,
     publicUrl: 'http://localhost:3000',
     databaseUrl: undefined,
+    standbyUrls: [],
     dataDir,
     s3: undefined,
     migrateAtStart: false,

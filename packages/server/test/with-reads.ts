@@ -4,6 +4,7 @@ import type { Store } from '../src/platform/store/store.ts';
 export function withReads(store: Store, read: Store['read']): Store {
   return {
     engine: store.engine,
+    standbys: store.standbys,
     read,
     write: (tenantId, work) => store.write(tenantId, work),
     system: (work) => store.system(work),

@@ -1,4 +1,5 @@
 import { hasRole } from '@financial-automation/spec/roles';
+import { isRead } from '../contract/contract.ts';
 import { rehearse, transact } from '../entity/transact.ts';
 import { readBearer, readIfMatch } from '../http/headers.ts';
 import { checkAccess } from '../platform/auth/access.ts';
@@ -45,7 +46,11 @@ export function contextOf(
     caller,
     ifMatch,
     holds: (roles) => hasRole(caller.roles, roles),
-    read: (work) => service.store.read(tenant.id, work),
-    write: (work) => (isRehearsal ? rehearse : transact)(service.store, origin, work),
+    // What is read before a write must be what the write finds.
+    read: (work) => service.store.read(tenant.id, work, isRead(operation) ? 'standby' : 'primary'),
+    write: (work) => {
+      if (isRead(operation)) throw new Error(`${operation.id} ignores a dry run, so it must not write.`);
+      return (isRehearsal ? rehearse : transact)(service.store, origin, work);
+    },
   };
 }

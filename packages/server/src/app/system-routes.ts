@@ -55,7 +55,8 @@ export function healthRoutes({ store, log }: Pick<Service, 'store' | 'log'>): re
   const isReady = async (): Promise<Result> => {
     try {
       await ready();
-      return { kind: 'json', status: 200, body: { status: 'ready' } };
+      const standbys = store.standbys?.states.map(({ leftOut }) => leftOut ?? 'used');
+      return { kind: 'json', status: 200, body: { status: 'ready', ...(standbys === undefined ? {} : { standbys }) } };
     } catch (error) {
       log.warn({ err: error }, 'The service is not ready.');
       throw new Rejection('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });

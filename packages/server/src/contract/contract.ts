@@ -152,6 +152,11 @@ export const allOperations: readonly Operation[] = Object.entries(operations).ma
   id: id as OperationId,
 }));
 
+/** Whether the operation writes nothing: reads ignore a dry run. */
+export function isRead({ dryRun }: Pick<Operation, 'dryRun'>): boolean {
+  return dryRun === 'ignored';
+}
+
 /** Returns a number that the contract declares for a property of a schema: its default or maximum. */
 export function numberOf(schema: string, property: string, keyword: NumberKeyword): number {
   const value = schemaOf(schema).properties?.[property]?.[keyword];

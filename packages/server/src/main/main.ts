@@ -47,7 +47,7 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
   const opened = new AsyncDisposableStack();
   // Loading modules blocks this thread for a second or more, which must not delay a connection to PostgreSQL.
   if (config.databaseUrl !== undefined) await import('./serving.ts');
-  const opening = openStore({ ...databaseOf(config), log });
+  const opening = openStore({ ...databaseOf(config), standbyUrls: config.standbyUrls, log });
   opening.then(
     (store) => opened.defer(() => store.close()),
     () => undefined,

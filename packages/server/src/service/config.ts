@@ -20,6 +20,8 @@ export interface Config {
   readonly publicUrl: string;
   /** URL of PostgreSQL; undefined selects the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
+  /** URLs of standbys of PostgreSQL that serve reads. */
+  readonly standbyUrls: readonly string[];
   readonly dataDir: string;
   /** The bucket that stores the content of files; undefined stores it in `dataDir`. */
   readonly s3: S3Settings | undefined;
@@ -74,11 +76,21 @@ const atLeast = (smallest: number) =>
 
 const databaseAddress = makeValidator<string>((text) => {
   // The text contains a password, so no message repeats it.
-  if (text !== '' && !(/^postgres(ql)?:/.test(text) && URL.canParse(text))) {
+  if (text !== '' && !isDatabaseAddress(text)) {
     throw new Error('an address such as postgres://user:password@host:5432/database');
   }
   return text;
 });
+
+const databaseAddresses = makeValidator<readonly string[]>((text) => {
+  const addresses = text === '' ? [] : text.split(',').map((address) => address.trim());
+  if (addresses.every(isDatabaseAddress)) return addresses;
+  throw new Error('addresses such as postgres://user:password@host:5432/database, separated by commas');
+});
+
+function isDatabaseAddress(text: string): boolean {
+  return /^postgres(ql)?:/.test(text) && URL.canParse(text);
+}
 
 /** A path, or a slash at the end, would never match what browsers send. */
 const origins = makeValidator<readonly string[]>((text) => {
@@ -124,6 +136,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       PORT: port({ default: 3000 }),
       PUBLIC_URL: url({ default: '' }),
       DATABASE_URL: databaseAddress({ default: '' }),
+      READ_DATABASE_URL: databaseAddresses({ default: [] }),
       DATA_DIR: str({ default: 'data' }),
       S3_BUCKET: str({ default: '' }),
       S3_REGION: str({ default: 'us-east-1' }),
@@ -159,6 +172,8 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   if (faults.length > 0) throw new Error(`The environment is invalid.\n  ${faults.join('\n  ')}`);
   const databaseUrl = read.DATABASE_URL === '' ? undefined : read.DATABASE_URL;
   const dataDir = resolve(read.DATA_DIR);
+  if (databaseUrl === undefined && read.READ_DATABASE_URL.length > 0)
+    throw new Error('READ_DATABASE_URL names standbys of DATABASE_URL, which is not set.');
   if (databaseUrl === undefined) prepareDataDirectory(dataDir);
   const publicUrl = (read.PUBLIC_URL === '' ? localUrl(read.HOST, read.PORT) : read.PUBLIC_URL).replace(/\/+$/, '');
   return {
@@ -166,6 +181,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     port: read.PORT,
     publicUrl,
     databaseUrl,
+    standbyUrls: read.READ_DATABASE_URL,
     dataDir,
     s3: s3Settings(read.S3_BUCKET, read.S3_REGION, read.S3_ENDPOINT),
     poolSize: read.POOL_SIZE,

@@ -50,6 +50,15 @@ test.each([
   expect(() => readConfig({ ...good, CORS_ORIGINS: text })).toThrow(/CORS_ORIGINS: .*origins, such as/s);
 });
 
+test('READ_DATABASE_URL is a list of addresses of a server', () => {
+  const [first, second] = ['postgres://reader:secret@one/db', 'postgresql://reader:secret@two:6432/db'];
+  expect(readConfig({ ...good, READ_DATABASE_URL: `${first}, ${second}` }).standbyUrls).toEqual([first, second]);
+  expect(readConfig(good).standbyUrls).toEqual([]);
+  for (const wrong of [`${first},`, 'http://reader:secret@one/db'])
+    expect(() => readConfig({ ...good, READ_DATABASE_URL: wrong })).toThrow(/^(?!.*secret).*READ_DATABASE_URL/s);
+  expect(() => readConfig({ READ_DATABASE_URL: first })).toThrow(/standbys of DATABASE_URL, which is not set/);
+});
+
 test('no error message contains the password of the database', () => {
   expect(() => readConfig({ ...good, DATABASE_URL: 'http://owner:secret@localhost/db' })).toThrow(
     /^(?!.*secret).*DATABASE_URL/s,

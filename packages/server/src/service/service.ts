@@ -21,6 +21,7 @@ import type { Store } from '../platform/store/store.ts';
 import type { Config } from './config.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { RecentRequests } from './recent-requests.ts';
+import { measureStandbys } from './standby-metrics.ts';
 
 /** State that lives as long as the process and is shared by all requests. */
 export interface Service {
@@ -66,6 +67,7 @@ export async function createService(
   const keys = await KeyRing.open(store, vault);
   const metrics = createMetrics();
   const counters = sharedCounters(store);
+  if (store.standbys !== undefined) measureStandbys(store.standbys, metrics.registry);
   // PGlite has one connection: a few requests queue for it, so that it is never idle between them.
   const connections = store.engine === 'pglite' ? pgliteRequests : config.poolSize;
   return {

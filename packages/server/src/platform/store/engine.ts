@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { Binding } from './binding.ts';
 import type { Limits } from './limits.ts';
 import type { Listener } from './listener.ts';
+import type { Standbys } from './standbys.ts';
 
 /** The interface of the two databases to the store. Only modules of this folder use it. */
 export interface Engine {
@@ -10,6 +11,8 @@ export interface Engine {
   readonly pool: Pool;
   readonly binding: Binding;
   readonly limits: Limits;
+  /** Undefined if all reads run on the same server as writes. */
+  readonly standbys?: Standbys | undefined;
   /** Receives notifications of a channel. Some of them may be missed. */
   listen(channel: string, onNotification: (payload: string) => void): Promise<Listener>;
   /**

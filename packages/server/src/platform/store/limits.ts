@@ -16,6 +16,8 @@ export interface Limits {
   /** One statement of a transaction. */
   readonly statement: number;
   readonly idleInTransaction: number;
+  /** Waiting for a standby to have what was committed before a read. Then the primary is read. */
+  readonly standby: number;
 }
 
 export const standardLimits: Limits = {
@@ -25,4 +27,5 @@ export const standardLimits: Limits = {
   read: 2_000,
   statement: 30_000,
   idleInTransaction: 60_000,
+  standby: 5,
 };

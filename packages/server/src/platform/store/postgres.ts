@@ -6,6 +6,7 @@ import { DatabaseError, DatabaseUnavailable, reasonOf } from './errors.ts';
 import type { Limits, StoreLog } from './limits.ts';
 import { listenOnOwnConnection } from './listener.ts';
 import { resultTypes } from './result-types.ts';
+import { Standbys } from './standbys.ts';
 
 const oldestVersion = 15;
 const applicationName = 'financial-automation-api';
@@ -13,12 +14,17 @@ const applicationName = 'financial-automation-api';
 /** A server that has not ended a statement within this time after its limit is unreachable, in milliseconds. */
 const grace = 5_000;
 
+/** Limits of what is only asked of a standby, or about it: a slow response means that the primary reads. In milliseconds. */
+const standbyLimits = { connect: 1_000, probe: 1_000, grace: 250 };
+
 /** The connection to the server. */
 export interface PostgresOptions {
   readonly databaseUrl: string;
   readonly poolSize: number;
   /** `transaction`: through a pooler that assigns each transaction to another connection of the server. */
   readonly pooler: 'transaction' | undefined;
+  /** Standbys for reads, reached in the same way. */
+  readonly standbyUrls?: readonly string[];
 }
 
 /**
@@ -28,15 +34,19 @@ export interface PostgresOptions {
  * that the options do not name
  */
 export async function openPostgres(options: PostgresOptions, limits: Limits, log: StoreLog): Promise<Engine> {
-  const { databaseUrl, poolSize, pooler } = options;
+  const { databaseUrl, poolSize, pooler, standbyUrls = [] } = options;
   await inspect(databaseUrl, pooler, limits.firstConnect);
   const pool = openPool(databaseUrl, poolSize, limits, log);
   // Checks have a connection of their own, so that they do not queue behind requests.
   const probe = openPool(databaseUrl, 1, limits, log);
+  const standbys = standbyUrls.length === 0 ? undefined : openStandbys(options, standbyUrls, limits, log);
+  // Those that do not respond are left out, which must not delay the start.
+  void standbys?.start();
   return {
     name: 'postgres',
     pool,
     limits,
+    standbys,
     binding: pooler === 'transaction' ? bindTransactions(limits) : bindConnections(limits),
     async listen(channel, onNotification) {
       // A pooler in transaction mode forwards no notifications, so listeners poll instead.
@@ -45,12 +55,37 @@ export async function openPostgres(options: PostgresOptions, limits: Limits, log
     },
     check: () => checkConnection(probe),
     async close() {
+      await standbys?.close();
       await Promise.all([pool.end(), probe.end()]);
     },
   };
 }
 
-function openPool(databaseUrl: string, max: number, limits: Limits, log: StoreLog): pg.Pool {
+function openStandbys(
+  { databaseUrl, poolSize }: PostgresOptions,
+  standbyUrls: readonly string[],
+  limits: Limits,
+  log: StoreLog,
+): Standbys {
+  const probeLimits = { connect: standbyLimits.connect, statement: standbyLimits.probe };
+  const probe = (url: string) => openPool(url, 1, probeLimits, silent, standbyLimits.grace);
+  const pools = standbyUrls.map((url) => {
+    const readLimits = { connect: standbyLimits.connect, statement: limits.statement };
+    return { reads: openPool(url, poolSize, readLimits, silent, standbyLimits.grace), probe: probe(url) };
+  });
+  return new Standbys(pools, probe(databaseUrl), limits.standby, log);
+}
+
+/** Probes report what happens to standbys. */
+const silent: StoreLog = { info() {}, warn() {} };
+
+function openPool(
+  databaseUrl: string,
+  max: number,
+  limits: Pick<Limits, 'connect' | 'statement'>,
+  log: StoreLog,
+  graceTime = grace,
+): pg.Pool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max,
@@ -60,7 +95,7 @@ function openPool(databaseUrl: string, max: number, limits: Limits, log: StoreLo
     keepAlive: true,
     types: resultTypes,
   });
-  watchConnections(pool, { statement: limits.statement, grace }, log);
+  watchConnections(pool, { statement: limits.statement, grace: graceTime }, log);
   return pool;
 }
 

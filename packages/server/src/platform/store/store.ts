@@ -1,6 +1,6 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { PoolClient, QueryResult } from 'pg';
+import type { Pool, PoolClient, QueryResult } from 'pg';
 import { continueAs, type Subject } from './binding.ts';
 import { type Connection, withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
@@ -14,6 +14,7 @@ import { openPostgres } from './postgres.ts';
 import { ensureServiceRole } from './role.ts';
 import { SchemaCheck } from './schema-check.ts';
 import { firstSavepoint, OpenSession, OpenTransaction, type Session, type Transaction } from './session.ts';
+import type { Standbys } from './standbys.ts';
 import { StatementNames } from './statement-names.ts';
 
 export interface StoreOptions {
@@ -28,6 +29,8 @@ export interface StoreOptions {
    * then sent with each transaction, which requires more round trips.
    */
   pooler?: 'transaction' | undefined;
+  /** Standbys of the server for reads that may run there, with as many connections each. */
+  standbyUrls?: readonly string[];
   /**
    * `check`: a server that lacks migrations is rejected. `apply`, the default: they are applied. PGlite, which no other
    * process can use, is always migrated.
@@ -50,9 +53,15 @@ export interface Store {
    * Runs reads for a tenant, without a transaction: each statement sees what is committed when it starts. If the
    * connection is broken, `work` runs again on another one, so it must only read.
    *
+   * @param place `standby`: on a standby that has everything that was committed before the call; if there is none, on the
+   * primary, which is the default
    * @throws TimeBudgetExceeded if all of `work` takes longer than the limit of reads
    */
-  read<Result>(tenantId: number, work: (session: Session) => Promise<Result>): Promise<Result>;
+  read<Result>(
+    tenantId: number,
+    work: (session: Session) => Promise<Result>,
+    place?: 'primary' | 'standby',
+  ): Promise<Result>;
   /**
    * Runs one transaction for a tenant; it commits after `work` and rolls back if it throws. On a conflict with another
    * transaction, all of `work` runs again, up to five times in total, so it must have no other effects.
@@ -85,6 +94,8 @@ export interface Store {
   notify(channel: string, payload: string): void;
   /** @throws DatabaseUnavailable if the database does not respond, or a newer version of this program has migrated it */
   ready(): Promise<void>;
+  /** Standbys that reads use; undefined without any. */
+  readonly standbys?: Pick<Standbys, 'states' | 'observe'> | undefined;
   /** Waits for work in progress. */
   close(): Promise<void>;
 }
@@ -111,9 +122,9 @@ const silent: StoreLog = { info() {}, warn() {} };
 
 /** Opens the database as it is. */
 export function openEngine(options: StoreOptions, log: StoreLog): Promise<Engine> {
-  const { databaseUrl, dataDir, poolSize = 10, pooler } = options;
+  const { databaseUrl, dataDir, poolSize = 10, pooler, standbyUrls = [] } = options;
   const limits = { ...standardLimits, ...options.limits };
-  if (databaseUrl !== undefined) return openPostgres({ databaseUrl, poolSize, pooler }, limits, log);
+  if (databaseUrl !== undefined) return openPostgres({ databaseUrl, poolSize, pooler, standbyUrls }, limits, log);
   if (dataDir !== undefined) return openPglite(dataDir, limits, log);
   throw new Error('The store needs a database URL or a data directory.');
 }
@@ -169,7 +180,22 @@ class EngineStore implements Store {
     return this.#engine.name;
   }
 
-  read<Result>(tenantId: number, work: (session: Session) => Promise<Result>): Promise<Result> {
+  get standbys(): Standbys | undefined {
+    return this.#engine.standbys;
+  }
+
+  async read<Result>(
+    tenantId: number,
+    work: (session: Session) => Promise<Result>,
+    place: 'primary' | 'standby' = 'primary',
+  ): Promise<Result> {
+    const { pool, standbys } = this.#engine;
+    const onPrimary = () => this.#readFrom(pool, tenantId, work);
+    if (place === 'primary' || standbys === undefined) return onPrimary();
+    return standbys.read((standby) => this.#readFrom(standby, tenantId, work), onPrimary);
+  }
+
+  #readFrom<Result>(pool: Pool, tenantId: number, work: (session: Session) => Promise<Result>): Promise<Result> {
     const { binding, limits } = this.#engine;
     return this.#withConnection((connection) => {
       const deadline = { at: performance.now() + limits.read, budget: limits.read };
@@ -181,7 +207,7 @@ class EngineStore implements Store {
           await session.close();
         }
       });
-    });
+    }, pool);
   }
 
   async write<Result>(tenantId: number, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
@@ -304,11 +330,14 @@ class EngineStore implements Store {
   }
 
   /** Waiting for a second connection while holding one can deadlock; on PGlite, it always does. */
-  async #withConnection<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+  async #withConnection<Result>(
+    work: (connection: Connection) => Promise<Result>,
+    pool: Pool = this.#engine.pool,
+  ): Promise<Result> {
     if (this.#occupied.getStore()?.over === false) {
       throw new Error('The store is already in use in this call: use the session or transaction that was passed.');
     }
-    return withConnection(this.#engine.pool, (connection) => {
+    return withConnection(pool, (connection) => {
       const here = { over: false };
       return this.#occupied
         .run(here, () => work(connection))
