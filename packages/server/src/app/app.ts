@@ -1,5 +1,5 @@
-import type { RequestListener } from 'node:http';
-import express, { type Request, type Response } from 'express';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { callerAddress } from '../http/caller-address.ts';
 import { CrossOrigin } from '../http/cross-origin.ts';
 import { acceptedEncoding } from '../http/encoding.ts';
 import { Exchange } from '../http/exchange.ts';
@@ -48,14 +48,7 @@ export function createProbes(service: Service): RequestListener {
 
 function serve(service: Service, findRoute: FindRoute): RequestListener {
   const pipeline = new Pipeline(service, findRoute);
-  const app = express();
-  app.disable('x-powered-by');
-  app.set('trust proxy', service.config.trustProxy);
-  app.use((request, response) => pipeline.handle(request, response));
-  return withPacedBodies((request, response) =>
-    // Express has no route for a target that is not a path.
-    app(request as Request, response as Response, () => void pipeline.handle(request as Request, response as Response)),
-  );
+  return withPacedBodies((request, response) => void pipeline.handle(request, response));
 }
 
 /**
@@ -66,20 +59,28 @@ class Pipeline {
   readonly #service: Service;
   readonly #findRoute: FindRoute;
   readonly #crossOrigin: CrossOrigin;
+  readonly #addressOf: (request: IncomingMessage) => string;
 
   constructor(service: Service, findRoute: FindRoute) {
     this.#service = service;
     this.#findRoute = findRoute;
     this.#crossOrigin = new CrossOrigin(service.config.corsOrigins);
+    this.#addressOf = callerAddress(service.config.trustProxy);
   }
 
-  async handle(request: Request, response: Response): Promise<void> {
-    const started = process.hrtime.bigint();
-    const exchange = new Exchange(this.#service, request, response);
-    const { route, result } = await this.#resultOf(exchange);
-    if (result.status === 429) await this.#service.rejectionDelay.before(exchange.address);
-    const sent = await this.#send(response, exchange, route, result);
-    this.#record(exchange, route, result, sent, Number(process.hrtime.bigint() - started) / 1e9);
+  /** Never rejects. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const started = performance.now();
+      const exchange = new Exchange(this.#service, request, response, this.#addressOf(request));
+      const { route, result } = await this.#resultOf(exchange);
+      if (result.status === 429) await this.#service.rejectionDelay.before(exchange.address);
+      const sent = await this.#send(response, exchange, route, result);
+      this.#record(exchange, route, result, sent, (performance.now() - started) / 1e3);
+    } catch (error) {
+      this.#service.log.error({ err: error }, 'A request was not served.');
+      response.destroy();
+    }
   }
 
   /** Finds the route and its result. Whatever fails becomes a problem. */
@@ -108,7 +109,7 @@ class Pipeline {
     }
   }
 
-  async #send(response: Response, exchange: Exchange, route: Route | undefined, result: Result): Promise<Sent> {
+  async #send(response: ServerResponse, exchange: Exchange, route: Route | undefined, result: Result): Promise<Sent> {
     const headers = { ...dataHeaders, ...route?.headers, ...exchange.headers };
     try {
       const isCompressed = this.#service.config.compressResponses && result.kind === 'json';

@@ -1,9 +1,10 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Request, Response } from 'express';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { parse as parseQuery } from 'node:querystring';
 import type { Logger } from 'pino';
-import { v7 as uuidv7 } from 'uuid';
 import { mayBeLarge, readRawBody } from './raw-body.ts';
+import { newRequestId } from './request-id.ts';
 import type { Shares } from './shares.ts';
+import { readTarget, type Target } from './target.ts';
 import { readTraceparent } from './trace-context.ts';
 import { Turn } from './turn.ts';
 
@@ -21,7 +22,7 @@ export interface ExchangeServices {
  */
 export class Exchange {
   /** ID of the request, which the response and each line of the log contain. */
-  readonly id = uuidv7();
+  readonly id = newRequestId();
   readonly traceparent: string | undefined;
   readonly method: string;
   /** Undefined if the target of the request is not a path. */
@@ -34,20 +35,22 @@ export class Exchange {
   user: string | undefined;
   /** Headers of the response, whether the route succeeds or fails. */
   readonly headers: Record<string, string>;
-  readonly #request: Request;
-  readonly #response: Response;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
   readonly #services: ExchangeServices;
-  readonly #places = new DisposableStack();
+  readonly #target: Target | undefined;
+  readonly #places: (() => void)[] = [];
   #log: Logger | undefined;
 
-  constructor(services: ExchangeServices, request: Request, response: Response) {
+  constructor(services: ExchangeServices, request: IncomingMessage, response: ServerResponse, address: string) {
     this.#services = services;
     this.#request = request;
     this.#response = response;
-    this.method = request.method;
-    this.path = pathOf(request);
-    this.address = request.ip ?? '';
-    this.traceparent = readTraceparent(request.get('traceparent'));
+    this.method = request.method ?? '';
+    this.#target = readTarget(request.url ?? '');
+    this.path = this.#target?.path;
+    this.address = address;
+    this.traceparent = readTraceparent(this.header('traceparent'));
     this.headers = { 'X-Request-Id': this.id };
   }
 
@@ -64,15 +67,17 @@ export class Exchange {
   }
 
   get query(): Readonly<Record<string, unknown>> {
-    return this.#request.query;
+    return parseQuery(this.#target?.query ?? '');
   }
 
   get requestHeaders(): IncomingHttpHeaders {
     return this.#request.headers;
   }
 
+  /** @param name in lower case */
   header(name: string): string | undefined {
-    return this.#request.get(name);
+    const value = this.#request.headers[name];
+    return typeof value === 'string' ? value : undefined;
   }
 
   /**
@@ -83,7 +88,7 @@ export class Exchange {
    */
   async turn(tenant: string, user: string): Promise<Turn> {
     const turn = await Turn.start(this.#services, tenant, user);
-    this.#places.defer(() => turn.end());
+    this.#places.push(() => turn.end());
     return turn;
   }
 
@@ -93,19 +98,11 @@ export class Exchange {
    * @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`, and like `Shares.enter`
    */
   async body(limit: number, tenant: string, user: string): Promise<Buffer> {
-    if (mayBeLarge(this.#request, limit)) this.#places.defer(await this.#services.largeBodies.enter(tenant, user));
+    if (mayBeLarge(this.#request, limit)) this.#places.push(await this.#services.largeBodies.enter(tenant, user));
     return readRawBody(this.#request, this.#response, limit);
   }
 
   [Symbol.dispose](): void {
-    this.#places.dispose();
-  }
-}
-
-function pathOf(request: Request): string | undefined {
-  try {
-    return request.path;
-  } catch {
-    return undefined;
+    while (this.#places.length > 0) this.#places.pop()?.();
   }
 }

@@ -40,6 +40,8 @@ export function cleanParameters<Value>(
   place: 'path' | 'query',
   parameters: Readonly<Record<string, Value>>,
 ): Record<string, Value> {
+  // Without properties, an object of any prototype is as good as another.
+  if (Object.keys(parameters).length === 0) return {};
   const clean = (name: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((item) => clean(name, item));
     return typeof value === 'string' ? cleanParameter(name, place, value) : value;

@@ -63,6 +63,7 @@ export function paceBody(request: IncomingMessage): void {
 export function withPacedBodies(listener: RequestListener): RequestListener {
   const discarded = new SocketQueue();
   return (request, response) => {
+    if (!hasBody(request)) return listener(request, response);
     response.prependOnceListener('finish', () => {
       if (request.complete) return;
       paceIn(discarding, request);
@@ -74,6 +75,10 @@ export function withPacedBodies(listener: RequestListener): RequestListener {
     });
     listener(request, response);
   };
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
 function paceIn(turns: Turns, request: IncomingMessage): void {

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
-import express, { type Request, type Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express from 'express';
 import { Rejection } from '../contract/rejection.ts';
 import { largeBody } from './large-bodies.ts';
 import { paceBody } from './paced-body.ts';
@@ -12,7 +12,7 @@ const parsers = new Map<number, ReturnType<typeof express.raw>>();
  *
  * @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`
  */
-export async function readRawBody(request: Request, response: Response, limit: number): Promise<Buffer> {
+export async function readRawBody(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
   let parse = parsers.get(limit);
   if (parse === undefined) {
     parse = express.raw({ type: () => true, limit });
@@ -22,7 +22,7 @@ export async function readRawBody(request: Request, response: Response, limit: n
   await new Promise<void>((resolve, reject) => {
     parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(failure(error, limit))));
   });
-  const bytes: unknown = request.body;
+  const bytes: unknown = Reflect.get(request, 'body');
   return bytes instanceof Buffer ? bytes : Buffer.alloc(0);
 }
 

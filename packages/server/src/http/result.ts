@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Rejection } from '../contract/rejection.ts';
 import { compressResponse, type Encoding, shortest } from './encoding.ts';
 import { problemDocument } from './problem.ts';
+import { serialized } from './serialized.ts';
 
 interface Head {
   readonly status: number;
@@ -63,7 +64,7 @@ export async function send(
     if (content === undefined) return void response.end();
     return pipeline(content, response);
   }
-  const text = result.kind === 'json' ? JSON.stringify(result.body) : result.text;
+  const text = result.kind === 'json' ? serialized(result.body) : result.text;
   const length = Buffer.byteLength(text);
   const isCompressed = encoding !== undefined && length >= shortest && !('ETag' in common);
   const bytes = isCompressed ? await compressResponse(text, encoding) : undefined;

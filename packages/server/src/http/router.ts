@@ -28,23 +28,28 @@ export function createRouter(routes: readonly Route[], notFound: string): FindRo
 
   const find = (path: string) => {
     const found = router.find(anyMethod, path);
-    if (found !== null) return { routes: found.store as readonly Route[], parameters: Object.entries(found.params) };
+    if (found !== null) return { routes: found.store as readonly Route[], parameters: found.params };
     for (const { route, pattern } of matched) {
       const match = pattern.exec(path);
-      if (match !== null) return { routes: [route], parameters: Object.entries(match.groups ?? {}) };
+      if (match !== null) return { routes: [route], parameters: match.groups ?? {} };
     }
     return undefined;
   };
 
   return (method, path) => {
     const found = path?.startsWith('/') === true ? find(path) : undefined;
-    const parameters = (found?.parameters ?? []).map(([name, value]) => [name, value ?? ''] as const);
-    const [first] = found?.routes ?? [];
-    // An empty segment is not a valid parameter.
-    const isEmpty = first?.pattern === undefined && parameters.some(([, value]) => value === '');
+    const first = found?.routes[0];
+    const parameters: Record<string, string> = {};
+    let isEmpty = false;
+    for (const name in found?.parameters) {
+      const value = found.parameters[name] ?? '';
+      parameters[name] = value;
+      // An empty segment is not a valid parameter.
+      isEmpty ||= value === '' && first?.pattern === undefined;
+    }
     if (found === undefined || first === undefined || isEmpty) throw new Rejection('NOT_FOUND', notFound);
     const route = found.routes.find(({ methods }) => methods === undefined || methods.includes(method));
-    if (route !== undefined) return { route, parameters: Object.fromEntries(parameters) };
+    if (route !== undefined) return { route, parameters };
     const allowed = found.routes.flatMap(({ methods = [] }) => methods);
     // HEAD is GET without the body.
     const named = allowed.filter((one) => one !== 'HEAD').join(' and ');

@@ -94,13 +94,17 @@ export class Shares {
     const tenant = shareNamed(this.#tenants, tenantName);
     const user = shareNamed(tenant.users, userName);
     const { total, perTenant, perUser, waiting } = this.#limits;
-    const came = performance.now();
+    let waited = 0;
     // Waiting requests are held back by their own limits, so a place that is free for this request is not free for them.
     if (this.#inProgress < total && tenant.inProgress < perTenant && user.inProgress < perUser)
       this.#start(tenant, user);
     else if (tenant.waiting >= waiting) throw this.#rejection(tenant, user);
-    else await this.#queue(tenant, user);
-    this.#observer.started((performance.now() - came) / 1000, tenant.inProgress);
+    else {
+      const came = performance.now();
+      await this.#queue(tenant, user);
+      waited = (performance.now() - came) / 1000;
+    }
+    this.#observer.started(waited, tenant.inProgress);
     return () => {
       this.#change(tenant, user, -1, 0);
       if (user.inProgress + user.waiting === 0) tenant.users.delete(userName);

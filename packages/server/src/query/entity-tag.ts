@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { serialize } from '../http/serialized.ts';
 
 /**
  * Returns the strong entity tag (RFC 9110) of a row: a digest of the returned values, then the version. The values can
@@ -6,6 +7,6 @@ import { createHash } from 'node:crypto';
  * `If-Match` only compares the version.
  */
 export function entityTag(row: { readonly version: number }): string {
-  const digest = createHash('sha256').update(JSON.stringify(row)).digest('hex').slice(0, 16);
+  const digest = hash('sha256', serialize(row), 'hex').slice(0, 16);
   return `"${digest}-${row.version}"`;
 }
