@@ -1,6 +1,5 @@
 /** Prism, configured with the contract, for one response at a time. */
 
-import { createRequire } from 'node:module';
 import { operations as index } from '@financial-automation/spec';
 import { createLogger, type IPrismDiagnostic } from '@stoplight/prism-core';
 import {
@@ -13,7 +12,7 @@ import {
 import type { Contract, Operation } from './contract.ts';
 import { chosenResponse, type Preference, preferenceOf, UnknownPreference } from './preferences.ts';
 import { type MockResponse, ownProblem, withViolations } from './problems.ts';
-import { requestValidation } from './validation.ts';
+import { bodyValidation, type Resource } from './validation.ts';
 
 export interface MockRequest {
   method: string;
@@ -29,17 +28,11 @@ export interface MockRequest {
 
 export type Mock = (request: MockRequest) => Promise<MockResponse>;
 
-/**
- * How Prism finds an operation. Its index does not export it, so the version is pinned. It is the default export of a
- * CommonJS module, which Node and bundlers import differently; `require` always returns the same.
- */
-const { default: route }: { default: PrismHttpComponents['route'] } = createRequire(import.meta.url)(
-  '@stoplight/prism-http/dist/router/index.js',
-);
-
-type Resource = Awaited<ReturnType<typeof getHttpOperationsFromSpec>>[number];
+type Method = (typeof methods)[number];
 
 const methods = ['get', 'put', 'post', 'delete', 'patch'] as const;
+// The mock has its own log; this one contains every step of Prism.
+const logger = createLogger('prism', { level: 'silent' });
 const config = {
   isProxy: false,
   checkSecurity: true,
@@ -55,22 +48,19 @@ const config = {
 export async function createMock(contract: Contract, operations: Operation[]): Promise<Mock> {
   const resources = await getHttpOperationsFromSpec(withoutBodySchemas(contract));
   const byId = new Map(operations.map((operation) => [String(operation.id), operation]));
-  const prism = createInstance(config, {
-    // The mock has its own log; this one contains every step of Prism.
-    logger: createLogger('prism', { level: 'silent' }),
-    validateInput: requestValidation(contract, operations),
-  });
+  const violationsOf = bodyValidation(contract, operations);
 
   return async (request) => {
     const method = methods.find((name) => name === request.method.toLowerCase());
     const path = request.url.pathname;
     // Prism fails on these.
     if (!isDecodable(path)) return ownProblem({ kind: 'encoding', path });
-    const resource = method && resourceAt(resources, method, path);
-    if (resource === undefined) {
-      const allowed = methods.filter((name) => resourceAt(resources, name, path) !== undefined);
+    const found = method && (await find(resources, prismRequest(request, method)));
+    if (method === undefined || found === undefined) {
+      const allowed = await methodsAt(resources, path);
       return ownProblem(allowed.length === 0 ? { kind: 'path', path } : { kind: 'method', path, allowed });
     }
+    const { resource, violations } = found;
     const operation = byId.get(resource.iid ?? '');
     if (operation === undefined)
       throw new Error(`The index does not have ${resource.method} ${resource.path}, which Prism found.`);
@@ -84,7 +74,10 @@ export async function createMock(contract: Contract, operations: Operation[]): P
     }
     const rejected = rejection(operation, request);
     const { code, example } = { ...chosen, ...rejected };
-    const response = await prism.request(prismRequest(request, resource.method), [resource], {
+    const sent = prismRequest(request, method);
+    const all = violationsOf(resource, sent, violations);
+    const prism = createInstance(config, { logger, validateInput: () => validated(all, sent) });
+    const response = await prism.request(sent, [resource], {
       ...config,
       validateRequest: rejected.code === undefined,
       mock: {
@@ -127,7 +120,7 @@ function rejection({ id }: Operation, { acceptsJson, bodyLength }: MockRequest):
   return limit !== null && bodyLength > limit ? { code: 413 } : {};
 }
 
-function prismRequest({ url, headers, body, bodyLength }: MockRequest, method: string): IHttpRequest {
+function prismRequest({ url, headers, body, bodyLength }: MockRequest, method: Method): IHttpRequest {
   const query: Record<string, string | string[]> = {};
   for (const name of new Set(url.searchParams.keys())) {
     const values = url.searchParams.getAll(name);
@@ -136,7 +129,7 @@ function prismRequest({ url, headers, body, bodyLength }: MockRequest, method: s
   // Clients that accept only `application/json` get problem documents, too; Prism would return the success instead.
   const { accept: _accept, ...others } = headers;
   return {
-    method: methods.find((name) => name === method) ?? 'get',
+    method,
     url: { path: url.pathname, query },
     headers: {
       ...others,
@@ -148,9 +141,42 @@ function prismRequest({ url, headers, body, bodyLength }: MockRequest, method: s
   };
 }
 
-function resourceAt(resources: Resource[], method: (typeof methods)[number], path: string): Resource | undefined {
-  const found = route({ resources, input: { method, url: { path } } });
-  return found._tag === 'Right' ? found.right : undefined;
+interface Found {
+  readonly resource: Resource;
+  /** Of the parameters, the media type and a missing body. */
+  readonly violations: IPrismDiagnostic[];
+}
+
+/** The operation of a request, and what Prism rejects in it; undefined if the contract has no such operation. */
+async function find(resources: Resource[], request: IHttpRequest, validateRequest = true): Promise<Found | undefined> {
+  let resource: Resource | undefined;
+  const inspector = createInstance(
+    { ...config, checkSecurity: false, validateRequest },
+    {
+      logger,
+      // Called with the operation that Prism found, after its validation.
+      mock: (call) => () => {
+        resource = call.resource;
+        return { _tag: 'Right', right: { statusCode: 200 } };
+      },
+    },
+  );
+  const inspected = await inspector.request(request, resources)();
+  if (inspected._tag === 'Left' || resource === undefined) return undefined;
+  return { resource, violations: inspected.right.validations.input };
+}
+
+async function methodsAt(resources: Resource[], path: string): Promise<Method[]> {
+  const found = await Promise.all(methods.map((method) => find(resources, { method, url: { path } }, false)));
+  return methods.filter((_, index) => found[index] !== undefined);
+}
+
+/** What the validation of Prism returns: the request, unless there are violations. */
+function validated(
+  [first, ...rest]: IPrismDiagnostic[],
+  request: IHttpRequest,
+): ReturnType<PrismHttpComponents['validateInput']> {
+  return first === undefined ? { _tag: 'Right', right: request } : { _tag: 'Left', left: [first, ...rest] };
 }
 
 function headersOf(values: Record<string, unknown> = {}): Record<string, string> {

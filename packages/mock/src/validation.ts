@@ -6,9 +6,7 @@
  */
 import { withOpenItems } from '@financial-automation/spec/open-items';
 import type { IPrismDiagnostic } from '@stoplight/prism-core';
-import type { PrismHttpComponents } from '@stoplight/prism-http';
-// Prism's index does not export its validation; the version is pinned.
-import { validateInput as prismValidation } from '@stoplight/prism-http/dist/validator/index.js';
+import type { getHttpOperationsFromSpec, IHttpRequest } from '@stoplight/prism-http';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { Contract, Operation } from './contract.ts';
@@ -22,13 +20,17 @@ export class MalformedBody {
   }
 }
 
-type Validation = PrismHttpComponents['validateInput'];
+/** An operation, as Prism has it. */
+export type Resource = Awaited<ReturnType<typeof getHttpOperationsFromSpec>>[number];
+
+/** Everything that is wrong with a request, after what Prism found. */
+type Validation = (resource: Resource, request: IHttpRequest, prisms: IPrismDiagnostic[]) => IPrismDiagnostic[];
 
 /** Severity `Error` of Stoplight's diagnostics. */
 const error = 0;
 
-/** The validation of requests, with Prism's interface. */
-export function requestValidation(contract: Contract, operations: Operation[]): Validation {
+/** The validation of bodies, and of parameters that the contract does not have. */
+export function bodyValidation(contract: Contract, operations: Operation[]): Validation {
   // Each body is validated a few times: optimizing the code of its schema costs more than it gains.
   const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false, code: { optimize: false } });
   addFormats.default(ajv);
@@ -54,20 +56,16 @@ export function requestValidation(contract: Contract, operations: Operation[]): 
     });
   };
 
-  return (request) => {
-    const { resource, element } = request;
-    const known = new Set(resource.request?.query?.map(({ name }) => name));
-    const unknown = Object.keys(element.url.query ?? {}).filter((name) => !known.has(name));
-    const own = [
-      ...unknown.map((name) => diagnostic(['query', name], 'unknown', 'is not in the contract')),
-      ...bodyErrors(resource.iid, element.body),
-    ];
-    const checked = prismValidation(request);
-    const prisms = checked._tag === 'Left' ? checked.left : [];
+  return (resource, request, prisms) => {
     // A body of another media type is not JSON.
-    const all = prisms.some(({ code }) => code === 415) ? [...prisms] : [...prisms, ...own];
-    const [first, ...rest] = all;
-    return first === undefined ? { _tag: 'Right', right: element } : { _tag: 'Left', left: [first, ...rest] };
+    if (prisms.some(({ code }) => code === 415)) return prisms;
+    const known = new Set(resource.request?.query?.map(({ name }) => name));
+    const unknown = Object.keys(request.url.query ?? {}).filter((name) => !known.has(name));
+    return [
+      ...prisms,
+      ...unknown.map((name) => diagnostic(['query', name], 'unknown', 'is not in the contract')),
+      ...bodyErrors(resource.iid, request.body),
+    ];
   };
 }
 
