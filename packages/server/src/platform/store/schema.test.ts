@@ -38,6 +38,11 @@ const rules = {
       and conname !~ case contype when 'f' then '^' || conrelid::regclass || '_.*_reference$'
         when 'u' then '^' || conrelid::regclass || '_.*_unique$'
         when 'c' then '^' || conrelid::regclass || '_' else '' end`,
+  'a trigger that derives or checks rows does nothing while a tenant is copied': `
+    select tgrelid::regclass || '.' || tgname from pg_trigger t join pg_proc f on f.oid = t.tgfoid
+    where not tgisinternal and (tgrelid::regclass::text in (select tenant_table from tenant_tables) or tgrelid = 'tenant'::regclass)
+      and pg_get_triggerdef(t.oid) not like '%current_setting(''app.copies_rows''::text, true) IS DISTINCT FROM ''on''::text%'
+      and f.proname not in ('refuse_change', 'keep_payment_link_token', 'announce_jobs')`,
   'an entity can be found by its time of change': `
     select t.tenant_table from tenant_tables t
     where exists (select from information_schema.columns where table_name = t.tenant_table and column_name = 'sys_refs')
