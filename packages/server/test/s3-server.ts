@@ -46,6 +46,18 @@ export async function startS3(bucket: string): Promise<S3Server> {
       objects.set(name, body);
       return void response.writeHead(200, { ETag: '"1"' }).end();
     }
+    if (request.method === 'DELETE') {
+      objects.delete(name);
+      return void response.writeHead(204).end();
+    }
+    if (url.searchParams.get('list-type') === '2') {
+      const prefix = url.searchParams.get('prefix') ?? '';
+      const most = Number(url.searchParams.get('max-keys') ?? 1_000);
+      const keys = [...objects.keys()].filter((one) => one.startsWith(prefix)).slice(0, most);
+      const found = keys.map((one) => `<Contents><Key>${one}</Key></Contents>`).join('');
+      const list = `<ListBucketResult><KeyCount>${keys.length}</KeyCount>${found}</ListBucketResult>`;
+      return void response.writeHead(200, { 'Content-Type': 'application/xml' }).end(list);
+    }
     const object = objects.get(name);
     if (object === undefined) return fail(response, 404, 'NoSuchKey', 'The object does not exist.');
     const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');

@@ -9,6 +9,7 @@ export function withReads(store: Store, read: Store['read']): Store {
     write: (tenantId, work) => store.write(tenantId, work),
     system: (work) => store.system(work),
     writeNew: (insert, work) => store.writeNew(insert, work),
+    snapshot: (find, work) => store.snapshot(find, work),
     ownerStatements: (text, values) => store.ownerStatements(text, values),
     listen: (channel, onNotification) => store.listen(channel, onNotification),
     notify: (channel, payload) => store.notify(channel, payload),

@@ -19,7 +19,7 @@ export interface TakenJob {
   readonly lagSeconds: number;
 }
 
-/** When a worker has something to do. */
+/** When a worker has something to do. Jobs of closed tenants wait until these are opened. */
 export interface DueJobs {
   readonly name: string;
   /** Milliseconds until the next job is due; negative if one is waiting, null if there is none. */
@@ -28,7 +28,8 @@ export interface DueJobs {
   readonly lapsed: boolean;
 }
 
-const channel = 'background_job';
+/** Receives the name of a job that was added, or nothing if jobs may have become due. */
+export const jobsDue = 'background_job';
 /** Retention of completed and of dead jobs, for diagnosis. */
 const retention = { COMPLETED: '1 day', DEAD: '365 days' };
 
@@ -45,7 +46,7 @@ export class JobTable {
 
   /** Calls the function with the name of a job that has been added, or an empty name if it is not due yet. */
   listen(onAdded: (name: string) => void): Promise<{ close(): Promise<void> }> {
-    return this.#store.listen(channel, onAdded);
+    return this.#store.listen(jobsDue, onAdded);
   }
 
   /** When jobs with these names are due. Uses an index for each, so the cost does not depend on the number of jobs. */
@@ -55,8 +56,9 @@ export class JobTable {
          exists (select from background_job where name = worker.name and status = 'RUNNING' and leased_until < now()) as lapsed,
          date_part('epoch', now()) * 1000 as now
        from unnest(array_append($1::text[], '')) as worker(name)
-       left join lateral (select due_at from background_job where name = worker.name and status = 'WAITING'
-         order by due_at, id limit 1) next on true`,
+       left join lateral (select job.due_at from background_job job
+         join tenant on tenant.id = job.tenant_id and tenant.active
+         where job.name = worker.name and job.status = 'WAITING' order by job.due_at, job.id limit 1) next on true`,
       [names],
     );
     return {
@@ -73,7 +75,8 @@ export class JobTable {
   async take({ name, settings }: Job, fullTenants: readonly string[]): Promise<TakenJob | undefined> {
     const { rows } = await this.#store.ownerStatements(
       `with next as materialized (
-         select job.tenant_id, job.id, tenant.name as tenant from background_job job join tenant on tenant.id = job.tenant_id
+         select job.tenant_id, job.id, tenant.name as tenant from background_job job
+         join tenant on tenant.id = job.tenant_id and tenant.active
          where job.name = $1 and job.status = 'WAITING' and job.due_at <= now() and tenant.name <> all ($2::text[])
          order by job.due_at, job.id limit 1 for update of job skip locked)
        update background_job job set status = 'RUNNING', runs = runs + 1, run_id = $3, leased_until = now() + $4 * interval '1 second'
@@ -138,7 +141,7 @@ export class JobTable {
       `with released as (
          update background_job job set status = 'WAITING', due_at = now(), run_id = null, leased_until = null
          where name = $1 and status = 'RUNNING' and run_id = any ($2::uuid[]) returning 1)
-       select pg_notify('${channel}', $1) where exists (select from released)`,
+       select pg_notify('${jobsDue}', $1) where exists (select from released)`,
       [name, runIds],
     );
   }

@@ -83,6 +83,46 @@ tenant
     }
   });
 
+tenant
+  .command('close')
+  .description('Close a tenant: it is not served, its jobs and events wait, and nothing falls due for it.')
+  .argument('<name>', 'the tenant')
+  .action(async (name: string) => {
+    await doCommand('tenant close', { tenant: name });
+    console.log(`The tenant ${name} is closed. Within 5 seconds, it is neither served nor worked on.`);
+  });
+tenant
+  .command('open')
+  .description('Open a tenant that is closed.')
+  .argument('<name>', 'the tenant')
+  .action(async (name: string) => {
+    await doCommand('tenant open', { tenant: name });
+    console.log(`The tenant ${name} is open. What has become due meanwhile happens now.`);
+  });
+tenant
+  .command('export')
+  .description(
+    'Write all of a tenant to a file: all rows as of one moment, and the content of its files. It works meanwhile. TRANSFER_KEY, 32 bytes in base64, encrypts the secrets instead of MASTER_KEY.',
+  )
+  .argument('<name>', 'the tenant')
+  .requiredOption('--to <file>', 'a new file, compressed if its name ends in .gz, or - for standard output')
+  .action(async (name: string, { to }: { to: string }) => {
+    const { exportToFile } = await import('../operator/copies/run-copies.ts');
+    await exportToFile(name, to, process.env);
+  });
+tenant
+  .command('import')
+  .description(
+    'Create a tenant from a file that "tenant export" has written. All of it is checked, and nothing remains if it is rejected. Set TRANSFER_KEY as for the export.',
+  )
+  .argument('<file>', 'the file')
+  .option('--name <name>', 'another name for the tenant')
+  .option('--closed', 'do not serve it, and do not work for it, before "tenant open"', false)
+  .action(async (file: string, options: { name?: string; closed: boolean }) => {
+    const { importFromFile } = await import('../operator/copies/run-copies.ts');
+    await importFromFile(file, options, process.env);
+  });
+
 const apiKey = program.command('api-key').description('API keys, which are exchanged for access tokens.');
 apiKey
   .command('create')
@@ -327,7 +367,7 @@ async function doCommand<Name extends CommandName>(
   createsDatabase = false,
 ): Promise<Commands[Name]['result']> {
   const { withOperator } = await import('../operator/run-commands.ts');
-  return withOperator((run) => run(name, input), createsDatabase);
+  return withOperator((run) => run(name, input), { creates: createsDatabase });
 }
 
 interface ListOptions {

@@ -7,13 +7,14 @@ import { type BackgroundWork, startBackground } from '../background/background.t
 import { contractValidator } from '../contract/validator.ts';
 import { arrivalLimits } from '../http/connections.ts';
 import { startDelivery } from '../modules/events/delivery/delivery.ts';
+import { removeInterruptedImports } from '../operator/copies/interrupted-imports.ts';
 import { listenForCommands } from '../operator/socket.ts';
 import type { Store } from '../platform/store/store.ts';
 import type { Config } from '../service/config.ts';
 import { createService, type Service } from '../service/service.ts';
 import { listen } from './listen.ts';
 
-/** How often expired idempotency keys are deleted, in milliseconds. */
+/** How often expired idempotency keys and what interrupted imports have left are deleted, in milliseconds. */
 const purgeInterval = 3_600_000;
 
 export interface Serving {
@@ -45,11 +46,15 @@ export async function prepareServing(
     const commands = await listenForCommands(config.dataDir, { service });
     opened.defer(() => void commands.close());
   }
-  const purge = () =>
+  const purge = () => {
     purgeExpiredKeys(store).catch((error: unknown) => log.warn({ err: error }, 'Expired keys were not deleted.'));
+    removeInterruptedImports(service).catch((error: unknown) =>
+      log.warn({ err: error }, 'What interrupted imports have left was not deleted.'),
+    );
+  };
   const purging = setInterval(purge, purgeInterval);
   opened.defer(() => clearInterval(purging));
-  void purge();
+  purge();
   if (config.metricsPort !== undefined) {
     const metrics = createServer(arrivalLimits, createProbes(service));
     await listen(metrics, config.host, config.metricsPort, 'METRICS_PORT');

@@ -53,10 +53,10 @@ export async function checkBooks(
   const { id: tenantId } = await tenantNamed(operator, name);
   try {
     return await store.write(tenantId, async (transaction) => {
-      const differences = await differencesOf(transaction, tenantId);
-      const repaired =
-        repair && differences.length > 0 ? await repairSums(transaction, tenantId, differences) : differences;
-      return { differences: repaired, breaches: await findBreaches(transaction, tenantId) };
+      const found = await booksOf(transaction, tenantId);
+      if (!repair || found.differences.length === 0) return found;
+      const differences = await repairSums(transaction, tenantId, found.differences);
+      return { differences, breaches: await findBreaches(transaction, tenantId) };
     });
   } catch (error) {
     if (!(error instanceof CheckViolation)) throw error;
@@ -64,6 +64,14 @@ export async function checkBooks(
       `Nothing was repaired, because the sums would conflict with the rows (${error.constraint}). First correct the rows that "books check" reports without --repair.`,
     );
   }
+}
+
+/** Compares the sums of a tenant, and checks its books, as `checkBooks` does. */
+export async function booksOf(transaction: Transaction, tenantId: number): Promise<BooksReport> {
+  return {
+    differences: await differencesOf(transaction, tenantId),
+    breaches: await findBreaches(transaction, tenantId),
+  };
 }
 
 /** Corrects the sums of the rows that differ, and records the changes in the audit log. @returns the corrected sums */

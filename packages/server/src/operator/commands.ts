@@ -3,12 +3,21 @@ import type { OperatorSettings } from '../platform/auth/tenant-settings.ts';
 import { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys.ts';
 import { type BooksReport, type BooksRequest, checkBooks } from './books.ts';
 import { advanceTenantClock } from './clock.ts';
+import { type ExportRequest, type ExportSummary, exportTenant } from './copies/export-tenant.ts';
+import { type ImportRequest, type ImportSummary, importTenant } from './copies/import-tenant.ts';
 import { type ReplayRequest, replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
 import { type ImportedFiles, type ImportResult, importFiles } from './import-files.ts';
 import { type JobOverview, listJobs, retryJob } from './jobs.ts';
 import { checkRows, type RowsReport, type RowsRequest } from './rows.ts';
 import { type SettingChange, setTenantSetting, showTenantSettings } from './tenant-settings.ts';
-import { createTenant, listTenants, type NewTenant, type Operator, type TenantSummary } from './tenants.ts';
+import {
+  createTenant,
+  listTenants,
+  type NewTenant,
+  type Operator,
+  setTenantOpen,
+  type TenantSummary,
+} from './tenants.ts';
 
 /**
  * The operator's commands by name. Arguments and results are plain JSON, so that a running server can execute them too.
@@ -18,6 +27,10 @@ export interface Commands {
   'tenant list': { input: null; result: TenantSummary[] };
   'tenant set': { input: SettingChange; result: OperatorSettings };
   'tenant show': { input: { tenant: string }; result: OperatorSettings };
+  'tenant open': { input: { tenant: string }; result: null };
+  'tenant close': { input: { tenant: string }; result: null };
+  'tenant export': { input: ExportRequest; result: ExportSummary };
+  'tenant import': { input: ImportRequest; result: ImportSummary };
   'api-key create': { input: NewApiKey; result: { id: string; key: string; expiresAt: string } };
   'api-key list': { input: { tenant: string }; result: Awaited<ReturnType<typeof listApiKeys>> };
   'api-key revoke': { input: { tenant: string; id: string }; result: null };
@@ -49,6 +62,16 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
   'tenant list': listTenants,
   'tenant set': setTenantSetting,
   'tenant show': (operator, { tenant }) => showTenantSettings(operator, tenant),
+  'tenant open': async (operator, { tenant }) => {
+    await setTenantOpen(operator, tenant, true);
+    return null;
+  },
+  'tenant close': async (operator, { tenant }) => {
+    await setTenantOpen(operator, tenant, false);
+    return null;
+  },
+  'tenant export': exportTenant,
+  'tenant import': importTenant,
   'api-key create': createApiKey,
   'api-key list': (operator, { tenant }) => listApiKeys(operator, tenant),
   'api-key revoke': async (operator, { tenant, id }) => {

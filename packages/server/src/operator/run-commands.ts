@@ -8,6 +8,7 @@ import { Vault } from '../platform/auth/vault.ts';
 import { pasteable } from '../platform/operator-command.ts';
 import { openProcessor } from '../platform/payments/open-processor.ts';
 import { openStorage } from '../platform/storage/open-storage.ts';
+import type { Limits } from '../platform/store/limits.ts';
 import { openStore } from '../platform/store/store.ts';
 import { type Config, databaseOf, readConfig } from '../service/config.ts';
 import { createMetrics } from '../service/metrics.ts';
@@ -23,16 +24,30 @@ export type Run = <Name extends CommandName>(
 /**
  * Runs commands: in the running server, which has exclusive access to the embedded database, or directly on the database.
  *
- * @param creates whether the commands may create the embedded database.
  * @throws Error with a sentence if there is no database.
  */
-export async function withOperator<Result>(work: (run: Run) => Promise<Result>, creates = false): Promise<Result> {
+export async function withOperator<Result>(
+  work: (run: Run, isInServer: boolean) => Promise<Result>,
+  { creates = false, progress }: WorkOptions = {},
+): Promise<Result> {
   if (!creates) checkDatabaseExists(process.env);
   const config = readConfig(process.env);
   if (config.databaseUrl === undefined && (await isServing(config.dataDir)))
-    return work((name, input) => callServer(config.dataDir, name, input));
-  return onDatabase(config, (operator) => work((name, input) => runCommand(operator, name, input)));
+    return work((name, input) => callServer(config.dataDir, name, input), true);
+  const run = (operator: Operator) => work((name, input) => runCommand({ ...operator, progress }, name, input), false);
+  return onDatabase(config, run, progress === undefined ? {} : unlimited);
 }
+
+interface WorkOptions {
+  /** Whether the commands may create the embedded database. */
+  readonly creates?: boolean;
+  /** Shows how far work is that can take hours. */
+  readonly progress?: Operator['progress'];
+}
+
+const day = 86_400_000;
+/** For work on all rows of a tenant, which somebody watches. */
+const unlimited: Partial<Limits> = { read: day, statement: day, idleInTransaction: day };
 
 /**
  * A wrong directory must not become a second, empty database.
@@ -50,13 +65,15 @@ export function checkDatabaseExists({ DATABASE_URL = '', DATA_DIR = 'data' }: No
 export async function onDatabase<Result>(
   config: Config,
   work: (operator: Operator) => Promise<Result>,
+  limits: Partial<Limits> = {},
 ): Promise<Result> {
-  const store = await openStore({ ...databaseOf(config), log: pino({ level: 'silent' }) });
+  const database = databaseOf(config);
+  const log = pino({ level: 'silent' });
+  const store = await openStore({ ...database, limits: { ...database.limits, ...limits }, log });
   try {
     const vault = new Vault(config.masterKey);
     const keys = await KeyRing.open(store, vault);
     const [tokens, directory, storage] = [new Tokens(keys, vault), new Directory(store), await openStorage(config)];
-    const log = pino({ level: 'silent' });
     const processor = await openProcessor(config.payments, store, log);
     const clock = { log, metrics: createMetrics(), processor };
     return await work({ service: { store, storage, vault, keys, tokens, directory, ...clock } });

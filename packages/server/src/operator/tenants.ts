@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { jobsDue } from '../background/job-table.ts';
 import { schemaOf } from '../contract/contract.ts';
 import type { Origin } from '../entity/plan.ts';
 import { transact, transactNew } from '../entity/transact.ts';
@@ -10,6 +11,7 @@ import { pasteable } from '../platform/operator-command.ts';
 import { UniqueViolation } from '../platform/store/errors.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/session.ts';
+import { partitionsDue } from '../platform/store/trace.ts';
 import type { Service } from '../service/service.ts';
 
 export interface NewTenant {
@@ -76,6 +78,17 @@ type OfClock = 'log' | 'metrics' | 'processor';
 /** The resources that an operator's command works on. */
 export interface Operator {
   readonly service: Pick<Service, 'store' | 'storage' | 'vault' | 'tokens' | 'keys' | 'directory' | OfClock>;
+  /** Shows how far long work is; undefined where nobody watches. */
+  readonly progress?: ((progress: Progress) => void) | undefined;
+}
+
+/** How far long work is. */
+export interface Progress {
+  readonly step: string;
+  /** Of the whole work. */
+  readonly done: number;
+  /** Undefined if it is not known. */
+  readonly total?: number | undefined;
 }
 
 async function insertTenant(transaction: Transaction, input: NewTenant): Promise<Tenant> {
@@ -107,6 +120,22 @@ export function listTenants({
     transaction.all(sql<TenantSummary>`
       select name, display_name as "displayName", currency, time_zone as "timeZone", active from tenant order by name`),
   );
+}
+
+/**
+ * Opens or closes a tenant. A closed one is not served, its jobs and events wait, and nothing falls due for it. Processes notice within
+ * seconds.
+ *
+ * @throws Error with a sentence if it does not exist.
+ */
+export async function setTenantOpen({ service }: Operator, name: string, isOpen: boolean): Promise<void> {
+  await service.store.system(async (transaction) => {
+    const changed = await transaction.first(sql`
+      update tenant set active = ${isOpen} where name = ${name} returning id`);
+    if (changed === undefined) throw new Error(noTenant(name));
+    await recordOperatorAct(transaction, { operation: isOpen ? 'tenant open' : 'tenant close', subject: name });
+  });
+  for (const channel of [jobsDue, partitionsDue]) service.store.notify(channel, '');
 }
 
 /** Returns the tenant with the name. @throws Error with a sentence if it does not exist. */

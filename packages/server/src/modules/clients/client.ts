@@ -144,11 +144,14 @@ function checkSettled(
   );
 }
 
+/** Purpose of the key that encrypts tax IDs. */
+export const taxIdPurpose = 'tax-id';
+
 /** The tax ID is stored encrypted; responses show its last four characters. */
 function encryptTaxId({ input, values, privateColumns }: PendingChange<'Client'>, plan: Plan): void {
   const { taxId } = input;
   if (taxId === undefined) return;
-  privateColumns.tax_id_encrypted = taxId === null ? null : hex(plan.origin.vault.encrypt('tax-id', taxId));
+  privateColumns.tax_id_encrypted = taxId === null ? null : hex(plan.origin.vault.encrypt(taxIdPurpose, taxId));
   values.taxIdLast4 = taxId === null ? null : taxId.slice(-4);
 }
 

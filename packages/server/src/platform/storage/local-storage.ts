@@ -4,7 +4,14 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ByteRange } from '../../http/byte-range.ts';
-import { type Content, ContentMissing, type ContentStorage, contentKey, type StoredContent } from './storage.ts';
+import {
+  type Content,
+  ContentMissing,
+  type ContentStorage,
+  contentKey,
+  folderKey,
+  type StoredContent,
+} from './storage.ts';
 
 /** Unfinished files of killed processes are deleted at this age, in milliseconds. */
 const longestWrite = 24 * 3_600_000;
@@ -53,6 +60,10 @@ export class LocalStorage implements ContentStorage {
       );
     });
     return stream;
+  }
+
+  async removeAll(tenantId: number): Promise<void> {
+    await rm(join(this.#root, folderKey(tenantId)), { recursive: true, force: true });
   }
 
   #pathOf(tenantId: number, sha256: string): string {

@@ -60,3 +60,13 @@ test('unfinished files of a killed process are deleted after a day', async () =>
   await new LocalStorage(join(root, 'left')).put(1, Buffer.from('x'));
   expect(await readdir(incoming)).toEqual(['new']);
 });
+
+test('all content of a tenant is deleted, and no other', async () => {
+  const one = new LocalStorage(join(root, 'of-tenants'));
+  const { sha256: name } = await one.put(1, Buffer.from('x'));
+  await one.put(11, Buffer.from('x'));
+  await one.removeAll(1);
+  await expect(one.open(1, name)).rejects.toThrow(ContentMissing);
+  expect(await buffer(await one.open(11, name))).toEqual(Buffer.from('x'));
+  await one.removeAll(1);
+});

@@ -1,12 +1,20 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
-import { GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  NoSuchKey,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import type { ByteRange } from '../../http/byte-range.ts';
 import {
   type Content,
   ContentMissing,
   type ContentStorage,
   contentKey,
+  folderKey,
   measure,
   type StoredContent,
 } from './storage.ts';
@@ -68,6 +76,18 @@ export class S3Storage implements ContentStorage {
     } catch (error) {
       if (error instanceof NoSuchKey) throw new ContentMissing(sha256);
       throw error;
+    }
+  }
+
+  async removeAll(tenantId: number): Promise<void> {
+    for (;;) {
+      const list = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: folderKey(tenantId), MaxKeys: 100 });
+      const { Contents: found = [] } = await this.#client.send(list);
+      if (found.length === 0) return;
+      // One by one, because not all servers accept the checksum of a request for many.
+      await Promise.all(
+        found.map(({ Key }) => this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key }))),
+      );
     }
   }
 }

@@ -57,3 +57,14 @@ test('a rejected signature or a missing bucket is an error', async () => {
   await expect(storageWith('another secret').put(1, Buffer.from('x'))).rejects.toThrow('The signature does not match.');
   await expect(storageWith(undefined, 'other').put(1, Buffer.from('x'))).rejects.toThrow('The bucket does not exist.');
 });
+
+test('all content of a tenant is deleted, and no other', async () => {
+  const storage = storageWith();
+  objects.clear();
+  const contents = Array.from({ length: 130 }, (_, number) => Buffer.from(String(number)));
+  await Promise.all(contents.map((bytes) => storage.put(1, bytes)));
+  const { sha256 } = await storage.put(11, Buffer.from('of tenant 11'));
+  await storage.removeAll(1);
+  expect([...objects.keys()]).toEqual([`11/${sha256.slice(0, 2)}/${sha256}`]);
+  await storage.removeAll(1);
+});

@@ -22,6 +22,8 @@ export interface ContentStorage {
   put(tenantId: number, content: Content): Promise<StoredContent>;
   /** @throws ContentMissing if no content has this hash */
   open(tenantId: number, sha256: string, range?: ByteRange): Promise<Readable>;
+  /** Deletes all content of a tenant that does not exist. */
+  removeAll(tenantId: number): Promise<void>;
 }
 
 /** The content of a file is missing in the storage: it was deleted there, or the service runs with another storage. */
@@ -37,9 +39,14 @@ export class ContentMissing extends Error {
  * Returns the key of content in a storage. Its parts come from the database, but are checked because they become a path.
  */
 export function contentKey(tenantId: number, sha256: string): string {
-  if (!Number.isSafeInteger(tenantId) || !/^[0-9a-f]{64}$/.test(sha256))
-    throw new Error('Content is named by a tenant and a SHA-256 hash.');
-  return `${tenantId}/${sha256.slice(0, 2)}/${sha256}`;
+  if (!/^[0-9a-f]{64}$/.test(sha256)) throw new Error('Content is named by a tenant and a SHA-256 hash.');
+  return `${folderKey(tenantId)}${sha256.slice(0, 2)}/${sha256}`;
+}
+
+/** What the keys of all content of a tenant start with. */
+export function folderKey(tenantId: number): string {
+  if (!Number.isSafeInteger(tenantId)) throw new Error('Content is named by a tenant and a SHA-256 hash.');
+  return `${tenantId}/`;
 }
 
 /** Reads content once, to calculate its hash and length. */

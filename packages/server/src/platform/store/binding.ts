@@ -11,6 +11,8 @@ const zoneFreshness = 5_000;
 /** The subject of work: a tenant, or the owner of the tables, who cannot access rows of tenants. */
 export type Subject = { readonly tenantId: number } | 'owner';
 
+const snapshot = ' isolation level repeatable read, read only';
+
 /** Sets the role, the tenant and the limits of work on a connection. */
 export interface Binding {
   /** Runs read-only work: each of its statements sees what is committed when it starts. */
@@ -19,8 +21,9 @@ export interface Binding {
    * Starts a transaction.
    *
    * @param statements sent with its start, in one message; they may also end the transaction
+   * @param isSnapshot whether it only reads, and all its statements see what is committed when the first one starts
    */
-  begin(connection: Connection, subject: Subject, statements?: string): Promise<QueryResult>;
+  begin(connection: Connection, subject: Subject, statements?: string, isSnapshot?: boolean): Promise<QueryResult>;
   /** Whether prepared statements can be used across transactions. */
   readonly keepsStatements: boolean;
 }
@@ -40,9 +43,9 @@ export function bindConnections(limits: Limits): Binding {
     `set app.time_zone = ''`,
     `set app.clock_offset = ''`,
   ].join('; ');
-  const begin = `begin; set local statement_timeout = ${limits.statement}`;
   // Local to the transaction: the database resets them at its end, however it ends.
-  const beginAsOwner = `${begin}; set local role none; set local app.tenant_id = ''; set local app.time_zone = ''; set local app.clock_offset = ''`;
+  const settings = `set local statement_timeout = ${limits.statement}`;
+  const settingsOfOwner = `${settings}; set local role none; set local app.tenant_id = ''; set local app.time_zone = ''; set local app.clock_offset = ''`;
 
   async function prepare(connection: Connection): Promise<void> {
     if (connection.bound !== undefined) return;
@@ -75,9 +78,10 @@ export function bindConnections(limits: Limits): Binding {
       await bind(connection, tenantId);
       return work();
     },
-    async begin(connection, subject, statements = '') {
+    async begin(connection, subject, statements = '', isSnapshot = false) {
       await (subject === 'owner' ? prepare(connection) : bind(connection, subject.tenantId));
-      return connection.run({ text: `${subject === 'owner' ? beginAsOwner : begin}; ${statements}` });
+      const start = `begin${isSnapshot ? snapshot : ''}`;
+      return connection.run({ text: `${start}; ${subject === 'owner' ? settingsOfOwner : settings}; ${statements}` });
     },
   };
 }
@@ -87,9 +91,9 @@ export function bindConnections(limits: Limits): Binding {
  * assigns each transaction to another connection of the server; reads are transactions too, with three round trips.
  */
 export function bindTransactions(limits: Limits): Binding {
-  const begin = (subject: Subject, statementLimit: number): string =>
+  const begin = (subject: Subject, statementLimit: number, isSnapshot = false): string =>
     [
-      'begin',
+      `begin${isSnapshot ? snapshot : ''}`,
       ...commonSettings(limits).map((setting) => `set local ${setting}`),
       `set local statement_timeout = ${statementLimit}`,
       ...(subject === 'owner'
@@ -109,8 +113,9 @@ export function bindTransactions(limits: Limits): Binding {
         await connection.run({ text: 'rollback' }).catch(() => undefined);
       }
     },
-    async begin(connection, subject, statements = '') {
-      const result = await connection.run({ text: `${begin(subject, limits.statement)}; ${statements}` });
+    async begin(connection, subject, statements = '', isSnapshot = false) {
+      const start = begin(subject, limits.statement, isSnapshot);
+      const result = await connection.run({ text: `${start}; ${statements}` });
       keepOffset(connection, subject, result);
       return result;
     },

@@ -81,6 +81,14 @@ export interface Store {
     work: (transaction: Transaction, inserted: Inserted) => Promise<Result>,
   ): Promise<Result>;
   /**
+   * Runs reads of one moment, however long they take. They start as the owner of the tables, who finds the tenant, and continue
+   * for that tenant: `work` gets what was found.
+   */
+  snapshot<Found, Result>(
+    find: (transaction: Transaction) => Promise<{ readonly tenantId: number; readonly found: Found }>,
+    work: (transaction: Transaction, found: Found) => Promise<Result>,
+  ): Promise<Result>;
+  /**
    * Runs statements of the queue library, as the owner and in one transaction. Several statements, separated by
    * semicolons, must have no values.
    */
@@ -230,13 +238,44 @@ class EngineStore implements Store {
     insert: (transaction: Transaction) => Promise<{ readonly tenantId: number; readonly inserted: Inserted }>,
     work: (transaction: Transaction, inserted: Inserted) => Promise<Result>,
   ): Promise<Result> {
-    return this.#withConnection((connection) =>
-      this.#transact(connection, 'owner', async (transaction) => {
+    return this.#continued(
+      false,
+      async (transaction) => {
         const { tenantId, inserted } = await insert(transaction);
-        await continueAs(connection, tenantId);
-        return work(transaction, inserted);
-      }),
+        return { tenantId, value: inserted };
+      },
+      work,
     );
+  }
+
+  snapshot<Found, Result>(
+    find: (transaction: Transaction) => Promise<{ readonly tenantId: number; readonly found: Found }>,
+    work: (transaction: Transaction, found: Found) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#continued(
+      true,
+      async (transaction) => {
+        const { tenantId, found } = await find(transaction);
+        return { tenantId, value: found };
+      },
+      work,
+    );
+  }
+
+  /** Runs one transaction as the owner, and then as a tenant. */
+  #continued<Value, Result>(
+    isSnapshot: boolean,
+    first: (transaction: Transaction) => Promise<{ readonly tenantId: number; readonly value: Value }>,
+    work: (transaction: Transaction, value: Value) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#withConnection((connection) => {
+      const both = async (transaction: Transaction) => {
+        const { tenantId, value } = await first(transaction);
+        await continueAs(connection, tenantId);
+        return work(transaction, value);
+      };
+      return this.#transact(connection, 'owner', both, isSnapshot);
+    });
   }
 
   ownerStatements(text: string, values: readonly unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> {
@@ -307,11 +346,12 @@ class EngineStore implements Store {
     connection: Connection,
     subject: Subject,
     work: (transaction: Transaction) => Promise<Result>,
+    isSnapshot = false,
   ): Promise<Result> {
     const transaction = new OpenTransaction(connection, this.#names);
     let result: Result;
     try {
-      await this.#engine.binding.begin(connection, subject, `savepoint ${firstSavepoint}`);
+      await this.#engine.binding.begin(connection, subject, `savepoint ${firstSavepoint}`, isSnapshot);
       result = await work(transaction);
       await transaction.close();
       if (transaction.fatalError !== undefined) throw transaction.fatalError;

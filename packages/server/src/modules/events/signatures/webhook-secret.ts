@@ -11,7 +11,8 @@ export interface WebhookSecret {
   readonly createdAt: string;
 }
 
-const purpose = 'webhook-secret';
+/** Purpose of the key that encrypts secrets of webhooks. */
+export const webhookSecretPurpose = 'webhook-secret';
 
 interface StoredSecret {
   readonly encrypted: Buffer;
@@ -29,7 +30,10 @@ export async function validSecrets(session: Session, vault: Vault, tenantId: num
   const rows = await session.all<StoredSecret>(sql`
     select secret_encrypted as encrypted, created_at as "createdAt" from webhook_secret
     where tenant_id = ${tenantId} and (expires_at is null or expires_at > now()) order by created_at desc, id desc`);
-  return rows.map(({ encrypted, createdAt }) => ({ secret: vault.decrypt(purpose, encrypted), createdAt }));
+  return rows.map(({ encrypted, createdAt }) => ({
+    secret: vault.decrypt(webhookSecretPurpose, encrypted),
+    createdAt,
+  }));
 }
 
 /**
@@ -55,7 +59,7 @@ async function createdSecret(transaction: Transaction, vault: Vault, tenantId: n
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   await transaction.all(sql`
     insert into webhook_secret (tenant_id, id, secret_encrypted)
-    values (${tenantId}, ${newId()}, ${vault.encrypt(purpose, secret)}) on conflict do nothing`);
+    values (${tenantId}, ${newId()}, ${vault.encrypt(webhookSecretPurpose, secret)}) on conflict do nothing`);
   const [current] = await validSecrets(transaction, vault, tenantId);
   if (current === undefined) throw new Error('The webhook secret was not created.');
   return current;

@@ -1,0 +1,67 @@
+import { resolve } from 'node:path';
+import { pasteable } from '../../platform/operator-command.ts';
+import { withOperator } from '../run-commands.ts';
+import { showProgress } from './show-progress.ts';
+import { standardOutput } from './write-file.ts';
+
+/** Exports a tenant, and prints what happens to standard error: the rows may go to standard output. */
+export async function exportToFile(tenant: string, to: string, { TRANSFER_KEY }: NodeJS.ProcessEnv): Promise<void> {
+  const progress = showProgress(process.stderr);
+  const summary = await withOperator(
+    (run, isInServer) => {
+      if (isInServer && to === standardOutput)
+        throw new Error(
+          'The server has the embedded database open, and writes the file itself. Specify a file, such as --to tenant.ndjson.gz.',
+        );
+      const path = to === standardOutput ? to : resolve(to);
+      return run('tenant export', { tenant, to: path, transferKey: transferKey(TRANSFER_KEY) });
+    },
+    { progress: progress.show },
+  ).finally(progress.end);
+  const { rows, tables, files, bytes, missing } = summary;
+  console.error(
+    `The tenant ${tenant} was exported: ${number(rows)} rows of ${tables} tables and ${number(files)} files with ${number(bytes)} bytes.`,
+  );
+  warnOfMissing(missing);
+}
+
+export async function importFromFile(
+  file: string,
+  { name, closed }: { readonly name?: string; readonly closed: boolean },
+  { TRANSFER_KEY }: NodeJS.ProcessEnv,
+): Promise<void> {
+  const progress = showProgress(process.stderr);
+  const summary = await withOperator(
+    (run) => {
+      const request = { file: resolve(file), name: name ?? null, isClosed: closed };
+      return run('tenant import', { ...request, transferKey: transferKey(TRANSFER_KEY) });
+    },
+    { creates: true, progress: progress.show },
+  ).finally(progress.end);
+  const { tenant, rows, files, missing, linksElsewhere } = summary;
+  console.log(
+    `The tenant ${tenant} was imported: ${number(rows)} rows and ${number(files)} files. References and books are consistent.`,
+  );
+  if (closed) console.log(`It is closed. To open it, run: ${pasteable(`operator tenant open ${tenant}`)}`);
+  warnOfMissing(missing);
+  if (linksElsewhere > 0)
+    console.error(
+      `${number(linksElsewhere)} payment links lead to the tenant of this database that had them first. They lead to an imported one if that is closed.`,
+    );
+}
+
+function transferKey(text: string | undefined): string | null {
+  return text === undefined || text === '' ? null : text;
+}
+
+function warnOfMissing(missing: readonly string[]): void {
+  if (missing.length === 0) return;
+  const more = missing.length > 3 ? ` and ${number(missing.length - 3)} more` : '';
+  console.error(
+    `The storage of the exported tenant lacked the content with the hash ${missing.slice(0, 3).join(', ')}${more}: downloads of these files fail.`,
+  );
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en-US');
+}

@@ -1,0 +1,82 @@
+import { type RawBuilder, sql } from 'kysely';
+import { plannedForValues } from './session.ts';
+import type { Transaction } from './store.ts';
+import type { CopiedColumn, TenantTable } from './tenant-tables.ts';
+
+/** The row as JSON text, and the columns that were left out of it, in hexadecimal. */
+export interface CopiedRow {
+  readonly json: string;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/**
+ * Types whose values are written as text: programs read other numbers than these as floating point, and documents of `json` must
+ * keep every character, which can be line breaks.
+ */
+const writtenAsText: ReadonlySet<string> = new Set(['numeric', 'bigint', 'json']);
+
+/** Number of rows that are read at once: few of long ones, so that memory is bounded. */
+const rowsAtOnce = { first: 50, fewest: 10, most: 1_000 };
+const lengthAtOnce = 1 << 20;
+
+/**
+ * Reads all rows of a tenant, in the order of their keys, some at a time.
+ *
+ * @param secrets columns with bytes that are kept apart from the others.
+ */
+export async function readCopiedRows(
+  transaction: Pick<Transaction, 'all'>,
+  table: TenantTable,
+  tenantId: number,
+  secrets: readonly string[],
+  handle: (rows: readonly CopiedRow[]) => Promise<void>,
+): Promise<void> {
+  const all = (query: RawBuilder<Record<string, string | null>>) => transaction.all(plannedForValues(query));
+  await all(sql`declare copied_rows no scroll cursor for ${selection(table, tenantId, secrets)}`);
+  for (let count = rowsAtOnce.first; ; ) {
+    const found = await all(sql`fetch ${sql.raw(String(count))} from copied_rows`);
+    const rows = found.map(({ json, ...others }) => ({ json: json ?? '', secrets: present(others) }));
+    if (rows.length > 0) await handle(rows);
+    if (rows.length < count) break;
+    const length = rows.reduce((sum, { json }) => sum + json.length, 0);
+    count = Math.round(Math.min(2 * count, (count * lengthAtOnce) / (length + 1)));
+    count = Math.max(rowsAtOnce.fewest, Math.min(rowsAtOnce.most, count));
+  }
+  await all(sql`close copied_rows`);
+}
+
+function selection({ name, columns, key }: TenantTable, tenantId: number, secrets: readonly string[]) {
+  const shown = columns.filter((column) => !secrets.includes(column.name)).map(shownColumn);
+  const hidden = secrets.map((column) => sql`, encode(t.${sql.ref(column)}, 'hex') as ${sql.ref(column)}`);
+  const order = key.map((column) => sql.ref(`t.${column}`));
+  return sql<Record<string, string | null>>`
+    select row_to_json(r)::text as json ${sql.join(hidden, sql``)}
+    from ${sql.table(name)} t cross join lateral (select ${sql.join(shown)}) r
+    where t.tenant_id = ${sql.lit(tenantId)} ${order.length === 0 ? sql`` : sql`order by ${sql.join(order)}`}`;
+}
+
+function shownColumn({ name, type }: CopiedColumn): RawBuilder<unknown> {
+  return sql`t.${sql.ref(name)}${writtenAsText.has(type) ? sql`::text` : sql``} as ${sql.ref(name)}`;
+}
+
+function present(values: Readonly<Record<string, string | null>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
+}
+
+/** Inserts rows of a tenant: a list of objects, as JSON text. `app.copies_rows` must be on. */
+export function insertCopiedRows({ name, columns }: TenantTable, tenantId: number, json: string): RawBuilder<unknown> {
+  const names = columns.map((column) => sql.ref(column.name));
+  const values = columns.map((column) =>
+    column.type === 'json' ? sql`r.${sql.ref(column.name)}::json` : sql.ref(`r.${column.name}`),
+  );
+  const types = columns.map(
+    (column) => sql`${sql.ref(column.name)} ${sql.raw(column.type === 'json' ? 'text' : column.type)}`,
+  );
+  const rows =
+    columns.length === 0
+      ? sql`json_array_elements(${json}::json)`
+      : sql`json_to_recordset(${json}::json) as r(${sql.join(types)})`;
+  return sql`
+    insert into ${sql.table(name)} (${sql.join([sql.ref('tenant_id'), ...names])})
+    select ${sql.join([sql`${tenantId}::integer`, ...values])} from ${rows}`;
+}
