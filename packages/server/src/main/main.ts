@@ -4,7 +4,7 @@ import type { BackgroundWork } from '../background/background.ts';
 import { arrivalLimits, Connections } from '../http/connections.ts';
 import { openStore } from '../platform/store/store.ts';
 import { databaseOf, localUrl, readServerConfig } from '../service/config.ts';
-import { logOptions } from '../service/log.ts';
+import { batchedLines, logOptions } from '../service/log.ts';
 import type { Service } from '../service/service.ts';
 import { listen } from './listen.ts';
 
@@ -28,7 +28,7 @@ export interface Running {
  */
 export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWork): Promise<Running> {
   const config = readServerConfig(environment);
-  const log = pino(logOptions(config.logLevel));
+  const log = pino(logOptions(config.logLevel), batchedLines(pino.destination({ fd: 1, sync: true })));
   let handle: RequestListener = (_request, response) => void rejectWhileStarting(response, config.corsOrigins);
   const connections = new Connections({
     total: config.maxConnections,
