@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { contract, type Schema } from './contract.ts';
 import { quickFormats } from './quick-formats.ts';
+import { addTextLengths } from './text-lengths.ts';
 import { membersKeyword, withMembers } from './unions.ts';
 import { addUniqueItems } from './unique-items.ts';
 
@@ -20,6 +21,7 @@ export function contractAjv(options: AjvOptions): Ajv2020 {
   // The contract is linted before it is bundled.
   const ajv = new Ajv2020({ ...options, strict: false, validateSchema: false });
   addFormats.default(ajv);
+  addTextLengths(ajv);
   addUniqueItems(ajv);
   // Patterns, which are stricter, validate both formats. Testing a UUID twice was a quarter of the cost of a row.
   for (const format of ['decimal', 'uuid']) ajv.addFormat(format, true);

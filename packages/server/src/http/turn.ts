@@ -8,13 +8,16 @@ interface Queues {
 
 /** The place of one request among those in progress. */
 export class Turn {
-  readonly #enter: (queue: Shares) => Promise<() => void>;
   readonly #queues: Queues;
-  #leave: () => void = () => {};
+  readonly #tenant: string;
+  readonly #user: string;
+  #leave: () => void;
 
-  private constructor(queues: Queues, tenant: string, user: string) {
+  private constructor(queues: Queues, tenant: string, user: string, leave: () => void) {
     this.#queues = queues;
-    this.#enter = (queue) => queue.enter(tenant, user);
+    this.#tenant = tenant;
+    this.#user = user;
+    this.#leave = leave;
   }
 
   /**
@@ -23,9 +26,7 @@ export class Turn {
    * @throws Rejection like `Shares.enter`
    */
   static async start(queues: Queues, tenant: string, user: string): Promise<Turn> {
-    const turn = new Turn(queues, tenant, user);
-    turn.#leave = await turn.#enter(queues.shares);
-    return turn;
+    return new Turn(queues, tenant, user, await queues.shares.enter(tenant, user));
   }
 
   /**
@@ -35,9 +36,10 @@ export class Turn {
    */
   async costly<Result>(work: () => Promise<Result>): Promise<Result> {
     this.end();
-    const leave = await this.#enter(this.#queues.costlySearches);
+    const { shares, costlySearches } = this.#queues;
+    const leave = await costlySearches.enter(this.#tenant, this.#user);
     try {
-      this.#leave = await this.#enter(this.#queues.shares);
+      this.#leave = await shares.enter(this.#tenant, this.#user);
       return await work();
     } finally {
       leave();
@@ -46,6 +48,8 @@ export class Turn {
 
   end(): void {
     this.#leave();
-    this.#leave = () => {};
+    this.#leave = doNothing;
   }
 }
+
+function doNothing(): void {}

@@ -38,8 +38,10 @@ export class Directory {
 
   /** Returns the tenant with the name, or undefined if it does not exist or is closed. */
   async tenant(name: string): Promise<Tenant | undefined> {
-    const known = this.#tenants.get(name);
-    if (known !== undefined) return known;
+    return this.#tenants.get(name) ?? this.#readTenant(name);
+  }
+
+  async #readTenant(name: string): Promise<Tenant | undefined> {
     const row = await this.#store.system((transaction) =>
       transaction.first(sql<Omit<Tenant, 'settings'> & { settings: unknown }>`
         select id, name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox" from tenant where name = ${name} and active`),
@@ -52,9 +54,10 @@ export class Directory {
 
   /** Returns the current state of an API key, or undefined if the tenant has no such key. */
   async key(tenantId: number, id: string): Promise<KeyState | undefined> {
-    const place = `${tenantId}/${id}`;
-    const known = this.#keys.get(place);
-    if (known !== undefined) return known;
+    return this.#keys.get(keyPlace(tenantId, id)) ?? this.#readKey(tenantId, id);
+  }
+
+  async #readKey(tenantId: number, id: string): Promise<KeyState | undefined> {
     const state = await this.#store.read(tenantId, (session) =>
       session.first<KeyState>(sql`
         select u.id as "apiUserId", u.name as "apiUserName", u.roles, u.staff_id as "staffId",
@@ -62,7 +65,7 @@ export class Directory {
         from api_key k join api_user u on u.tenant_id = k.tenant_id and u.id = k.api_user_id
         where k.tenant_id = ${tenantId} and k.id = ${id}`),
     );
-    if (state !== undefined) this.#keys.set(place, state);
+    if (state !== undefined) this.#keys.set(keyPlace(tenantId, id), state);
     return state;
   }
 
@@ -72,7 +75,7 @@ export class Directory {
     await this.#store.write(tenantId, (transaction) =>
       transaction.all(sql`update api_key set last_used_at = now() where tenant_id = ${tenantId} and id = ${id}`),
     );
-    this.#keys.delete(`${tenantId}/${id}`);
+    this.#keys.delete(keyPlace(tenantId, id));
   }
 
   /**
@@ -84,9 +87,11 @@ export class Directory {
   async callerOf(claims: AccessClaims, tenantName: string | undefined): Promise<{ tenant: Tenant; caller: Caller }> {
     // An unknown tenant and a tenant of another token get the same message, so that names cannot be guessed.
     if (tenantName !== undefined && tenantName !== claims.tenant) throw tenantMismatch();
-    const tenant = await this.tenant(claims.tenant);
+    // Nearly every request finds both in the cache, and needs no promise for them.
+    const tenant = this.#tenants.get(claims.tenant) ?? (await this.#readTenant(claims.tenant));
     if (tenant === undefined) throw tenantMismatch();
-    const key = await this.key(tenant.id, claims.client_id);
+    const key =
+      this.#keys.get(keyPlace(tenant.id, claims.client_id)) ?? (await this.#readKey(tenant.id, claims.client_id));
     if (key === undefined || !key.usable)
       throw unauthenticated('The API key of this token has been revoked or has expired.');
     const caller = {
@@ -97,6 +102,10 @@ export class Directory {
     };
     return { tenant, caller };
   }
+}
+
+function keyPlace(tenantId: number, id: string): string {
+  return `${tenantId}/${id}`;
 }
 
 export function tenantMismatch(): Rejection {

@@ -137,7 +137,7 @@ export class KeyRing {
    * again; concurrent callers share one read that began after they called.
    */
   async publicKey(kid: string, mayBeNew = false): Promise<CryptoKey | undefined> {
-    await this.#refresh();
+    if (!this.#isFresh) await this.#refresh();
     const known = this.#publicKeys.get(kid);
     if (known !== undefined || !mayBeNew) return known;
     await this.#readAgain();
@@ -160,8 +160,12 @@ export class KeyRing {
     }
   }
 
+  get #isFresh(): boolean {
+    return this.#clock.now() - this.#loadedAt <= freshness;
+  }
+
   async #refresh(): Promise<void> {
-    if (this.#clock.now() - this.#loadedAt <= freshness) return;
+    if (this.#isFresh) return;
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined;
     });
