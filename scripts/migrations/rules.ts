@@ -122,8 +122,10 @@ const rules: readonly Rule[] = [
     /^(?:lock table|cluster|vacuum full|truncate|reindex (?!.*concurrently))/.test(text)
       ? 'Statements that lock a whole table are not allowed.'
       : undefined,
-  ({ text }, { file }) =>
+  ({ text }, { file, created }) =>
     file.contracts === undefined &&
+    // A table that takes its name in the same transaction serves the version before.
+    !(file.inTransaction && created.has(/^alter table (\w+) rename to \w+$/.exec(text)?.[1] ?? '')) &&
     /^(?:drop (?:table|view|function|procedure|type)\b|alter table .*\b(?:drop column|rename)\b|alter (?:function|type) .*\brename\b)/.test(
       text,
     )

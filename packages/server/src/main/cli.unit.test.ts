@@ -39,6 +39,7 @@ test('every command has a help text with its purpose and its arguments', async (
     'api-key create',
     'api-key list',
     'api-key revoke',
+    'audit export',
     'books check',
     'clock advance',
     'deliveries replay',

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { schemaOf } from '../contract/contract.ts';
+import type { AuditPage } from '../operator/audit.ts';
 import type { CommandName, Commands } from '../operator/commands.ts';
 import type { ImportOptions } from '../operator/import-folder.ts';
 import type { RowPosition, RowsReport } from '../operator/rows.ts';
@@ -260,6 +262,29 @@ program
     });
     if (total.findings === 0) console.log(`All ${total.rows} rows of ${tenant} match the contract.`);
     else process.exitCode = 1;
+  });
+
+program
+  .command('audit')
+  .description('The audit log of a tenant.')
+  .command('export')
+  .description('Print the audit log, one row in JSON on each line, in the order in which the rows were written.')
+  .argument('<tenant>', 'the tenant')
+  .option('--from <instant>', 'such as 2026-10-01T00:00:00Z; by default from the oldest row that is kept')
+  .option('--to <instant>', 'exclusive; by default to the newest row')
+  .action(async (tenant: string, { from = null, to = null }: { from?: string | null; to?: string | null }) => {
+    const { withOperator } = await import('../operator/run-commands.ts');
+    await withOperator(async (run) => {
+      let after: string | null = null;
+      do {
+        const page: AuditPage = await run('audit export', { tenant, from, to, after });
+        for (const line of page.lines) {
+          // The next page is read when whoever reads the output has taken this one.
+          if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain');
+        }
+        after = page.next;
+      } while (after !== null);
+    });
   });
 
 const deliveries = program.command('deliveries').description('Deliveries of events to subscriptions.');

@@ -9,12 +9,13 @@ import { arrivalLimits } from '../http/connections.ts';
 import { startDelivery } from '../modules/events/delivery/delivery.ts';
 import { removeInterruptedImports } from '../operator/copies/interrupted-imports.ts';
 import { listenForCommands } from '../operator/socket.ts';
+import { keepPartitions } from '../platform/store/partitions.ts';
 import type { Store } from '../platform/store/store.ts';
 import type { Config } from '../service/config.ts';
 import { createService, type Service } from '../service/service.ts';
 import { listen } from './listen.ts';
 
-/** How often expired idempotency keys and what interrupted imports have left are deleted, in milliseconds. */
+/** How often what has expired, or interrupted imports have left, is deleted, and partitions are kept up to date, in milliseconds. */
 const purgeInterval = 3_600_000;
 
 export interface Serving {
@@ -50,6 +51,12 @@ export async function prepareServing(
     purgeExpiredKeys(store).catch((error: unknown) => log.warn({ err: error }, 'Expired keys were not deleted.'));
     removeInterruptedImports(service).catch((error: unknown) =>
       log.warn({ err: error }, 'What interrupted imports have left was not deleted.'),
+    );
+    keepPartitions(store, config.auditYears).then(
+      ({ dropped }) => {
+        if (dropped.length > 0) log.info({ dropped }, 'Months of the audit log that are no longer kept were dropped.');
+      },
+      (error: unknown) => log.warn({ err: error }, 'The partitions of the audit log were not kept up to date.'),
     );
   };
   const purging = setInterval(purge, purgeInterval);

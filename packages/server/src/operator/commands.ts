@@ -1,6 +1,7 @@
 import type { SigningKeyState } from '../platform/auth/key-ring.ts';
 import type { OperatorSettings } from '../platform/auth/tenant-settings.ts';
 import { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys.ts';
+import { type AuditPage, type AuditRequest, exportAudit } from './audit.ts';
 import { type BooksReport, type BooksRequest, checkBooks } from './books.ts';
 import { advanceTenantClock } from './clock.ts';
 import { type ExportRequest, type ExportSummary, exportTenant } from './copies/export-tenant.ts';
@@ -41,6 +42,7 @@ export interface Commands {
   'job list': { input: null; result: JobOverview };
   'job retry': { input: { id: string }; result: null };
   'books check': { input: BooksRequest; result: BooksReport };
+  'audit export': { input: AuditRequest; result: AuditPage };
   'rows check': { input: RowsRequest; result: RowsReport };
   'deliveries replay': { input: ReplayRequest; result: { events: number } };
   'clock advance': {
@@ -91,6 +93,7 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
     return null;
   },
   'books check': checkBooks,
+  'audit export': exportAudit,
   'rows check': checkRows,
   'deliveries replay': replayDeliveries,
   'clock advance': advanceTenantClock,

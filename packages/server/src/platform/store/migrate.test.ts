@@ -4,6 +4,7 @@ import { engineName, testDatabase, testEngine } from '../../../test/database.ts'
 import { insertOrg } from '../../../test/rows.ts';
 import { checkMigrated, type MigrationProgress, migrate, pendingMigrations, readMigrations } from './migrate.ts';
 import { parseMigration } from './migration-file.ts';
+import { newId } from './new-id.ts';
 import { ensureServiceRole } from './role.ts';
 import { openStore } from './store.ts';
 
@@ -39,6 +40,11 @@ test('concurrent migrations run once', async () => {
 test('migrations take the locks that they say', async () => {
   const [[first = lastName] = []] = described;
   await migrate(older.pool, new Map([...migrations].filter(([name]) => name < first)));
+  await asOwner(
+    older.pool,
+    `insert into audit_log (tenant_id, id, actor, operation, entity_type, entity_id)
+     values (7, '${newId()}', 'before', 'test', 'Test', '${newId()}')`,
+  );
   for (const [name, text] of described) {
     const { locks, inTransaction } = parseMigration(text);
     if (inTransaction) expect([name, await locksOf(older.pool, text)]).toEqual([name, locks]);
@@ -50,15 +56,17 @@ test('migrations take the locks that they say', async () => {
 async function locksOf(pool: Pool, text: string): Promise<string> {
   const client = await pool.connect();
   try {
-    const tables = `select array_agg(oid) as ids from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace`;
+    const tables = `select array_agg(oid) as ids, array_agg(relname) as names from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace`;
     const { rows: before } = await client.query(tables);
     await client.query('begin');
     await client.query(text);
     const { rows } = await client.query(
-      `select distinct lower(trim(regexp_replace(regexp_replace(mode, 'Lock$', ''), '([A-Z])', ' \\1', 'g'))) || ' on ' || relation::regclass as lock
-       from pg_locks where pid = pg_backend_pid() and relation = any ($1) and mode not in ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')
+      `select distinct lower(trim(regexp_replace(regexp_replace(mode, 'Lock$', ''), '([A-Z])', ' \\1', 'g'))) || ' on ' || name as lock
+       from pg_locks join unnest($1::oid[], $2::name[]) as known (id, name) on id = relation
+       where pid = pg_backend_pid() and mode not in ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')
        order by lock`,
-      [before[0]?.ids],
+      // A table that is renamed is locked by the name that others know.
+      [before[0]?.ids, before[0]?.names],
     );
     await client.query('rollback');
     return rows.length === 0 ? 'none' : rows.map(({ lock }) => lock).join(', ');
@@ -77,6 +85,12 @@ test('the last migration can be applied to a database with the others and with r
   );
   await migrate(older.pool, migrations);
   expect(await asOwner(older.pool, 'select name from org')).toEqual([{ name: 'kept' }]);
+});
+
+test('the rows of the audit log before it had partitions are in the first one', async () => {
+  expect(await asOwner(older.pool, 'select actor, tableoid::regclass::text as place from audit_log')).toEqual([
+    { actor: 'before', place: 'audit_log_first' },
+  ]);
 });
 
 /** Runs a statement as the owner of the tables, to whom row-level security applies as well. */

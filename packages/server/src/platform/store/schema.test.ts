@@ -6,12 +6,12 @@ import { testStore } from '../../../test/database.ts';
 const rules = {
   'a table with a tenant is under forced row-level security': `
     select relname from pg_class c
-    where relkind = 'r' and relnamespace = 'public'::regnamespace and relname in (select tenant_table from tenant_tables)
+    where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace and relname in (select tenant_table from tenant_tables)
       and not (relrowsecurity and relforcerowsecurity
         and exists (select from pg_policy where polrelid = c.oid and polqual is not null and polwithcheck is not null))`,
   'requests cannot access a table without a tenant': `
     select relname from pg_class
-    where relkind = 'r' and relnamespace = 'public'::regnamespace
+    where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace
       and relname not in (select tenant_table from tenant_tables)
       and has_table_privilege('financial_automation_service', oid, 'select, insert, update, delete')`,
   'the tenant is the first column of every index of its table, unless the owner works on the rows of all tenants': `
