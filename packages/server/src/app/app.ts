@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import express, { type Request, type Response } from 'express';
 import type { Logger } from 'pino';
 import { callerAddress } from '../http/caller-address.ts';
 import { CrossOrigin } from '../http/cross-origin.ts';
@@ -49,7 +50,13 @@ export function createProbes(service: Service): RequestListener {
 
 function serve(service: Service, findRoute: FindRoute): RequestListener {
   const pipeline = new Pipeline(service, findRoute);
-  return withPacedBodies((request, response) => void pipeline.handle(request, response));
+  const app = express();
+  app.disable('x-powered-by');
+  app.use((request, response) => pipeline.handle(request, response));
+  return withPacedBodies((request, response) =>
+    // Express has no route for a target that is not a path.
+    app(request as Request, response as Response, () => void pipeline.handle(request, response)),
+  );
 }
 
 /**
