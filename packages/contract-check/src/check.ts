@@ -165,13 +165,11 @@ function reportDeath({ transport, registry, judged }: Session): void {
   registry.write(
     {
       check: 'server-died',
-      category: 'robustness',
       operation: last.operation?.id ?? judged[0]?.id ?? '',
       title: `The server stopped responding during ${method} ${pathname}`,
       expected: 'a response to every request',
       actual: `${last.response.text}; the server has responded to no request since.${others === 0 ? '' : ` Of ${others + 1} requests that were open then, this one failed first.`}`,
       place: undefined,
-      fix: 'Repeat the request against a new server, and handle what ends the process.',
       cause: 'server-died',
     },
     transport.fatal,

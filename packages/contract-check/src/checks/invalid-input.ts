@@ -1,8 +1,8 @@
 import type { Operation } from '../document/operation.ts';
+import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
-import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
@@ -13,7 +13,7 @@ import type { Session } from '../run/session.ts';
 import { isHarmless } from '../run/unknown-id.ts';
 import { breaksOf } from '../schema/breaks.ts';
 import { malformedAround, malformedBodies } from '../schema/hostile.ts';
-import { memberNames, memberOf, partsOf, responseSchema } from './behavior/resources/schema.ts';
+import { memberNames, memberOf, partsOf, responseSchema } from '../schema/parts.ts';
 import type { CheckContext } from './check.ts';
 import {
   codeOf,
@@ -372,16 +372,11 @@ function bodyProbes({ session }: CheckContext, operation: Operation, call: Call)
   return [...types, ...broken];
 }
 
-function finding(operation: Operation, probe: Probe, exchange: Exchange): Candidate {
-  return {
-    check: `reject-${probe.keyword}`,
-    category: 'invalid input',
-    operation: operation.id,
-    title: `${probe.at}: ${probe.note}, but the request is accepted`,
-    expected: `a declared 4xx, because the contract has ${probe.keyword}`,
-    actual: `${exchange.response.status} ${exchange.response.text.slice(0, 160)}`,
-    place: probe.place,
-    fix: 'Reject the request, or relax the contract.',
-    cause: `reject-${probe.keyword} ${operation.id} ${probe.at}`,
-  };
+function finding(operation: Operation, { keyword, at, note, place }: Probe, exchange: Exchange): Candidate {
+  return candidateOf(`reject-${keyword}`, operation, at, {
+    title: `${at}: ${note}, but the request is accepted`,
+    expected: `a declared 4xx, because the contract has ${keyword}`,
+    actual: responseText(exchange),
+    place,
+  });
 }

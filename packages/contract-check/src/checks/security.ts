@@ -1,10 +1,9 @@
 import type { Operation } from '../document/operation.ts';
+import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { CheckName } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { isObject } from '../json.ts';
-import type { Candidate } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
-import { isDestructive } from '../run/names.ts';
 import type { Session } from '../run/session.ts';
 import type { CheckContext } from './check.ts';
 import { itemErrorsIn } from './outcome.ts';
@@ -58,47 +57,31 @@ function needsCredentials({ security }: Operation): boolean {
 }
 
 function attempts(session: Session, operation: Operation): Attempt[] {
-  const rejected = 'a 401 or 403';
-  const created: Attempt[] = [
-    {
-      check: 'missing-credentials',
-      who: 'without credentials',
-      identity: 'anonymous',
-      headers: {},
-      expected: rejected,
-    },
-  ];
+  const anonymous: Attempt = {
+    ...{ check: 'missing-credentials', who: 'without credentials', identity: 'anonymous', headers: {} },
+    expected: 'a 401 or 403',
+  };
   // All credentials are forged together: with alternatives, one valid credential is sufficient.
   const credentials = Object.entries(session.identities.credentials);
-  for (const { who, forge } of forgeries) {
-    const forged = credentials.map(([name, value]) => [name, forge(value)] as const);
-    if (forged.length === 0 || forged.some(([, text]) => text === undefined)) continue;
-    created.push({
-      check: 'forged-credentials',
-      who,
-      identity: 'caller',
-      headers: Object.fromEntries(forged) as Record<string, string>,
-      expected: rejected,
-    });
-  }
-  if (session.can('expired'))
-    created.push({
-      check: 'expired-credentials',
-      who: 'with expired credentials',
-      identity: 'expired',
-      headers: {},
+  const forged = forgeries.flatMap(({ who, forge }): Attempt[] => {
+    const headers = credentials.map(([name, value]) => [name, forge(value)] as const);
+    if (headers.length === 0 || headers.some(([, text]) => text === undefined)) return [];
+    const sent = Object.fromEntries(headers) as Record<string, string>;
+    return [{ check: 'forged-credentials', who, identity: 'caller', headers: sent, expected: 'a 401 or 403' }];
+  });
+  const others: Attempt[] = [
+    {
+      ...{ check: 'expired-credentials', who: 'with expired credentials', identity: 'expired', headers: {} },
       expected: 'a 401',
-    });
-  if (session.can('forbidden') && needsRights(operation)) {
-    created.push({
-      check: 'missing-permission',
-      who: 'without the required role or scope',
-      identity: 'forbidden',
-      headers: {},
+    },
+    {
+      ...{ check: 'missing-permission', who: 'without the required role or scope', identity: 'forbidden', headers: {} },
       expected: 'a 403',
-    });
-  }
-  return created;
+    },
+  ];
+  const isPossible = ({ identity }: Attempt) =>
+    session.can(identity) && (identity !== 'forbidden' || needsRights(operation));
+  return [anonymous, ...forged, ...others.filter(isPossible)];
 }
 
 /** Whether the contract requires a permission: a scope, or a declared 403. */
@@ -151,20 +134,13 @@ function withoutSignature(token: string): string | undefined {
   }
 }
 
-function finding(session: Session, operation: Operation, attempt: Attempt, exchange: Exchange): Candidate {
-  return {
-    check: attempt.check,
-    category: 'invalid input',
-    operation: operation.id,
+function finding({ document }: Session, operation: Operation, attempt: Attempt, exchange: Exchange): Candidate {
+  const isOwn = operation.node.security !== undefined;
+  return candidateOf(attempt.check, operation, attempt.who, {
     title: `A request ${attempt.who} is accepted`,
     expected: `${attempt.expected}, because the operation requires credentials`,
-    actual: `${exchange.response.status} ${exchange.response.text.slice(0, 160)}`,
+    actual: responseText(exchange),
     place:
-      session.document.placeOf(operation.node, operation.node.security === undefined ? undefined : 'security') ??
-      session.document.placeOf(session.document.root, 'security'),
-    fix: isDestructive(operation)
-      ? 'Check credentials before anything else.'
-      : 'Check credentials, or declare that none are required.',
-    cause: `${attempt.check} ${operation.id} ${attempt.who}`,
-  };
+      document.placeOf(operation.node, isOwn ? 'security' : undefined) ?? document.placeOf(document.root, 'security'),
+  });
 }

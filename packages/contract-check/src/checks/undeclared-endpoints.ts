@@ -1,10 +1,10 @@
 import type { Operation } from '../document/operation.ts';
-import type { CheckName } from '../finding/rules.ts';
+import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
+import { type CheckName, ruleOf } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { pathPattern } from '../http/deserialize.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
 import { isObject } from '../json.ts';
-import type { Candidate } from '../judge/judge.ts';
 import { isSuccess } from '../run/baseline.ts';
 import { isReadingPost } from '../run/names.ts';
 import { eachOperation, ifSent, inParallel } from '../run/parallel.ts';
@@ -52,115 +52,76 @@ async function otherMethods({ session, baselines }: CheckContext, operation: Ope
   const target = serialize(baseline.call).target.split('?')[0] ?? '';
   // Another path template may match, too. `Allow` may omit its methods.
   const declared = new Set(matching(session.declared, target).map(({ method }) => method));
-  const own = new Set(session.declared.filter(({ path }) => path === operation.path).map(({ method }) => method));
-  for (const method of quiet) {
+  const own = session.declared.filter(({ path }) => path === operation.path).map(({ method }) => method);
+  for (const method of [...quiet, ...methods]) {
     if (declared.has(method) || session.isOver) continue;
-    const wire: WireRequest = { method, target, headers: { accept: '*/*' }, body: undefined };
+    const isQuiet = quiet.some((one) => one === method);
+    const hasBody = ['POST', 'PUT', 'PATCH'].includes(method);
+    const headers = { accept: '*/*', ...(hasBody ? { 'content-type': 'application/json' } : {}) };
+    const wire: WireRequest = { method, target, headers, body: hasBody ? '{}' : undefined };
     const exchange = await ifSent(() => session.sendRaw(wire, undefined));
     if (exchange === undefined) continue;
     session.observed(operation, 'undeclared endpoints');
-    const isTraced = method === 'TRACE' && exchange.response.status < 400;
-    const isServerError = exchange.response.status >= 500 && exchange.response.status !== 501;
-    const wrong =
-      isTraced || isServerError
-        ? methodFinding(session.document.placeOf(operation.node), operation, method, own, exchange)
-        : undefined;
-    if (wrong !== undefined) await session.report(wrong, [exchange]);
-  }
-  for (const method of methods) {
-    if (declared.has(method) || session.isOver) continue;
-    const wire: WireRequest = {
-      method,
-      target,
-      headers: { accept: '*/*', ...bodyHeaders(method) },
-      body: method === 'GET' || method === 'DELETE' ? undefined : '{}',
-    };
-    const exchange = await ifSent(() => session.sendRaw(wire, undefined));
-    if (exchange === undefined) continue;
-    session.observed(operation, 'undeclared endpoints');
-    const wrong = methodFinding(session.document.placeOf(operation.node), operation, method, own, exchange);
+    const { status } = exchange.response;
+    if (isQuiet && !(method === 'TRACE' && status < 400) && !(status >= 500 && status !== 501)) continue;
+    const wrong = methodFinding(session, operation, method, own, exchange);
     if (wrong === undefined) continue;
     await session.report(wrong, [exchange], async () => {
       const again = await session.sendRaw(wire, undefined);
-      return methodFinding(undefined, operation, method, own, again)?.check === wrong.check ? [again] : undefined;
+      return methodFinding(session, operation, method, own, again)?.check === wrong.check ? [again] : undefined;
     });
   }
 }
 
 function methodFinding(
-  place: Candidate['place'],
+  { document }: Session,
   operation: Operation,
   method: string,
-  own: ReadonlySet<string>,
-  { response }: Exchange,
+  own: readonly string[],
+  exchange: Exchange,
 ): Candidate | undefined {
-  const base = { category: 'undeclared endpoints' as const, operation: operation.id, place };
-  const allowed = [...own].join(', ');
-  if (response.status >= 500 || response.status === 0) {
+  const { status, headers } = exchange.response;
+  const { path } = operation;
+  const differs = (check: CheckName, about: string, title: string, actual = `${method}: ${responseText(exchange)}`) => {
+    const expected = `405 with Allow: ${own.join(', ')} (RFC 9110, 15.5.6)`;
     return {
-      ...base,
-      check: 'method-fault',
-      title: `${method} ${operation.path} fails with ${response.status || 'no response'}`,
-      expected: `405 with Allow: ${allowed}`,
-      actual: `${response.status} ${response.text.slice(0, 160)}`,
-      fix: 'Return 405 for methods that a path does not have.',
-      cause: `method-fault ${operation.path} ${method}`,
+      ...candidateOf(check, operation, '', { title, expected, actual, place: document.placeOf(operation.node) }),
+      cause: `${check} ${about}`,
     };
-  }
-  if (response.status < 400) {
-    return {
-      ...base,
-      check: 'undeclared-operation',
-      title: `${method} ${operation.path} returns ${response.status}, but is not in the contract`,
-      expected: `405 with Allow: ${allowed}`,
-      actual: `${response.status} ${response.text.slice(0, 160)}`,
-      fix: 'Declare the operation in the contract, or remove it from the server.',
-      cause: `undeclared-operation ${method} ${operation.path}`,
-    };
-  }
-  // A server may check permissions before it routes the request.
-  if ([401, 403, 429].includes(response.status)) return undefined;
-  if (response.status !== 405) {
-    return {
-      ...base,
-      check: response.status === 404 ? 'method-not-405' : 'undeclared-operation',
-      title:
-        response.status === 404
-          ? `An undeclared method of ${operation.path} returns 404`
-          : `${method} ${operation.path} returns ${response.status}: it exists, but is not in the contract`,
-      expected: `405 with Allow: ${allowed} (RFC 9110, 15.5.6)`,
-      actual: `${method}: ${response.status} ${response.text.slice(0, 120)}`,
-      fix:
-        response.status === 404
-          ? 'Return 405 with Allow for undeclared methods of a known path.'
-          : 'Declare the operation in the contract, or return 405.',
-      cause:
-        response.status === 404
-          ? `method-not-405 ${operation.path}`
-          : `undeclared-operation ${method} ${operation.path}`,
-    };
-  }
-  const allow = (response.headers.allow ?? '').split(',').map((one) => one.trim().toUpperCase());
-  const missing = [...own].filter((one) => !allow.includes(one));
-  if (missing.length === 0 && !allow.includes(method)) return undefined;
-  return {
-    ...base,
-    check: 'allow-header',
-    title: `Allow of ${operation.path} lists other methods than the contract`,
-    expected: `Allow: ${allowed} (RFC 9110, 10.2.1)`,
-    actual: response.headers.allow === undefined ? 'no Allow' : `Allow: ${response.headers.allow}`,
-    fix: 'Send Allow with the methods of the path.',
-    cause: `allow-header ${operation.path}`,
   };
+  if (status >= 500 || status === 0)
+    return differs('method-fault', `${path} ${method}`, `${method} ${path} fails with ${status || 'no response'}`);
+  // A server may check permissions before it routes the request.
+  if ([401, 403, 429].includes(status)) return undefined;
+  if (status === 404) return differs('method-not-405', path, `An undeclared method of ${path} returns 404`);
+  if (status !== 405)
+    return differs(
+      'undeclared-operation',
+      `${method} ${path}`,
+      `${method} ${path} returns ${status}, but is not in the contract`,
+    );
+  const allow = (headers.allow ?? '').split(',').map((one) => one.trim().toUpperCase());
+  if (own.every((one) => allow.includes(one)) && !allow.includes(method)) return undefined;
+  const actual = headers.allow === undefined ? 'no Allow' : `Allow: ${headers.allow}`;
+  return differs('allow-header', path, `Allow of ${path} lists other methods than the contract`, actual);
+}
+
+/** An operation that the contract does not declare. */
+function undeclared(
+  { document }: Session,
+  operation: Operation,
+  about: string,
+  title: string,
+  actual: string,
+): Candidate {
+  const expected = 'only the operations of the contract';
+  const facts = { title, expected, actual, place: document.placeOf(document.root, 'paths') };
+  return { ...candidateOf('undeclared-operation', operation, '', facts), cause: `undeclared-operation ${about}` };
 }
 
 /** Operations whose path template matches a concrete path. */
 function matching(operations: readonly Operation[], target: string): Operation[] {
   return operations.filter(({ path }) => pathPattern(path).test(target));
-}
-
-function bodyHeaders(method: string): Record<string, string> {
-  return method === 'GET' || method === 'DELETE' ? {} : { 'content-type': 'application/json' };
 }
 
 async function isCatchAll({ session }: CheckContext): Promise<boolean> {
@@ -170,23 +131,9 @@ async function isCatchAll({ session }: CheckContext): Promise<boolean> {
 }
 
 /** Common paths next to a collection or below a resource that contracts often omit. */
-const usual = [
-  'search',
-  'count',
-  'export',
-  'import',
-  'bulk',
-  'batch',
-  'all',
-  'stats',
-  'summary',
-  'history',
-  'archive',
-  'internal',
-  'debug',
-  'admin',
-  'v2',
-];
+const usual = 'search count export import bulk batch all stats summary history archive internal debug admin v2'.split(
+  ' ',
+);
 
 async function otherPaths({ session, baselines }: CheckContext, operations: readonly Operation[]): Promise<void> {
   const probes = operations.flatMap((operation) => {
@@ -197,13 +144,12 @@ async function otherPaths({ session, baselines }: CheckContext, operations: read
       `${target}/${word}`,
       `${target.slice(0, target.lastIndexOf('/'))}/${word}`,
     ]);
-    const resource = operation.path.includes('{') ? [] : [`${target}/1`];
-    return [...beside, ...resource]
-      .filter((path) => matching(session.declared, path).length === 0)
-      .flatMap((path) => [
-        { operation, path, method: 'GET' },
-        ...(path.endsWith('/1') ? [{ operation, path, method: 'DELETE' }] : []),
-      ]);
+    const item = operation.path.includes('{') ? [] : [`${target}/1`];
+    const isUnknown = (path: string) => matching(session.declared, path).length === 0;
+    return [
+      ...[...beside, ...item].filter(isUnknown).map((path) => ({ operation, path, method: 'GET' })),
+      ...item.filter(isUnknown).map((path) => ({ operation, path, method: 'DELETE' })),
+    ];
   });
   const unique = [...new Map(probes.map((probe) => [`${probe.method} ${probe.path}`, probe])).values()];
   await inParallel(unique, session.options.concurrency ?? 8, async ({ operation, path, method }) => {
@@ -213,29 +159,16 @@ async function otherPaths({ session, baselines }: CheckContext, operations: read
     session.observed(operation, 'undeclared endpoints');
     const { status } = exchange.response;
     const succeeds = status > 0 && status < 400;
-    const isServerError = status >= 500 && status !== 501;
-    if (!succeeds && !isServerError) return;
-    const shown = general(path, operation);
-    await session.report(
-      {
-        check: succeeds ? 'undeclared-operation' : 'server-error',
-        category: succeeds ? 'undeclared endpoints' : 'robustness',
-        operation: operation.id,
-        title: succeeds
-          ? `${method} ${shown} returns ${status}, but is not in the contract`
-          : `${method} ${shown} fails with ${status}`,
-        expected: 'only the paths of the contract',
-        actual: `${status} ${exchange.response.text.slice(0, 160)}`,
-        place: session.document.placeOf(session.document.root, 'paths'),
-        fix: 'Declare the operation in the contract, or remove it from the server.',
-        cause: `undeclared-path ${method} ${shown}`,
-      },
-      [exchange],
-      async () => {
-        const again = await session.sendRaw(wire);
-        return again.response.status === status ? [again] : undefined;
-      },
-    );
+    if (!succeeds && (status < 500 || status === 501)) return;
+    const address = `${method} ${general(path, operation)}`;
+    const title = succeeds
+      ? `${address} returns ${status}, but is not in the contract`
+      : `${address} fails with ${status}`;
+    const found = undeclared(session, operation, `path ${address}`, title, responseText(exchange));
+    await session.report(succeeds ? found : { ...found, check: 'server-error' }, [exchange], async () => {
+      const again = await session.sendRaw(wire);
+      return again.response.status === status ? [again] : undefined;
+    });
   });
 }
 
@@ -249,27 +182,16 @@ function general(path: string, { path: template }: Operation): string {
 }
 
 const lists = [
-  '/openapi.json',
-  '/openapi',
-  '/swagger.json',
-  '/v3/api-docs',
-  '/api-docs',
-  '/docs/openapi.json',
-  '/swagger/v1/swagger.json',
-  '/_routes',
-  '/routes',
+  ...['/openapi.json', '/openapi', '/swagger.json', '/v3/api-docs', '/api-docs', '/docs/openapi.json'],
+  ...['/swagger/v1/swagger.json', '/_routes', '/routes'],
 ];
 
 /** If the server publishes its own list of operations, it must match the contract. */
 async function ownRouteList({ session }: CheckContext): Promise<void> {
   for (const target of lists) {
     if (session.isOver) return;
-    const exchange = await session.sendRaw({
-      method: 'GET',
-      target,
-      headers: { accept: 'application/json' },
-      body: undefined,
-    });
+    const wire = { method: 'GET', target, headers: { accept: 'application/json' }, body: undefined };
+    const exchange = await session.sendRaw(wire);
     const listed = routesOf(exchange.response.json?.value);
     const [first] = session.judged;
     if (listed.length === 0 || first === undefined || exchange.response.status >= 300) continue;
@@ -277,20 +199,8 @@ async function ownRouteList({ session }: CheckContext): Promise<void> {
     for (const { method, path } of listed) {
       session.observed(first, 'undeclared endpoints');
       if (declared.has(shape(method, path))) continue;
-      await session.report(
-        {
-          check: 'undeclared-operation',
-          category: 'undeclared endpoints',
-          operation: first.id,
-          title: `${method} ${path} is listed by the server at ${target}, but is not in the contract`,
-          expected: 'only the operations of the contract',
-          actual: `${method} ${path}`,
-          place: session.document.placeOf(session.document.root, 'paths'),
-          fix: 'Declare the operation in the contract, or remove it from the server.',
-          cause: `undeclared-operation ${method} ${path}`,
-        },
-        [exchange],
-      );
+      const title = `${method} ${path} is listed by the server at ${target}, but is not in the contract`;
+      await session.report(undeclared(session, first, `${method} ${path}`, title, `${method} ${path}`), [exchange]);
     }
     return;
   }
@@ -324,15 +234,13 @@ function routesOf(value: unknown): { method: string; path: string }[] {
 interface Habit {
   readonly check: CheckName;
   readonly name: string;
-  readonly fix: string;
   change(wire: WireRequest): WireRequest;
 }
 
 const habits: readonly Habit[] = [
   {
     check: 'trailing-slash',
-    name: 'a path with a trailing slash',
-    fix: 'Treat a trailing slash in the same way everywhere.',
+    name: 'A path with a trailing slash',
     change: (wire) => {
       const [path = '', query] = wire.target.split('?');
       return { ...wire, target: `${path}/${query === undefined ? '' : `?${query}`}` };
@@ -340,8 +248,7 @@ const habits: readonly Habit[] = [
   },
   {
     check: 'reject-unknown-parameter',
-    name: 'an undeclared query parameter',
-    fix: 'Treat undeclared parameters in the same way everywhere.',
+    name: 'An undeclared query parameter',
     change: (wire) => ({
       ...wire,
       target: `${wire.target}${wire.target.includes('?') ? '&' : '?'}undeclaredParameter=1`,
@@ -367,9 +274,9 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
     const wire = habit.change(unchanged);
     const exchange = await session.sendRaw(wire, undefined);
     if (isAccepted(exchange) && exchange.response.text !== before.response.text && session.isJudged(operation)) {
-      await anotherResponse(session, operation, habit, unchanged, wire, before, exchange);
+      await anotherResponse(session, operation, habit, [unchanged, wire], [before, exchange]);
     }
-    session.observed(operation, habit.check === 'trailing-slash' ? 'undeclared endpoints' : 'invalid input');
+    session.observed(operation, ruleOf(habit.check).category);
     if (isAccepted(exchange) || isRejected(exchange))
       votes.push({ operation, exchange, isAcceptedHere: isSuccess(exchange) });
     else if (exchange.response.status >= 500 && exchange.response.status !== 501)
@@ -380,24 +287,16 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
   const odd = isRejecting ? accepting : votes.filter(({ isAcceptedHere }) => !isAcceptedHere);
   // Without a clear majority there is nothing to deviate from.
   if (votes.length < 3 || odd.length === 0 || odd.length > Math.max(1, votes.length / 4)) return;
+  const [here, elsewhere] = isRejecting ? ['accepted', 'rejected'] : ['rejected', 'accepted'];
   for (const { operation, exchange } of odd) {
     if (!session.isJudged(operation)) continue;
-    await session.report(
-      {
-        check: habit.check,
-        category: habit.check === 'trailing-slash' ? 'undeclared endpoints' : 'invalid input',
-        operation: operation.id,
-        title: `${habit.name[0]?.toUpperCase()}${habit.name.slice(1)} is ${isRejecting ? 'accepted' : 'rejected'} here, but ${isRejecting ? 'rejected' : 'accepted'} by all other operations`,
-        expected: isRejecting
-          ? 'a 4xx, as for all other operations'
-          : 'the same response as without it, as for all other operations',
-        actual: `${exchange.response.status} ${exchange.response.text.slice(0, 120)}`,
-        place: session.document.placeOf(operation.node),
-        fix: habit.fix,
-        cause: `${habit.check} ${operation.id}`,
-      },
-      [exchange],
-    );
+    const found = candidateOf(habit.check, operation, '', {
+      title: `${habit.name} is ${here} here, but ${elsewhere} by all other operations`,
+      expected: `${isRejecting ? 'a 4xx' : 'the same response as without it'}, as for all other operations`,
+      actual: responseText(exchange),
+      place: session.document.placeOf(operation.node),
+    });
+    await session.report(found, [exchange]);
   }
 }
 
@@ -406,23 +305,16 @@ async function anotherResponse(
   session: Session,
   operation: Operation,
   habit: Habit,
-  unchanged: WireRequest,
-  changed: WireRequest,
-  before: Exchange,
-  after: Exchange,
+  [unchanged, changed]: readonly [WireRequest, WireRequest],
+  [before, after]: readonly [Exchange, Exchange],
 ): Promise<void> {
-  const candidate: Candidate = {
-    check: habit.check,
-    category: habit.check === 'trailing-slash' ? 'undeclared endpoints' : 'invalid input',
-    operation: operation.id,
-    title: `${habit.name[0]?.toUpperCase()}${habit.name.slice(1)} changes the response`,
+  const found = candidateOf(habit.check, operation, 'otherwise', {
+    title: `${habit.name} changes the response`,
     expected: before.response.text.slice(0, 160),
     actual: after.response.text.slice(0, 160),
     place: session.document.placeOf(operation.node),
-    fix: habit.fix,
-    cause: `${habit.check} ${operation.id} otherwise`,
-  };
-  await session.report(candidate, [before, after], async () => {
+  });
+  await session.report(found, [before, after], async () => {
     const first = await session.sendRaw(unchanged, undefined);
     const second = await session.sendRaw(changed, undefined);
     const isStable = first.response.text === before.response.text && second.response.text === after.response.text;

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../document/operation.ts';
+import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { at, isObject, put, unescapeSegment } from '../json.ts';
-import { type Candidate, general } from '../judge/judge.ts';
+import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
 import { isCreating, isOwnId, kindOfReference } from '../run/names.ts';
@@ -81,17 +82,13 @@ export async function checkValidInput(
     const where = `${place.name}${general(pointer)}`;
     if (session.registry.has(`accept-${keyword} ${operation.id} ${where}`)) return;
     if (await isAcceptedElsewhere(context, operation, place, bound, rejection, `${index}`)) return;
-    const found = (other: Exchange): Candidate => ({
-      check: `accept-${keyword}`,
-      category: 'valid input',
-      operation: operation.id,
-      title: `${where}: ${note}, but the request is rejected`,
-      expected: 'no error, because the contract allows the value',
-      actual: `${other.response.status} ${other.response.text.slice(0, 200)}`,
-      place: bound.place,
-      fix: 'Accept the value, or restrict it in the contract.',
-      cause: `accept-${keyword} ${operation.id} ${where}`,
-    });
+    const found = (other: Exchange): Candidate =>
+      candidateOf(`accept-${keyword}`, operation, where, {
+        title: `${where}: ${note}, but the request is rejected`,
+        expected: 'no error, because the contract allows the value',
+        actual: responseText(other),
+        place: bound.place,
+      });
     await session.report(
       found(exchange),
       [exchange],
@@ -224,8 +221,8 @@ async function isAcceptedElsewhere(
     for (const value of [...withOtherValues(context, place, bound), ...withOtherTexts(context, place, bound)])
       calls.push({ call: place.with(value), pointer: bound.pointer });
     for (const variant of await baselines.variants(operation)) {
-      const { document, validators, values } = session;
-      const same = boundsOf(document, validators, values, place.schema, variant.body).filter(
+      const { document, validators } = session;
+      const same = boundsOf(document, validators, place.schema, variant.body).filter(
         (one) =>
           one.keyword === bound.keyword &&
           general(one.pointer) === general(bound.pointer) &&
@@ -282,8 +279,8 @@ function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, v
 /** The value with siblings that the request omits: all of them, and each separately. */
 function withOtherValues({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
   const parent = bound.pointer.slice(0, bound.pointer.lastIndexOf('/') + 1);
-  const { document, validators, values } = session;
-  const siblings = boundsOf(document, validators, values, place.schema, place.value).filter(
+  const { document, validators } = session;
+  const siblings = boundsOf(document, validators, place.schema, place.value).filter(
     ({ pointer, value }) =>
       // A probe that omits a property must not add it back.
       pointer !== bound.pointer &&
@@ -305,10 +302,10 @@ function withOtherValues({ session }: CheckContext, place: CallPlace, bound: Bou
  * one type needs.
  */
 function withOtherTexts({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
-  const { document, validators, values } = session;
+  const { document, validators } = session;
   const isWhole = isObject(at(bound.value, bound.pointer));
   const object = isWhole ? bound.pointer : bound.pointer.slice(0, bound.pointer.lastIndexOf('/'));
-  return boundsOf(document, validators, values, place.schema, bound.value)
+  return boundsOf(document, validators, place.schema, bound.value)
     .filter(
       ({ keyword, pointer }) =>
         keyword === 'enum' &&
@@ -330,8 +327,8 @@ const maxProbes = 300;
 
 function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   if (place.value === undefined) return [];
-  const { document, validators, values } = session;
-  const bounds = boundsOf(document, validators, values, place.schema, place.value);
+  const { document, validators } = session;
+  const bounds = boundsOf(document, validators, place.schema, place.value);
   const distinguishable = bounds.filter(
     (bound) =>
       isDistinguishable(session, place, bound.value, false) &&

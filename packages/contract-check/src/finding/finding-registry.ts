@@ -1,6 +1,5 @@
 import type { Exchange } from '../http/call.ts';
-import type { Candidate } from '../judge/judge.ts';
-import type { Finding } from './finding.ts';
+import type { Candidate, Finding } from './finding.ts';
 import { mergedByCause, type Observed } from './merge.ts';
 
 /** Collects findings, one for each cause. */

@@ -1,18 +1,8 @@
 import type { Place } from '../document/document.ts';
 import type { Exchange } from '../http/call.ts';
-import type { CheckName } from './rules.ts';
+import type { Category, CheckName } from './rules.ts';
 
-/** The categories of checks, in the order of the columns of a report. */
-export const categories = [
-  'responses',
-  'invalid input',
-  'valid input',
-  'undeclared endpoints',
-  'robustness',
-  'behavior',
-] as const;
-
-export type Category = (typeof categories)[number];
+export { type Category, categories } from './rules.ts';
 
 /** A confirmed difference between the server and its contract. */
 export interface Finding {
@@ -31,7 +21,7 @@ export interface Finding {
   readonly place: Place | undefined;
   /** A JSON Pointer to what is wrong in the body of the last response, where the finding is about a part of it. */
   readonly pointer?: string | undefined;
-  /** How to remove the difference, in the server or in the contract. */
+  /** What the server must do, or how to remove the difference. */
   readonly fix: string;
   /** Requests and responses that show it, in order; the last one has the difference. */
   readonly exchanges: readonly Exchange[];
@@ -49,4 +39,22 @@ export interface FindingPlace {
   readonly title: string;
   readonly place: Place | undefined;
   readonly cause: string;
+}
+
+/** A difference that is not confirmed yet. Its check says the rest of a finding. */
+export type Candidate = Omit<Finding, 'category' | 'fix' | 'exchanges' | 'also' | 'places'>;
+
+/** @param about the part of the operation, without values of this run: candidates about the same part have one cause. */
+export function candidateOf(
+  check: CheckName,
+  { id }: { readonly id: string },
+  about: string,
+  facts: Pick<Candidate, 'title' | 'expected' | 'actual' | 'place' | 'pointer'>,
+): Candidate {
+  return { check, operation: id, cause: `${check} ${id} ${about}`.trim(), ...facts };
+}
+
+/** The beginning of a response, for display. */
+export function responseText({ response }: Pick<Exchange, 'response'>): string {
+  return `${response.status} ${response.text.slice(0, 160)}`.trim();
 }

@@ -1,8 +1,8 @@
-import type { Finding } from './finding.ts';
+import type { Candidate, Finding } from './finding.ts';
 import { followsFrom, isShared, ruleOf, severities } from './rules.ts';
 
 /** A confirmed difference, before those with the same cause are merged. */
-export type Observed = Omit<Finding, 'also' | 'places'>;
+export type Observed = Candidate & Pick<Finding, 'exchanges'>;
 
 /** So many constraints of a body that are not enforced have one cause: the body is not validated. */
 const manyConstraints = 6;
@@ -56,7 +56,8 @@ function merged(group: readonly Observed[]): Finding[] {
   const places = [first, ...group.filter((one) => one !== first)].map(({ operation, check, title, cause, place }) => ({
     ...{ operation, check, title, cause, place },
   }));
-  return [{ ...first, also: [...others], places }];
+  const { category, text: fix } = ruleOf(first.check);
+  return [{ ...first, category, fix, also: [...others], places }];
 }
 
 function bySeverity(one: Observed, other: Observed): number {

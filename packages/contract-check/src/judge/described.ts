@@ -1,5 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { partsOf } from '../schema/parts.ts';
 
 /** The parts of the contract that apply to values at one place. Cached, because a response has many rows. */
 export class Description {
@@ -98,16 +99,4 @@ function itemSchemas(parts: readonly JsonObject[], index: number): JsonObject[] 
     if (index < first.length) return isObject(first[index]) ? [first[index]] : [];
     return isObject(part.items) ? [part.items] : [];
   });
-}
-
-/** A schema with its references and the parts of all branches. */
-function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
-  if (depth > 30) return [];
-  const inner = [
-    ...document.referred(schema),
-    ...['allOf', 'oneOf', 'anyOf'].flatMap((key) => (Array.isArray(schema[key]) ? schema[key].filter(isObject) : [])),
-    ...['if', 'then', 'else'].flatMap((key) => (isObject(schema[key]) ? [schema[key]] : [])),
-    ...Object.values(isObject(schema.dependentSchemas) ? schema.dependentSchemas : {}).filter(isObject),
-  ];
-  return [schema, ...inner.flatMap((one) => partsOf(document, one, depth + 1))];
 }

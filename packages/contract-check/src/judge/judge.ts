@@ -1,15 +1,13 @@
-import type { OpenApiDocument, Place } from '../document/document.ts';
+import type { OpenApiDocument } from '../document/document.ts';
 import type { Content, DeclaredResponse, Operation, Parameter } from '../document/operation.ts';
-import type { Finding } from '../finding/finding.ts';
-import type { Exchange } from '../http/call.ts';
+import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
+import type { CheckName } from '../finding/rules.ts';
+import type { Exchange, ReceivedResponse } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { isJson } from '../http/serialize.ts';
-import { at, isObject } from '../json.ts';
-import type { Breach, Validators } from '../schema/validators.ts';
+import { at, isObject, type JsonObject } from '../json.ts';
+import type { Validators } from '../schema/validators.ts';
 import { undeclaredPropertiesIn } from './known.ts';
-
-/** A finding that is not confirmed yet. */
-export type Candidate = Omit<Finding, 'exchanges' | 'also' | 'places'>;
 
 /** The declared response for a status: the status itself, its class, or the default. */
 export function declaredResponseFor(operation: Operation, status: number): DeclaredResponse | undefined {
@@ -59,100 +57,69 @@ export class Judge {
   }
 
   /** Missing responses and server errors, which no request justifies. */
-  #fault({ operation, request, response }: Exchange): Candidate | undefined {
+  #fault(exchange: Exchange): Candidate | undefined {
+    const { operation, request, response } = exchange;
     const id = operation?.id ?? `${request.method} ${new URL(request.url).pathname}`;
-    if (response.status === noResponse) {
-      return {
-        check: 'no-response',
-        category: 'robustness',
-        operation: id,
+    const { status, headers } = response;
+    if (status === noResponse)
+      return candidateOf('no-response', { id }, '', {
         title: 'The server does not respond',
         expected: 'a response to every request',
         actual: response.text,
         place: undefined,
-        fix: 'Find what closes the connection or hangs.',
-        cause: `no-response ${id}`,
-      };
-    }
-    if (response.status < 500 || response.status === 501) return undefined;
-    if (response.status === 503 && response.headers['retry-after'] !== undefined) return undefined;
-    return {
-      check: 'server-error',
-      category: 'robustness',
-      operation: id,
-      title: `The server fails with ${response.status}`,
+      });
+    if (status < 500 || status === 501 || (status === 503 && headers['retry-after'] !== undefined)) return undefined;
+    return candidateOf('server-error', { id }, String(status), {
+      title: `The server fails with ${status}`,
       expected: 'no 5xx; an invalid request returns a 4xx',
-      actual: `${response.status} ${response.text.slice(0, 200)}`,
+      actual: responseText(exchange),
       place: undefined,
-      fix: 'Handle the input, or reject it with a declared 4xx.',
-      cause: `server-error ${id} ${response.status}`,
-    };
+    });
   }
 
   #unimplemented(operation: Operation): Candidate {
-    return {
-      check: 'not-implemented',
-      category: 'responses',
-      operation: operation.id,
+    return candidateOf('not-implemented', operation, '', {
       title: 'The operation is not implemented',
       expected: 'a response that the operation declares',
       actual: '501',
       place: this.#document.placeOf(operation.node),
-      fix: 'Implement the operation, or remove it from the contract. --allow-unimplemented accepts it.',
-      cause: `not-implemented ${operation.id}`,
-    };
+    });
   }
 
-  #undeclaredStatus(operation: Operation, { response }: Exchange): Candidate {
-    const declared = operation.responses.map(({ status }) => status).join(', ');
-    return {
-      check: 'response-status',
-      category: 'responses',
-      operation: operation.id,
-      title: `Status ${response.status} is not declared`,
-      expected: `one of ${declared}`,
-      actual: String(response.status),
+  #undeclaredStatus(operation: Operation, { response: { status } }: Exchange): Candidate {
+    return candidateOf('response-status', operation, String(status), {
+      title: `Status ${status} is not declared`,
+      expected: `one of ${operation.responses.map((one) => one.status).join(', ')}`,
+      actual: String(status),
       place: this.#document.placeOf(operation.node, 'responses'),
-      fix: `Declare ${response.status} with its body, or return one of the declared statuses.`,
-      cause: `response-status ${operation.id} ${response.status}`,
-    };
+    });
   }
 
-  #headers(operation: Operation, declared: DeclaredResponse, { response }: Exchange): Candidate[] {
+  #headers(operation: Operation, declared: DeclaredResponse, { response: { status, headers } }: Exchange): Candidate[] {
     return declared.headers.flatMap((header): Candidate[] => {
+      const { name, node, required, schema } = header;
+      const value = headers[name.toLowerCase()];
       // `content` declares the media type; OpenAPI ignores this header.
-      if (header.name.toLowerCase() === 'content-type') return [];
-      const value = response.headers[header.name.toLowerCase()];
-      const base = {
-        category: 'responses' as const,
-        operation: operation.id,
-        place: this.#document.placeOf(header.node, value === undefined ? 'required' : 'schema'),
-      };
-      if (value === undefined) {
-        if (!header.required) return [];
+      if (name.toLowerCase() === 'content-type' || (value === undefined && !required)) return [];
+      if (value === undefined)
         return [
-          {
-            ...base,
-            check: 'response-header-missing',
-            title: `The header ${header.name} is missing in ${response.status}`,
-            expected: `${header.name}, which is required`,
+          candidateOf('response-header-missing', operation, `${status} ${name}`, {
+            title: `The header ${name} is missing in ${status}`,
+            expected: `${name}, which is required`,
             actual: 'no header of this name',
-            fix: `Send ${header.name}, or declare it as optional.`,
-            cause: `response-header-missing ${operation.id} ${response.status} ${header.name}`,
-          },
+            place: this.#document.placeOf(node, 'required'),
+          }),
         ];
-      }
-      const breaches = this.#validators.breaches(header.schema, this.#typed(header, value), 'response');
-      return breaches.slice(0, 1).map((breach) => ({
-        ...base,
-        place: breach.place ?? base.place,
-        check: 'response-header',
-        title: `The header ${header.name} in ${response.status} ${breach.message}`,
-        expected: breach.message,
-        actual: value,
-        fix: `Send ${header.name} as declared, or correct its schema.`,
-        cause: `response-header ${operation.id} ${response.status} ${header.name} ${breach.keyword}`,
-      }));
+      const [breach] = this.#validators.breaches(schema, this.#typed(header, value), 'response');
+      if (breach === undefined) return [];
+      return [
+        candidateOf('response-header', operation, `${status} ${name} ${breach.keyword}`, {
+          title: `The header ${name} in ${status} ${breach.message}`,
+          expected: breach.message,
+          actual: value,
+          place: breach.place ?? this.#document.placeOf(node, 'schema'),
+        }),
+      ];
     });
   }
 
@@ -174,153 +141,99 @@ export class Judge {
 
   #body(operation: Operation, declared: DeclaredResponse, exchange: Exchange): Candidate[] {
     const { response, request } = exchange;
+    const { status, headers, mediaType } = response;
     const isEmpty = response.text === '';
-    const base = { category: 'responses' as const, operation: operation.id };
-    const mustBeEmpty = request.method === 'HEAD' || response.status === 204 || response.status === 304;
+    const mustBeEmpty = request.method === 'HEAD' || status === 204 || status === 304;
     if (mustBeEmpty || declared.contents.length === 0) {
-      const announced = response.status === 204 && Number(response.headers['content-length'] ?? '0') > 0;
+      const announced = status === 204 && Number(headers['content-length'] ?? '0') > 0;
       if (isEmpty && !announced) return [];
       return [
-        {
-          ...base,
-          check: 'response-body-unexpected',
-          title: `${response.status} has a body, but none is declared`,
+        candidateOf('response-body-unexpected', operation, String(status), {
+          title: `${status} has a body, but none is declared`,
           expected: 'no body',
-          actual: isEmpty ? `Content-Length: ${response.headers['content-length']}` : cut(response.text),
+          actual: isEmpty ? `Content-Length: ${headers['content-length']}` : cut(response.text),
           place: this.#document.placeOf(declared.node),
-          fix: 'Send no body, or declare its media type and schema.',
-          cause: `response-body-unexpected ${operation.id} ${response.status}`,
-        },
+        }),
       ];
     }
-    const content = contentFor(declared, response.mediaType);
-    if (content === undefined) {
-      const types = declared.contents.map(({ mediaType }) => mediaType).join(', ');
+    const content = contentFor(declared, mediaType);
+    if (content === undefined)
       return [
-        {
-          ...base,
-          check: isEmpty ? 'response-body-missing' : 'response-media-type',
-          title: isEmpty
-            ? `${response.status} has no body`
-            : `${response.status} has the media type ${response.mediaType || '(none)'}`,
-          expected: types,
-          actual: isEmpty ? 'an empty body' : (response.headers['content-type'] ?? 'no Content-Type'),
+        candidateOf(isEmpty ? 'response-body-missing' : 'response-media-type', operation, `${status} ${mediaType}`, {
+          title: `${status} has ${isEmpty ? 'no body' : `the media type ${mediaType || '(none)'}`}`,
+          expected: declared.contents.map((one) => one.mediaType).join(', '),
+          actual: isEmpty ? 'an empty body' : (headers['content-type'] ?? 'no Content-Type'),
           place: this.#document.placeOf(declared.node, 'content'),
-          fix: `Return ${types}, or declare ${response.mediaType || 'a response without a body'}.`,
-          cause: `response-media-type ${operation.id} ${response.status} ${response.mediaType}`,
-        },
+        }),
       ];
-    }
-    if (content.schema === undefined) return [];
-    return this.#content(operation, content, content.schema, exchange);
+    return content.schema === undefined ? [] : this.#content(operation, content, content.schema, response);
   }
 
-  #content(
-    operation: Operation,
-    content: Content,
-    schema: NonNullable<Content['schema']>,
-    { response }: Exchange,
-  ): Candidate[] {
-    const base = { category: 'responses' as const, operation: operation.id };
-    if (!isJson(response.mediaType)) {
+  #content(operation: Operation, content: Content, schema: JsonObject, response: ReceivedResponse): Candidate[] {
+    const { status, mediaType, json, text } = response;
+    const at = this.#document.placeOf(content.node);
+    if (!isJson(mediaType)) {
       const types = [this.#document.object(schema).type].flat();
       // Text is validated as a string. Other media types have no values that a schema can validate.
-      if (!response.mediaType.startsWith('text/') || !types.includes('string')) return [];
-      return this.#breaches(operation, response.status, schema, response.text);
+      const isText = mediaType.startsWith('text/') && types.includes('string');
+      return isText ? this.#breaches(operation, status, schema, text) : [];
     }
-    if (response.json === undefined) {
+    if (json === undefined)
       return [
-        {
-          ...base,
-          check: 'response-json',
-          title: `${response.status} is not valid JSON`,
-          expected: `a body of ${response.mediaType}`,
-          actual: cut(response.text) || 'an empty body',
-          place: this.#document.placeOf(content.node),
-          fix: 'Send valid JSON.',
-          cause: `response-json ${operation.id} ${response.status}`,
-        },
+        candidateOf('response-json', operation, String(status), {
+          title: `${status} is not valid JSON`,
+          expected: `a body of ${mediaType}`,
+          actual: cut(text) || 'an empty body',
+          place: at,
+        }),
       ];
-    }
-    const { value } = response.json;
+    const { value } = json;
+    // The status in a problem document must equal the status of the response (RFC 9457).
+    const stated = mediaType === 'application/problem+json' && isObject(value) ? value.status : undefined;
     return [
-      ...this.#breaches(operation, response.status, schema, value),
-      ...this.#undeclaredProperties(operation, response.status, schema, value),
-      ...this.#problem(operation, content, response.status, value, response.mediaType),
+      ...this.#breaches(operation, status, schema, value),
+      ...this.#undeclaredProperties(operation, status, schema, value),
+      ...(stated === undefined || stated === status
+        ? []
+        : [
+            candidateOf('problem-status', operation, String(status), {
+              title: `The problem document of ${status} has another status`,
+              expected: `"status": ${status} (RFC 9457, 3.1.2)`,
+              actual: `"status": ${JSON.stringify(stated)}`,
+              pointer: '/status',
+              place: at,
+            }),
+          ]),
     ];
   }
 
-  #breaches(operation: Operation, status: number, schema: NonNullable<Content['schema']>, value: unknown): Candidate[] {
-    return onePerCause(this.#validators.tellingBreaches(schema, value, 'response')).map((breach) => ({
-      check: 'response-body',
-      category: 'responses' as const,
-      operation: operation.id,
-      title: `${breach.pointer === '' ? 'The body' : general(breach.pointer)} in ${status} ${breach.message}`,
-      expected: `${breach.pointer || 'the body'} ${breach.message}`,
-      actual: cut(JSON.stringify(at(value, breach.pointer)) ?? 'nothing'),
-      place: breach.place,
-      pointer: breach.pointer,
-      fix: 'Return what the schema declares, or correct the schema.',
-      cause: `response-body ${operation.id} ${status} ${general(breach.pointer)} ${breach.keyword}`,
-    }));
+  #breaches(operation: Operation, status: number, schema: JsonObject, value: unknown): Candidate[] {
+    const breaches = this.#validators
+      .tellingBreaches(schema, value, 'response')
+      .map(({ pointer, keyword, message, place }) =>
+        candidateOf('response-body', operation, `${status} ${general(pointer)} ${keyword}`, {
+          title: `${pointer === '' ? 'The body' : general(pointer)} in ${status} ${message}`,
+          expected: `${pointer || 'the body'} ${message}`,
+          actual: cut(JSON.stringify(at(value, pointer)) ?? 'nothing'),
+          ...{ place, pointer },
+        }),
+      );
+    return firstOfEach(breaches).slice(0, 10);
   }
 
-  #undeclaredProperties(
-    operation: Operation,
-    status: number,
-    schema: NonNullable<Content['schema']>,
-    value: unknown,
-  ): Candidate[] {
-    const found = undeclaredPropertiesIn(this.#document, schema, value);
-    const reported = new Set<string>();
-    return found.flatMap(({ pointer, why, schema: described }) => {
-      const name = general(pointer);
-      if (reported.has(name)) return [];
-      reported.add(name);
-      return [
-        {
-          check: why === 'unknown' ? 'response-unknown-property' : 'response-write-only',
-          category: 'responses' as const,
-          operation: operation.id,
-          title:
-            why === 'unknown' ? `${name} in ${status} is not in the contract` : `${name} in ${status} is writeOnly`,
-          expected:
-            why === 'unknown' ? 'only properties that the schema declares' : 'no writeOnly properties in responses',
-          actual: `${pointer}: ${cut(JSON.stringify(at(value, pointer)))}`,
-          pointer,
-          place: this.#document.placeOf(described, why === 'unknown' ? 'properties' : 'writeOnly'),
-          fix:
-            why === 'unknown'
-              ? 'Declare the property, remove it from the response, or set `additionalProperties: true`.'
-              : 'Remove the property from responses.',
-          cause: `response-${why} ${operation.id} ${status} ${name}`,
-        },
-      ];
+  #undeclaredProperties(operation: Operation, status: number, schema: JsonObject, value: unknown): Candidate[] {
+    const found = undeclaredPropertiesIn(this.#document, schema, value).map(({ pointer, why, schema: described }) => {
+      const isUnknown = why === 'unknown';
+      const check: CheckName = isUnknown ? 'response-unknown-property' : 'response-write-only';
+      return candidateOf(check, operation, `${status} ${general(pointer)}`, {
+        title: `${general(pointer)} in ${status} is ${isUnknown ? 'not in the contract' : 'writeOnly'}`,
+        expected: isUnknown ? 'only properties that the schema declares' : 'no writeOnly properties in responses',
+        actual: `${pointer}: ${cut(JSON.stringify(at(value, pointer)))}`,
+        pointer,
+        place: this.#document.placeOf(described, isUnknown ? 'properties' : 'writeOnly'),
+      });
     });
-  }
-
-  /** The status in a problem document must equal the status of the response (RFC 9457). */
-  #problem(operation: Operation, content: Content, status: number, value: unknown, mediaType: string): Candidate[] {
-    if (mediaType !== 'application/problem+json' || !isObject(value)) return [];
-    if (value.status === undefined || value.status === status) return [];
-    return [
-      {
-        check: 'problem-status',
-        category: 'responses',
-        operation: operation.id,
-        title: `The problem document of ${status} has another status`,
-        expected: `"status": ${status} (RFC 9457, 3.1.2)`,
-        actual: `"status": ${JSON.stringify(value.status)}`,
-        pointer: '/status',
-        place: this.#place(content),
-        fix: 'Use the status of the response in the problem document.',
-        cause: `problem-status ${operation.id} ${status}`,
-      },
-    ];
-  }
-
-  #place(content: Content): Place | undefined {
-    return this.#document.placeOf(content.node);
+    return firstOfEach(found);
   }
 }
 
@@ -338,13 +251,8 @@ export function general(pointer: string): string {
   return pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*');
 }
 
-function onePerCause(breaches: readonly Breach[]): Breach[] {
-  const byCause = new Map<string, Breach>();
-  for (const breach of breaches) {
-    const cause = `${general(breach.pointer)} ${breach.keyword}`;
-    if (!byCause.has(cause)) byCause.set(cause, breach);
-  }
-  return [...byCause.values()].slice(0, 10);
+function firstOfEach(candidates: readonly Candidate[]): Candidate[] {
+  return [...new Map(candidates.toReversed().map((one) => [one.cause, one])).values()].reverse();
 }
 
 function cut(text: string): string {

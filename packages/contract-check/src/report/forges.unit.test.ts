@@ -96,7 +96,7 @@ test('SARIF refers to lines of the contract, relative to the source root', () =>
   expect(run?.tool.driver.rules).toMatchObject([
     {
       id: 'response-body',
-      shortDescription: { text: 'The body of a response must match its schema.' },
+      shortDescription: { text: 'Return what the schema declares, or correct the schema.' },
       defaultConfiguration: { level: 'error' },
     },
   ]);

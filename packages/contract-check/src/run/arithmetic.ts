@@ -1,11 +1,12 @@
 import { Big } from 'big.js';
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf } from '../document/operation.ts';
+import { type Candidate, candidateOf } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
 import { type Description, objectsIn } from '../judge/described.ts';
-import { type Candidate, declaredResponseFor, general } from '../judge/judge.ts';
+import { declaredResponseFor, general } from '../judge/judge.ts';
 
 /** Reports numbers that differ from the calculation that `x-contract-check: { calculated }` declares. */
 export function miscalculated(document: OpenApiDocument, { operation, response }: Exchange): Candidate[] {
@@ -22,18 +23,13 @@ export function miscalculated(document: OpenApiDocument, { operation, response }
       const expected = resultOf(calculation, object);
       if (expected === undefined || agrees(stated, expected)) continue;
       const pointer = `${at}/${escapeSegment(name)}`;
-      const cause = `calculated-wrong ${operation.id} ${general(pointer)}`;
-      found.set(cause, {
-        check: 'calculated-wrong',
-        category: 'behavior',
-        operation: operation.id,
+      const candidate = candidateOf('calculated-wrong', operation, general(pointer), {
         title: `${general(pointer)} is not the declared sum or product`,
         expected: `${expected.toFixed()}: ${JSON.stringify(extensionOf(node).calculated)}`,
         actual: JSON.stringify(stated),
         place: document.placeOf(node),
-        fix: `Calculate ${name} as declared, or correct \`x-contract-check\`.`,
-        cause,
       });
+      found.set(candidate.cause, candidate);
     }
   }
   return [...found.values()];

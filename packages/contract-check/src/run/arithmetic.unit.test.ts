@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
 import { operationsOf } from '../document/operation.ts';
+import type { Candidate } from '../finding/finding.ts';
 import { responseOf } from '../http/client.ts';
-import type { Candidate } from '../judge/judge.ts';
 import { miscalculated } from './arithmetic.ts';
 
 const calculated = (calculated: object | false) => ({ 'x-contract-check': { calculated } });

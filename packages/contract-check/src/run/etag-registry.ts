@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
+import { type Candidate, candidateOf } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
 import { escapeSegment, isDeep, isObject } from '../json.ts';
-import { type Candidate, declaredResponseFor } from '../judge/judge.ts';
+import { declaredResponseFor } from '../judge/judge.ts';
 import { isOwnId } from './names.ts';
 
 /** The first state that a tag was returned with. */
@@ -52,17 +53,12 @@ export class EtagRegistry {
     }
     if (isDeepStrictEqual(before.value, value)) return [];
     return [
-      {
-        check: 'etag-of-two',
-        category: 'behavior',
-        operation: operation.id,
+      candidateOf('etag-of-two', operation, '', {
         title: 'Two states have the same ETag',
         expected: `another ETag than ${tag} after a change (RFC 9110, 8.8.1)`,
         actual: `${tag}, although ${difference(before.value, value)}`,
         place: this.#document.placeOf(header.node),
-        fix: 'Change the ETag with every change, also by other operations.',
-        cause: `etag-of-two ${operation.id}`,
-      },
+      }),
     ];
   }
 }

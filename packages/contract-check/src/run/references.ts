@@ -1,7 +1,8 @@
 import type { OpenApiDocument } from '../document/document.ts';
+import { type Candidate, candidateOf } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
 import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
-import { type Candidate, declaredResponseFor, general } from '../judge/judge.ts';
+import { declaredResponseFor, general } from '../judge/judge.ts';
 import { isOwnId } from './names.ts';
 
 /**
@@ -14,18 +15,13 @@ export function disagreeingReferences(document: OpenApiDocument, { operation, re
   const declared = declaredResponseFor(operation, response.status);
   const found = new Map<string, Candidate>();
   for (const { pointer, reference, resource } of disagreeing(response.json.value)) {
-    const cause = `reference-disagrees ${operation.id} ${general(pointer)}`;
-    found.set(cause, {
-      check: 'reference-disagrees',
-      category: 'behavior',
-      operation: operation.id,
+    const candidate = candidateOf('reference-disagrees', operation, general(pointer), {
       title: `${general(pointer)} is not the resource with the id in the same object`,
       expected: `id ${JSON.stringify(reference)}, as in the reference next to it`,
       actual: `id ${JSON.stringify(resource)}`,
       place: declared === undefined ? undefined : document.placeOf(declared.node),
-      fix: 'Return the referenced resource.',
-      cause,
     });
+    found.set(candidate.cause, candidate);
   }
   return [...found.values()];
 }

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
-import { type Category, categories } from '../finding/finding.ts';
+import { type Candidate, type Category, categories } from '../finding/finding.ts';
 import { FindingRegistry } from '../finding/finding-registry.ts';
+import { ruleOf } from '../finding/rules.ts';
 import { shrink } from '../finding/shrink.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
@@ -10,7 +11,7 @@ import { pathTexts } from '../http/deserialize.ts';
 import { Gate, safeMethods } from '../http/gate.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
 import { at } from '../json.ts';
-import { type Candidate, isNotImplemented, Judge } from '../judge/judge.ts';
+import { isNotImplemented, Judge } from '../judge/judge.ts';
 import { breachesOf } from '../judge/request.ts';
 import type { CheckOptions } from '../options.ts';
 import { Validators } from '../schema/validators.ts';
@@ -86,6 +87,8 @@ export class Session {
   readonly reach = new Reach();
   readonly notices: Set<string>;
   readonly seed: number;
+  /** The path of the server's URL, which precedes every path of the contract. */
+  readonly base: string;
   /** Values that the user provided, by parameter name. */
   providedValues: Readonly<Record<string, unknown>> = {};
   readonly #tags: EtagRegistry;
@@ -112,8 +115,8 @@ export class Session {
     this.pool = new Pool(document, options.disposable === true);
     this.coverage = new CoverageBook(document, this.judged);
     this.identities = new Identities(document, options);
-    const base = new URL(url).pathname.replace(/\/$/, '');
-    this.footprint = new Footprint(base);
+    this.base = new URL(url).pathname.replace(/\/$/, '');
+    this.footprint = new Footprint(this.base);
     const gate = new Gate({
       operations: this.declared,
       isAllowed: (operation) => this.plan.isCalled(operation),
@@ -121,12 +124,17 @@ export class Session {
       isSelective: (options.only ?? []).length > 0,
       isDisposable: options.disposable === true,
       mayChange: (operation, path) => this.#mayChange(operation, path),
-      base,
+      base: this.base,
     });
     this.transport = new Transport(url, options, gate, this.identities);
     this.notices = this.transport.notices;
     this.transport.beforeSend = (operation, wire) => this.#remember(operation, wire);
     this.transport.onExchange = (exchange, wire) => this.#trace(exchange, wire);
+  }
+
+  /** A path on the server as a path of the contract. */
+  below(path: string): string {
+    return path.startsWith(`${this.base}/`) ? path.slice(this.base.length) : path;
   }
 
   seedFor(label: string): number {
@@ -252,8 +260,10 @@ export class Session {
         this.observed(call.operation, 'responses');
       }
       const candidates = this.#judged(exchange).filter(
-        ({ cause, category }) =>
-          !this.registry.has(cause) && (isOfContract || category === 'robustness') && this.includesCategory(category),
+        ({ cause, check }) =>
+          !this.registry.has(cause) &&
+          (isOfContract || ruleOf(check).category === 'robustness') &&
+          this.includesCategory(ruleOf(check).category),
       );
       if (candidates.length > 0) await this.#confirm(candidates, exchange, call, options);
     }
@@ -277,7 +287,7 @@ export class Session {
     again?: () => Promise<readonly Exchange[] | undefined>,
     one?: Shown,
   ): Promise<void> {
-    if (this.registry.has(candidate.cause) || !this.includesCategory(candidate.category)) return;
+    if (this.registry.has(candidate.cause) || !this.includesCategory(ruleOf(candidate.check).category)) return;
     const confirmed = again === undefined ? exchanges : await again();
     if (confirmed === undefined) return this.registry.noteUnrepeated(candidate);
     const shown = confirmed.length > 0 ? confirmed : exchanges;

@@ -1,9 +1,10 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { type Break, isTooLarge, lists, placeOf, plural, shortened, sourceOf, subjectOf } from './breaks.ts';
+import { type Break, isTooLarge, placeOf, plural, Site, shortened, sourceOf } from './candidates.ts';
+import { oddTimes } from './formats.ts';
 import { memberSchemas, type Shape } from './shape.ts';
 import type { Direction, Validators } from './validators.ts';
-import { type Spot, stepOf, stretch, Values, withMember, written } from './values.ts';
+import { stepOf, stretch, Values, withMember, written } from './values.ts';
 
 /** A raw body that no value can express. */
 export interface OddBody {
@@ -74,26 +75,19 @@ const oddNumbers: readonly (readonly [number: number, what: string])[] = [
   [0.1 + 0.2, 'a fraction with many digits'],
 ];
 
-/** Dates and timestamps at the limits of calendars. */
-const oddTimes: Readonly<Record<string, readonly string[]>> = {
-  date: ['0001-01-01', '1582-10-10', '1900-02-28', '1969-12-31', '9999-12-31'],
-  'date-time': [
-    ...['0001-01-01T00:00:00Z', '1900-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '9999-12-31T23:59:59Z'],
-    ...['2024-06-30T23:59:59.999999999Z', '2024-01-01T00:00:00+14:00', '2024-01-01T00:00:00-12:00'],
-  ],
-};
-
 const oddNames: readonly string[] = [
-  '__proto__',
-  'constructor',
-  'toString',
-  'hasOwnProperty',
-  '',
-  '\u0000',
-  'a.b',
-  '$where',
-  'a[b]',
-  'x'.repeat(5000),
+  ...[
+    '__proto__',
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    '',
+    '\u0000',
+    'a.b',
+    '$where',
+    'a[b]',
+    'x'.repeat(5000),
+  ],
 ];
 
 /** Valid values that reveal insufficient input handling. */
@@ -109,12 +103,13 @@ export function hostileOf(
   const found: Break[] = [];
   let turn = 0;
   for (const spot of values.spots(schema, value, direction)) {
-    for (const { keyword, part, note } of hostileParts(values, direction, spot, turn)) {
+    const site = new Site(document, values, direction, spot);
+    for (const { keyword, part, note } of hostileParts(site, turn)) {
       if (found.length >= limit) return found;
       const whole = spot.write(part);
       if (!validators.accepts(schema, whole, direction)) continue;
       const place = placeOf(document, sourceOf(spot.shape, keyword), keyword);
-      found.push({ keyword, pointer: spot.pointer, place, value: whole, note: `${subjectOf(spot.pointer)} ${note}` });
+      found.push({ keyword, pointer: spot.pointer, place, value: whole, note: `${site.subject} ${note}` });
     }
     if (typeof spot.value === 'string') turn += textsAtOnce;
   }
@@ -142,38 +137,30 @@ function textsIn(value: unknown, path: readonly (string | number)[] = []): (read
   return isObject(value) ? Object.entries(value).flatMap(([name, item]) => textsIn(item, [...path, name])) : [];
 }
 
-function* hostileParts(values: Values, direction: Direction, spot: Spot, turn: number): Generator<Hostile> {
-  const { shape, value } = spot;
+function* hostileParts(site: Site, turn: number): Generator<Hostile> {
+  const { shape, value } = site.spot;
   if (shape.enum !== undefined) return;
-  if (typeof value === 'string') yield* hostileTextsFor(spot, value, turn);
+  if (typeof value === 'string') yield* hostileTextsFor(site, value, turn);
   if (typeof value === 'number') yield* hostileNumbers(shape);
-  if (Array.isArray(value)) yield* hostileLists(values, direction, spot, value);
-  if (isObject(value)) yield* hostileObjects(values, direction, spot, value);
+  if (Array.isArray(value)) yield* hostileLists(site, value);
+  if (isObject(value)) yield* hostileObjects(site, value);
 }
 
-function* hostileTextsFor({ shape, name, pointer }: Spot, value: string, turn: number): Generator<Hostile> {
+function* hostileTextsFor({ spot: { shape, name, pointer } }: Site, value: string, turn: number): Generator<Hostile> {
   for (const part of oddTimes[shape.format ?? ''] ?? [])
     yield { keyword: 'format', part, note: `is ${part}, at the end of a calendar` };
-  if (shape.patterns.length === 0 && shape.format === undefined) {
-    // A parameter is tested separately, so it gets all texts.
-    for (let index = 0; index < (pointer === '' ? oddTexts.length : textsAtOnce); index += 1) {
-      // A malformed pattern matters most where a pattern is expected.
-      const isPattern = index === 0 && /pattern|regex|expression|mask/i.test(name);
-      const [text, what] = (isPattern ? brokenPattern : oddTexts[(turn + index) % oddTexts.length]) ?? ['', ''];
-      const part = sized(text, shape);
-      yield { keyword: 'type', part, note: `is ${what}` };
-    }
-  } else {
-    // If a pattern or format allows any of the texts, they are used.
-    for (const [text, what] of oddTexts) {
-      yield { keyword: 'pattern', part: sized(text, shape), note: `is ${what}, which is allowed` };
-    }
+  const isFree = shape.patterns.length === 0 && shape.format === undefined;
+  // If a pattern or format allows any of the texts, they are used. A parameter is tested separately, so it gets all.
+  const count = isFree && pointer !== '' ? textsAtOnce : oddTexts.length;
+  for (let index = 0; index < count; index += 1) {
+    // A malformed pattern matters most where a pattern is expected.
+    const isPattern = isFree && index === 0 && /pattern|regex|expression|mask/i.test(name);
+    const [text, what] = (isPattern ? brokenPattern : oddTexts[(turn + index) % oddTexts.length]) ?? ['', ''];
+    yield { keyword: isFree ? 'type' : 'pattern', part: sized(text, shape), note: `is ${what}` };
   }
-  if (shape.maxLength > 1000) {
-    const length = Math.min(shape.maxLength, longestText);
-    const part = stretch(value === '' ? 'a' : value, length, shape);
-    if (part !== undefined) yield { keyword: 'maxLength', part, note: `is ${plural(length, 'character')} long` };
-  }
+  const length = Math.min(shape.maxLength, longestText);
+  const part = length > 1000 ? stretch(value === '' ? 'a' : value, length, shape) : undefined;
+  if (part !== undefined) yield { keyword: 'maxLength', part, note: `is ${plural(length, 'character')} long` };
 }
 
 /** The text with a length within the limits. */
@@ -190,78 +177,54 @@ function* hostileNumbers(shape: Shape): Generator<Hostile> {
     if (isWhole && !Number.isInteger(part)) continue;
     yield { keyword: 'type', part, note: `is ${Object.is(part, -0) ? '-0' : shortened(part)}, ${what}` };
   }
-  const { maximum, minimum } = shape;
-  for (const [keyword, part] of [
-    ['maximum', maximum],
-    ['minimum', minimum],
-  ] as const) {
-    if (part === undefined || Math.abs(part) < 1e6) continue;
-    const stepped = step > 0 ? Math.trunc(part / step) * step : part;
-    yield { keyword, part: stepped, note: `is ${shortened(stepped)}, the limit of ${keyword}` };
+  for (const keyword of ['maximum', 'minimum'] as const) {
+    const limit = shape[keyword];
+    if (limit === undefined || Math.abs(limit) < 1e6) continue;
+    const part = step > 0 ? Math.trunc(limit / step) * step : limit;
+    yield { keyword, part, note: `is ${shortened(part)}, the limit of ${keyword}` };
   }
 }
 
-function* hostileLists(values: Values, direction: Direction, spot: Spot, list: readonly unknown[]): Generator<Hostile> {
-  const { shape } = spot;
-  const targetLength = Math.min(shape.maxItems, longestList);
-  const length = [targetLength, 1000, 100].find((one) => one <= targetLength && !isTooLarge(list, one));
-  if (length !== undefined && length > 10) {
-    const [part] = lists({ values, direction, spot }, list, length);
-    if (part !== undefined) yield { keyword: 'maxItems', part, note: `has ${plural(length, 'item')}` };
-  }
-  if (!shape.uniqueItems && list.length > 0 && shape.maxItems > 1) {
+function* hostileLists(site: Site, list: readonly unknown[]): Generator<Hostile> {
+  const { shape } = site;
+  const most = Math.min(shape.maxItems, longestList);
+  const length = [most, 1000, 100].find((one) => one <= most && !isTooLarge(list, one)) ?? 0;
+  const [long] = length > 10 ? site.lists(list, length) : [];
+  if (long !== undefined) yield { keyword: 'maxItems', part: long, note: `has ${plural(length, 'item')}` };
+  if (!shape.uniqueItems && list.length > 0 && shape.maxItems > 1)
     yield { keyword: 'items', part: [...list.slice(0, 1), list[0]], note: 'has the same item twice' };
-  }
-  const deep = nested(spot, (inner) => [inner]);
-  if (deep !== undefined) yield { keyword: 'items', part: deep, note: `has ${deepest} nested arrays` };
+  // Nested lists, if items may have any type.
+  if (shape.items === undefined && shape.prefixItems.length === 0)
+    yield { keyword: 'items', part: nested(list, (inner) => [inner]), note: `has ${deepest} nested arrays` };
 }
 
-function* hostileObjects(values: Values, direction: Direction, spot: Spot, object: JsonObject): Generator<Hostile> {
-  const { shape } = spot;
-  for (const name of oddNames) {
-    if (Object.hasOwn(object, name)) continue;
-    const schemas = memberSchemas(shape, name);
-    // Only maps are intended to have arbitrary properties.
-    const isMap = shape.additional.length > 0 || shape.sources.some((one) => one.additionalProperties === true);
-    if (schemas === undefined || !isMap) continue;
-    const part = withMember(object, name, values.generate(schemas, direction, 'least', 1, name));
+function* hostileObjects(site: Site, object: JsonObject): Generator<Hostile> {
+  const { shape, values } = site;
+  // Only maps are intended to have arbitrary properties.
+  const isOpen = shape.sources.some((one) => one.additionalProperties === true);
+  for (const name of shape.additional.length > 0 || isOpen ? oddNames : []) {
+    const schemas = Object.hasOwn(object, name) ? undefined : memberSchemas(shape, name);
+    if (schemas === undefined) continue;
+    const part = withMember(object, name, site.generate(schemas, 'least', 1, name));
     yield { keyword: 'additionalProperties', part, note: `has a property named ${shortened(name)}` };
   }
+  const isOwn = (schema: JsonObject) =>
+    values.shape(schema).sources.some((one) => one.properties !== undefined && shape.sources.includes(one));
   for (const [name, schemas] of shape.properties) {
-    const asList = (inner: unknown): JsonObject => ({ [name]: [inner] });
-    const asObject = (inner: unknown): JsonObject => ({ [name]: inner });
-    const isOwn = schemas.some((schema) => values.shape(schema).sources.some((one) => isDocumented(shape, one)));
-    const items = schemas.flatMap((schema) => values.shape(schema).items ?? []);
-    const isOwnList = items.some((schema) => values.shape(schema).sources.some((one) => isDocumented(shape, one)));
-    if (isOwn)
-      yield {
-        keyword: 'properties',
-        part: nestedIn(object, asObject),
-        note: `has ${deepest} nested levels of ${name}`,
-      };
-    if (isOwnList)
-      yield { keyword: 'properties', part: nestedIn(object, asList), note: `has ${deepest} nested levels of ${name}` };
+    const note = `has ${deepest} nested levels of ${name}`;
+    if (schemas.some(isOwn))
+      yield { keyword: 'properties', part: nested(object, (inner) => ({ ...object, [name]: inner })), note };
+    if (schemas.flatMap((schema) => values.shape(schema).items ?? []).some(isOwn))
+      yield { keyword: 'properties', part: nested(object, (inner) => ({ ...object, [name]: [inner] })), note };
   }
-  if (shape.additional.length === 0 && shape.sources.some((one) => one.additionalProperties === true)) {
-    const part = nestedIn(object, (inner) => ({ deep: inner }));
+  if (shape.additional.length === 0 && isOpen) {
+    const part = nested(object, (inner) => ({ ...object, deep: inner }));
     yield { keyword: 'additionalProperties', part, note: `has ${deepest} nested levels` };
   }
 }
 
-function isDocumented(shape: Shape, source: JsonObject): boolean {
-  return source.properties !== undefined && shape.sources.includes(source);
-}
-
-function nestedIn(object: JsonObject, wrap: (inner: unknown) => JsonObject): JsonObject {
-  let inner = object;
-  for (let depth = 0; depth < deepest; depth += 1) inner = { ...object, ...wrap(inner) };
-  return inner;
-}
-
-/** Nested lists, if items may have any type. */
-function nested({ shape, value }: Spot, wrap: (inner: unknown) => unknown): unknown {
-  if (shape.items !== undefined || shape.prefixItems.length > 0) return undefined;
-  let inner: unknown = value;
+function nested(value: unknown, wrap: (inner: unknown) => unknown): unknown {
+  let inner = value;
   for (let depth = 0; depth < deepest; depth += 1) inner = wrap(inner);
   return inner;
 }

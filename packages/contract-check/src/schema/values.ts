@@ -755,7 +755,7 @@ function picked<T>(list: readonly T[], roll: () => number): T | undefined {
   return list.length === 0 ? undefined : list[roll() % list.length];
 }
 
-function shuffled<T>(list: readonly T[], roll: () => number): T[] {
+export function shuffled<T>(list: readonly T[], roll: () => number): T[] {
   return list
     .map((item) => [roll(), item] as const)
     .sort(([left], [right]) => left - right)

@@ -2,12 +2,12 @@ import { CannotRun } from '../cannot-run.ts';
 import { documentOf } from '../check.ts';
 import type { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
-import { type Category, categories } from '../finding/finding.ts';
+import { type Candidate, type Category, candidateOf, categories } from '../finding/finding.ts';
 import { FindingRegistry } from '../finding/finding-registry.ts';
 import type { Exchange } from '../http/call.ts';
 import { deserialize, pathPattern } from '../http/deserialize.ts';
 import { isJson } from '../http/serialize.ts';
-import { type Candidate, Judge } from '../judge/judge.ts';
+import { general, Judge } from '../judge/judge.ts';
 import type { CheckOptions } from '../options.ts';
 import { shortfallOf } from '../report/coverage-table.ts';
 import { nothingLeft, type OperationReport, type Report, type Tally } from '../report/report.ts';
@@ -145,19 +145,14 @@ export class TrafficJudge {
       path.startsWith(operation.path.split('/').slice(0, 2).join('/')),
     );
     if (response.status >= 400 || first === undefined || !isNear) return [];
-    return [
-      {
-        check: 'undeclared-operation',
-        category: 'undeclared endpoints',
-        operation: first.id,
-        title: `${request.method} ${path} returns ${response.status}, but is not in the contract`,
-        expected: 'only the operations of the contract',
-        actual: String(response.status),
-        place: this.#document.placeOf(this.#document.root, 'paths'),
-        fix: 'Declare the operation in the contract, or remove it from the server.',
-        cause: `undeclared-operation ${request.method} ${path}`,
-      },
-    ];
+    const address = `${request.method} ${path}`;
+    const found = candidateOf('undeclared-operation', first, '', {
+      title: `${address} returns ${response.status}, but is not in the contract`,
+      expected: 'only the operations of the contract',
+      actual: String(response.status),
+      place: this.#document.placeOf(this.#document.root, 'paths'),
+    });
+    return [{ ...found, cause: `undeclared-operation ${address}` }];
   }
 
   /** Reports an invalid request that is accepted. */
@@ -190,17 +185,14 @@ export class TrafficJudge {
             .breaches(content.schema, call.body, 'request')
             .slice(0, 1)
             .map((breach) => ({ ...breach, at: `body${breach.pointer}` }));
-    return [...ofParameters, ...ofBody].map(({ at, keyword, message, place }) => ({
-      check: `reject-${keyword}`,
-      category: 'invalid input' as const,
-      operation: operation.id,
-      title: `${at} ${message}, but the request is accepted`,
-      expected: 'a declared 4xx',
-      actual: String(response.status),
-      place,
-      fix: 'Reject the request, or relax the contract.',
-      cause: `reject-${keyword} ${operation.id} ${at.replaceAll(/\/\d+(?=\/|$)/g, '/*')}`,
-    }));
+    return [...ofParameters, ...ofBody].map(({ at, keyword, message, place }) =>
+      candidateOf(`reject-${keyword}`, operation, general(at), {
+        title: `${at} ${message}, but the request is accepted`,
+        expected: 'a declared 4xx',
+        actual: String(response.status),
+        place,
+      }),
+    );
   }
 
   #write(candidates: readonly Candidate[], exchange: Exchange): Candidate[] {

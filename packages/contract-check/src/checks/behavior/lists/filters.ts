@@ -1,65 +1,52 @@
-import { and, type Condition, filtered, reach } from './condition.ts';
-import { conditionsOf } from './equality.ts';
-import { flagProbes } from './flags.ts';
-import type { FullList, Listing } from './listing.ts';
-import { sized, widest } from './listing.ts';
-import { positionsOf } from './page-starts.ts';
-import { shuffled } from './pick.ts';
-import type { Difference, Probe } from './probe.ts';
-import { searchProbes } from './search.ts';
-import type { Slot } from './slot.ts';
+import { dice, shuffled } from '../../../schema/values.ts';
+import type { Difference } from '../observe.ts';
+import { type Condition, conditionsOf, reach } from './conditions.ts';
+import { finding, type ListCheck, type ListSubject } from './list-check.ts';
+import { type FullList, type Listing, largest, type Page, shown } from './listing.ts';
+import { positionsOf } from './positions.ts';
+import { isInside, type Slot } from './slots.ts';
+import { and } from './values.ts';
 import { isWhere, whereConditions } from './where.ts';
 
 const maxSimple = 40;
+const maxPaged = 4;
+const maxPairs = 5;
 
-/** Probes for filters: each alone, two combined, and one across pages. */
-export function filterProbes(listing: Listing, list: FullList): Probe[] {
-  const { controls, vocabulary, session, operation } = listing;
-  if (vocabulary.filters === false || list.rows.length === 0) return [];
-  const wheres = controls.others.filter(
-    (slot) =>
-      isWhere(listing, slot) &&
-      !controls.others.some((outer) => outer !== slot && isInside(slot, outer) && isWhere(listing, outer)),
+/** Checks of filters: each alone, two combined, and some across pages. */
+export function filterChecks({ listing, list }: ListSubject): ListCheck[] {
+  const { others } = listing.controls;
+  if (listing.declared.filters === false || list.rows.length === 0) return [];
+  const all = others.filter((slot) => isWhere(listing, slot));
+  const wheres = all.filter((slot) => !all.some((outer) => isInside(slot, outer)));
+  const simple = others.filter((slot) => !wheres.some((where) => where === slot || isInside(slot, where)));
+  const bySlot = simple.map((slot) =>
+    conditionsOf(listing, list, slot).filter((one) => reach(list, one).yes + reach(list, one).no > 0),
   );
-  const simple = controls.others.filter((slot) => !wheres.some((where) => where === slot || isInside(slot, where)));
-  const bySlot = simple.map((slot) => conditionsOf(listing, list, slot).filter((one) => isSignificant(list, one)));
-  const ranked = interleaved(shuffled(bySlot, session.seedFor(`${operation.id} filters`))).slice(0, maxSimple);
-  const conditions = [...ranked, ...wheres.flatMap((slot) => whereConditions(listing, list, slot))];
+  const ranked = interleaved(shuffled(bySlot, dice(listing.session.seedFor(`${listing.operation.id} filters`))));
+  const conditions = [...ranked.slice(0, maxSimple), ...wheres.flatMap((slot) => whereConditions(listing, list, slot))];
   const sure = conditions.filter((one) => one.second === undefined);
-  const pairs = together(list, sure);
   // One for each slot: a server may lose only some filters on later pages.
   const paged = sure
     .filter((one) => reach(list, one).yes > 1 && reach(list, one).no > 0)
-    .filter((one, index, all) => all.findIndex(({ slot }) => slot === one.slot) === index)
+    .filter((one, index, of) => of.findIndex(({ slot }) => slot === one.slot) === index)
     .slice(0, maxPaged);
   return [
     ...paged.map(
-      (condition, index): Probe =>
-        (one, whole) =>
-          filteredPages(one, whole, condition, index === 0),
+      (condition): ListCheck => ({
+        name: 'filter pages',
+        describe: 'Later pages of a filtered list match as well, and have the same total.',
+        applies: () => listing.controls.size !== undefined,
+        run: (subject) => filteredPages(subject, condition),
+      }),
     ),
-    ...[...pairs, ...conditions].map(
-      (condition): Probe =>
-        (one, whole) =>
-          filtered(one, whole, condition),
+    ...[...together(list, sure), ...conditions].map(
+      (condition): ListCheck => ({
+        name: 'filter',
+        describe: 'Every returned row matches, no matching row is missing, and the total is correct.',
+        run: (subject) => filtered(subject, condition),
+      }),
     ),
-    ...flagProbes(listing),
-    ...searchProbes(listing, list),
   ];
-}
-
-function isInside(slot: Slot, outer: Slot): boolean {
-  return (
-    slot !== outer &&
-    slot.place === outer.place &&
-    slot.path.length > outer.path.length &&
-    outer.path.every((segment, index) => slot.path[index] === segment)
-  );
-}
-
-function isSignificant(list: FullList, condition: Condition): boolean {
-  const { yes, no } = reach(list, condition);
-  return yes + no > 0;
 }
 
 /** Takes the first of each list, then the second, so that each filter gets its turn. */
@@ -68,8 +55,54 @@ function interleaved(lists: readonly (readonly Condition[])[]): Condition[] {
   return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
 }
 
-const maxPaged = 4;
-const maxPairs = 5;
+async function filtered(subject: ListSubject, condition: Condition): Promise<Difference[] | undefined> {
+  const found = await filteredOnce(subject, condition);
+  if (found === undefined || found.length === 0 || condition.second === undefined) return found;
+  const other = await filteredOnce(subject, condition.second);
+  return other === undefined || other.length === 0 ? undefined : found;
+}
+
+async function filteredOnce(
+  { listing, list }: ListSubject,
+  { slot, settings, label, holds }: Condition,
+): Promise<Difference[] | undefined> {
+  const page = await listing.read([...listing.widest, ...settings]);
+  if (page === undefined) return undefined;
+  const exchanges = [...list.exchanges, page.exchange];
+  const keys = page.rows.map(list.keyOf);
+  const wrong = page.rows.filter((row) => holds(row) === false);
+  if (wrong.length > 0)
+    return finding(listing, 'filter-ignored', slot, {
+      title: `A filter by \`${slot.name}\` returns rows that do not match`,
+      expected: `only rows with ${label}`,
+      actual: `of ${page.rows.length} rows, these do not match: ${shown(wrong.map(list.keyOf))}`,
+      exchanges,
+    });
+  if (!isUncut(listing, list, page)) return [];
+  const missing = list.rows.filter((row) => holds(row) === true && !keys.includes(list.keyOf(row)));
+  if (missing.length > 0)
+    return finding(listing, 'filter-lost', slot, {
+      title: `A filter by \`${slot.name}\` does not return all rows that match`,
+      expected: `all rows with ${label}`,
+      actual: `without ${shown(missing.map(list.keyOf))}`,
+      exchanges,
+    });
+  const [total] = page.metadata.totals;
+  const isCounted = listing.declared.total !== false && list.pages[0]?.metadata.totals[0]?.value === list.rows.length;
+  if (!isCounted || total === undefined || total.value === page.rows.length) return [];
+  return finding(listing, 'filter-total', slot, {
+    title: `With a filter by \`${slot.name}\`, \`${total.name}\` is not the number of matching rows`,
+    expected: `${page.rows.length}`,
+    actual: `${total.value}`,
+    exchanges,
+  });
+}
+
+/** Whether a page definitely contains all matching rows: it is not full, and no further page is indicated. */
+export function isUncut({ controls: { size } }: Listing, list: FullList, { rows, metadata }: Page): boolean {
+  if (metadata.next !== undefined || metadata.hasMore?.value === true) return false;
+  return size === undefined ? list.isComplete && list.pages.length === 1 : rows.length < largest(size);
+}
 
 /** Pairs of different filters that together return fewer rows than each alone. */
 function together(list: FullList, conditions: readonly Condition[]): Condition[] {
@@ -78,93 +111,60 @@ function together(list: FullList, conditions: readonly Condition[]): Condition[]
   for (const [index, left] of conditions.entries()) {
     for (const right of conditions.slice(index + 1)) {
       const isUsed = [left, right].some(({ slot }) => (paired.get(slot) ?? 0) > 1);
-      if (left.slot === right.slot || isInside(left.slot, right.slot) || isUsed) continue;
-      const both: Condition = {
+      if (left.slot === right.slot || isInside(left.slot, right.slot) || isUsed || pairs.length >= maxPairs) continue;
+      const only = (one: Condition, other: Condition) =>
+        list.rows.some((row) => one.holds(row) === true && other.holds(row) === false);
+      if (!only(left, right) || !only(right, left)) continue;
+      pairs.push({
         slot: right.slot,
         settings: [...left.settings, ...right.settings],
         label: `${left.label} and ${right.label}`,
         holds: (row) => and([left.holds(row), right.holds(row)]),
-      };
-      const alone = list.rows.filter((row) => left.holds(row) === true && right.holds(row) === false).length;
-      const other = list.rows.filter((row) => left.holds(row) === false && right.holds(row) === true).length;
-      if (alone === 0 || other === 0 || pairs.length >= maxPairs) continue;
-      pairs.push(both);
+      });
       for (const { slot } of [left, right]) paired.set(slot, (paired.get(slot) ?? 0) + 1);
     }
   }
   return pairs;
 }
 
-/**
- * The number of matching rows before the first row that does not match. Without the filter, the next page would start
- * with that row.
- */
+/** The number of matching rows before the first that does not match. Without the filter, it would start the next page. */
 function beforeForeign(list: FullList, condition: Condition): number {
-  const { yes } = reach(list, condition);
-  let matching = 0;
-  for (const row of list.rows) {
-    const isMeant = condition.holds(row);
-    if (isMeant === true) matching += 1;
-    else if (isMeant === false && matching > 0) break;
-  }
-  return matching > 0 && matching < yes ? matching : 1;
+  const results = list.rows.map(condition.holds);
+  const start = results.indexOf(true);
+  const end = results.indexOf(false, start);
+  const matching = results.slice(0, end < 0 ? undefined : end).filter((one) => one === true).length;
+  return start >= 0 && matching < reach(list, condition).yes ? matching : 1;
 }
 
-/** Checks that later pages of a filtered list match as well and report the same total. */
-async function filteredPages(
-  listing: Listing,
-  list: FullList,
-  condition: Condition,
-  isByPosition: boolean,
-): Promise<Difference[] | undefined> {
-  const { reader, controls } = listing;
-  if (controls.size === undefined || condition.second !== undefined) return undefined;
-  const settings = [...widest(listing), ...condition.settings, ...sized(listing, beforeForeign(list, condition))];
-  const first = await reader.read(settings);
+async function filteredPages({ listing, list }: ListSubject, condition: Condition): Promise<Difference[] | undefined> {
+  const { slot, holds } = condition;
+  const filter = [...listing.widest, ...condition.settings];
+  const settings = [...filter, ...listing.sized(beforeForeign(list, condition))];
+  const first = await listing.read(settings);
   if (first === undefined) return undefined;
-  const pages = [first];
-  const next = first.metadata.next;
-  const exchange =
-    next === undefined ? undefined : await reader.follow(next, settings, controls.cursor, controls.position);
-  const followed = exchange === undefined ? undefined : reader.pageOf(exchange);
-  if (followed !== undefined) pages.push(followed);
+  const second = await listing.after(first, settings);
+  const pages = [first, ...(second === undefined ? [] : [second])];
   // Prefers a page that would start with a row that does not match if the filter were ignored.
   const { yes } = reach(list, condition);
-  const foreign = list.rows.findIndex((row, index) => index > 0 && index < yes && condition.holds(row) === false);
-  const single = [...widest(listing), ...condition.settings, ...sized(listing, 1)];
-  for (const position of isByPosition ? positionsOf(listing, list, 1, Math.max(1, foreign)) : []) {
-    const page = await reader.read([...single, position]);
+  const foreign = list.rows.findIndex((row, index) => index > 0 && index < yes && holds(row) === false);
+  for (const position of positionsOf(listing, list, 1, Math.max(1, foreign))) {
+    const page = await listing.read([...filter, ...listing.sized(1), position]);
     if (page !== undefined) pages.push(page);
   }
-  const base = { slot: condition.slot, fix: 'Apply filters on every page.' };
-  const wrong = pages.find(({ rows }) => rows.some((row) => condition.holds(row) === false));
-  if (wrong !== undefined) {
-    return [
-      {
-        ...base,
-        check: 'filter-page',
-        title: `A page of a filter by \`${condition.slot.name}\` has rows that do not match`,
-        expected: `only rows with ${condition.label}`,
-        actual: wrong.rows.map(list.keyOf).join(', '),
-        exchanges: [first.exchange, wrong.exchange],
-      },
-    ];
-  }
-  const totals = new Set(pages.map(({ metadata }) => metadata.total?.value));
-  if (
-    totals.size < 2 ||
-    !listing.vocabulary.checksTotals ||
-    !pages.every(({ metadata }) => metadata.total !== undefined)
-  )
-    return [];
-  return [
-    {
-      ...base,
-      check: 'page-total',
-      title: 'The total differs between pages',
-      expected: 'one total',
-      actual: [...totals].join(', '),
-      exchanges: pages.map((page) => page.exchange),
-    },
-  ];
+  const wrong = pages.find(({ rows }) => rows.some((row) => holds(row) === false));
+  if (wrong !== undefined)
+    return finding(listing, 'filter-page', slot, {
+      title: `A page of a filter by \`${slot.name}\` has rows that do not match`,
+      expected: `only rows with ${condition.label}`,
+      actual: wrong.rows.map(list.keyOf).join(', '),
+      exchanges: [first.exchange, wrong.exchange],
+    });
+  const totals = new Set(pages.map(({ metadata }) => metadata.totals[0]?.value));
+  if (totals.size < 2 || listing.declared.total === false || totals.has(undefined)) return [];
+  return finding(listing, 'page-total', slot, {
+    title: 'The total differs between pages',
+    expected: 'one total',
+    actual: [...totals].join(', '),
+    exchanges: pages.map((page) => page.exchange),
+  });
 }

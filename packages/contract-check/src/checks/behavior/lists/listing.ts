@@ -1,18 +1,25 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
-import type { Operation } from '../../../document/operation.ts';
-import type { JsonObject } from '../../../json.ts';
-import { rowsSchema } from '../../../run/names.ts';
+import { extensionOf, type Operation } from '../../../document/operation.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+import { isOwnId, rowsSchema } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
+import { responseSchema } from '../../../schema/parts.ts';
 import type { CheckContext } from '../../check.ts';
-import { responseSchema } from '../resources/schema.ts';
-import { type Controls, controlsOf } from './controls.ts';
-import type { Property } from './properties.ts';
-import { type Page, Reader, type Settings } from './reader.ts';
-import type { KeyOf } from './rows.ts';
-import { type Slot, slotsOf } from './slot.ts';
-import { type ListVocabulary, vocabularyOf } from './vocabulary.ts';
+import { type ListMetadata, listMetadataOf, type Next, rowsIn } from './metadata.ts';
+import { type Controls, controlsOf, placed, type Slot, slotsOf } from './slots.ts';
+import { type Property, propertiesOf } from './values.ts';
 
-/** The current list, which every probe compares with. */
+/** Request values by slot. */
+export type Settings = readonly (readonly [slot: Slot, value: unknown])[];
+
+export interface Page {
+  readonly exchange: Exchange;
+  readonly rows: readonly JsonObject[];
+  readonly metadata: ListMetadata;
+}
+
+/** The current list, which every check compares with. */
 export interface FullList {
   readonly rows: readonly JsonObject[];
   readonly keys: readonly string[];
@@ -20,66 +27,258 @@ export interface FullList {
   /** Whether these are all rows, as far as the server indicates. */
   readonly isComplete: boolean;
   readonly pages: readonly Page[];
+  readonly exchanges: readonly Exchange[];
   readonly properties: readonly Property[];
 }
 
-/** A list operation, and how to request it. */
-export interface Listing {
+/** Limits of reading a whole list. */
+const maxPages = 5;
+const maxRows = 500;
+
+/** A list operation, and how to request it: with the required parameters and the provided settings only. */
+export class Listing {
   readonly session: Session;
   readonly document: OpenApiDocument;
   readonly operation: Operation;
-  readonly reader: Reader;
-  readonly controls: Controls;
-  readonly slots: readonly Slot[];
-  readonly vocabulary: ListVocabulary;
+  readonly base: Call;
+  /** The property of the response that has the rows. */
+  readonly member: string;
   readonly rowSchema: JsonObject | undefined;
+  readonly slots: readonly Slot[];
+  readonly controls: Controls;
+  /** What `x-contract-check` declares about the operation. */
+  readonly declared: JsonObject;
+  /** Remaining requests. The limit keeps one list from using the time of all. */
+  left: number;
+
+  private constructor(
+    session: Session,
+    call: Call,
+    rows: { member: string; schema: JsonObject | undefined },
+    left: number,
+  ) {
+    this.session = session;
+    this.document = session.document;
+    this.operation = call.operation;
+    this.base = withoutOptional(session, call);
+    this.member = rows.member;
+    this.rowSchema = rows.schema;
+    this.slots = slotsOf(session.document, call.operation, call);
+    this.controls = controlsOf(this.slots);
+    this.declared = extensionOf(call.operation.node);
+    this.left = left;
+  }
+
+  /**
+   * @param left maximum number of requests, excluding those that confirm a finding.
+   * @param path overrides path parameters of the known call.
+   * @returns undefined if the operation has no rows, or if no successful call is known.
+   */
+  static of(
+    { session, baselines }: Pick<CheckContext, 'session' | 'baselines'>,
+    operation: Operation,
+    left: number,
+    path: Readonly<Record<string, unknown>> = {},
+  ): Listing | undefined {
+    const call = baselines.of(operation)?.call;
+    const rows = rowsSchema(session.document, responseSchema(operation));
+    if (call === undefined || rows === undefined) return undefined;
+    return new Listing(session, { ...call, path: { ...call.path, ...path } }, rows, left);
+  }
+
+  /** The same list of another parent. */
+  below(path: Call['path']): Listing {
+    const rows = { member: this.member, schema: this.rowSchema };
+    return new Listing(this.session, { ...this.base, path }, rows, this.left);
+  }
+
+  get isOver(): boolean {
+    return this.session.isOver || this.left <= 0;
+  }
+
+  /** Requests the largest page, and the total if there is a flag for it. */
+  get widest(): Settings {
+    const { size, total } = this.controls;
+    return [
+      ...(size === undefined ? [] : this.sized(largest(size))),
+      ...(total === undefined ? [] : [[total, true] as const]),
+    ];
+  }
+
+  sized(count: number): Settings {
+    const { size } = this.controls;
+    return size === undefined ? [] : [[size, count]];
+  }
+
+  /** The call with these values; undefined if the contract does not allow it. */
+  callOf(settings: Settings): Call | undefined {
+    let { query, body }: { query: unknown; body: unknown } = this.base;
+    for (const [slot, value] of settings) {
+      if (slot.place === 'query') query = placed(query, slot.path, value);
+      else body = placed(body, slot.path, value);
+    }
+    const call: Call = { ...this.base, query: isObject(query) ? query : {}, body };
+    return isAllowed(this.session, call) ? call : undefined;
+  }
+
+  /** Reads one page; undefined if the contract does not allow the request, or if the response has no rows. */
+  async read(settings: Settings): Promise<Page | undefined> {
+    return this.pageOf(await this.request(settings));
+  }
+
+  /** The response of any kind. */
+  async request(settings: Settings): Promise<Exchange | undefined> {
+    const call = this.callOf(settings);
+    this.left -= call === undefined ? 0 : 1;
+    return call === undefined ? undefined : this.session.send(call);
+  }
+
+  /** Requests the next page that a response indicates. */
+  async follow(next: Next, settings: Settings): Promise<Exchange | undefined> {
+    const { cursor, position } = this.controls;
+    if (next.kind === 'address') {
+      this.left -= 1;
+      const { pathname, search } = new URL(next.value);
+      return this.session.send({ ...this.base, raw: { path: this.session.below(pathname), query: search.slice(1) } });
+    }
+    const slot = next.kind === 'token' ? cursor : (position ?? cursor);
+    if (slot === undefined) return undefined;
+    return this.request([...settings.filter(([one]) => one !== position && one !== slot), [slot, next.value]]);
+  }
+
+  /** The page after another one, as its response indicates it. */
+  async after({ metadata: { next } }: Page, settings: Settings): Promise<Page | undefined> {
+    return next === undefined ? undefined : this.pageOf(await this.follow(next, settings));
+  }
+
+  pageOf(exchange: Exchange | undefined): Page | undefined {
+    const rows = exchange === undefined ? undefined : rowsIn(exchange, this.member);
+    return exchange && rows && { exchange, rows, metadata: listMetadataOf(exchange, this.member) };
+  }
+
+  /** Reads the whole list with the largest page size; undefined if it cannot be read. */
+  async walk(more: Settings = []): Promise<FullList | undefined> {
+    const settings = [...this.widest, ...more];
+    const first = await this.read(settings);
+    if (first === undefined) return undefined;
+    const pages: Page[] = [first];
+    const count = () => pages.reduce((sum, { rows }) => sum + rows.length, 0);
+    let isComplete = this.#isLast(first);
+    while (!isComplete && pages.length < maxPages && count() < maxRows && !this.session.isOver) {
+      const last = pages.at(-1);
+      if (last === undefined || last.rows.length === 0) break;
+      const page =
+        (await this.after(last, settings)) ??
+        (last.metadata.next === undefined
+          ? await this.read(this.#following(settings, count(), pages.length))
+          : undefined);
+      // An empty page is the end, regardless of what earlier pages indicate.
+      if (page?.rows.length === 0) isComplete = true;
+      if (page === undefined || repeats(pages, page)) break;
+      pages.push(page);
+      isComplete = this.#isLast(page);
+    }
+    const rows = pages.flatMap((page) => page.rows);
+    const keyOf = keyFor(rows);
+    const exchanges = pages.map(({ exchange }) => exchange);
+    const properties = propertiesOf(this.document, rows, this.rowSchema);
+    return { rows, keyOf, keys: rows.map(keyOf), isComplete, pages, exchanges, properties };
+  }
+
+  /** Whether no rows follow, according to the response or because the page is not full. */
+  #isLast({ rows, metadata }: Page): boolean {
+    const { size, position, cursor } = this.controls;
+    if (metadata.next !== undefined) return false;
+    if (metadata.hasMore !== undefined) return !metadata.hasMore.value;
+    return size === undefined ? position === undefined && cursor === undefined : rows.length < largest(size);
+  }
+
+  /** If the response does not link the next page: from the declared position, otherwise as a row offset. */
+  #following(settings: Settings, rows: number, pages: number): Settings {
+    const { position } = this.controls;
+    if (position === undefined) return settings;
+    const first = position.default ?? position.shape.minimum ?? 0;
+    const isOffset = (this.declared.paging ?? (isOffsetName(position.name) ? 'offset' : 'page')) === 'offset';
+    return [...settings, [position, isOffset ? rows : pages + (typeof first === 'number' ? first : 0)]];
+  }
 }
 
-/**
- * Describes how to request the rows of an operation; undefined if it has none, or if no successful call is known.
- *
- * @param requests maximum number of requests, excluding those that confirm a finding.
- * @param path overrides path parameters of the known call.
- */
-export function listingOf(
-  { session, baselines }: Pick<CheckContext, 'session' | 'baselines'>,
-  operation: Operation,
-  requests: number,
-  path: Readonly<Record<string, unknown>> = {},
-): Listing | undefined {
-  const baseline = baselines.of(operation);
-  const rows = rowsSchema(session.document, responseSchema(operation));
-  if (baseline === undefined || rows === undefined) return undefined;
-  const call = { ...baseline.call, path: { ...baseline.call.path, ...path } };
-  const slots = slotsOf(session.document, operation, call);
-  return {
-    session,
-    document: session.document,
-    operation,
-    reader: new Reader(session, call, rows.member, requests),
-    controls: controlsOf(slots),
-    slots,
-    vocabulary: vocabularyOf(operation),
-    rowSchema: rows.schema,
-  };
-}
-
-/** Requests the largest page, and the total if there is a flag for it. */
-export function widest({ controls: { size, total } }: Listing): Settings {
-  return [
-    ...(size === undefined ? [] : [[size, largest(size)] as const]),
-    ...(total === undefined ? [] : [[total, true] as const]),
-  ];
+export function isOffsetName(name: string): boolean {
+  return /offset|skip|start|from|first/i.test(name);
 }
 
 /** The largest page size to request. Longer lists are read in several pages. */
 export function largest({ shape }: Slot, most = 100): number {
   const maximum = shape.maximum ?? (shape.exclusiveMaximum === undefined ? undefined : shape.exclusiveMaximum - 1);
-  const declared = shape.enum?.filter((one) => typeof one === 'number');
-  if (declared !== undefined && declared.length > 0) return Math.max(...declared);
-  return Math.min(maximum ?? 100, most);
+  const declared = shape.enum?.filter((one) => typeof one === 'number') ?? [];
+  return declared.length > 0 ? Math.max(...declared) : Math.min(maximum ?? 100, most);
 }
 
-export function sized({ controls: { size } }: Listing, count: number): Settings {
-  return size === undefined ? [] : [[size, count]];
+function repeats(pages: readonly Page[], page: Page): boolean {
+  const keyOf = keyFor([...pages.flatMap(({ rows }) => rows), ...page.rows]);
+  const known = new Set(pages.flatMap(({ rows }) => rows.map(keyOf)));
+  return page.rows.length === 0 || page.rows.some((row) => known.has(keyOf(row)));
+}
+
+/** The call without its optional parts. */
+function withoutOptional(session: Session, call: Call): Call {
+  const needed = new Set(call.operation.parameters.filter(({ required }) => required).map(({ name }) => name));
+  const query = Object.fromEntries(Object.entries(call.query).filter(([name]) => needed.has(name)));
+  let body = call.body;
+  for (const name of Object.keys(isObject(body) ? body : {})) {
+    const { [name]: _left, ...rest } = isObject(body) ? body : {};
+    if (isAllowed(session, { ...call, query, body: rest })) body = rest;
+  }
+  return { ...call, query, body };
+}
+
+function isAllowed({ validators }: Session, { operation, query, body, mediaType }: Call): boolean {
+  const schema = operation.body?.contents.find((one) => one.mediaType === mediaType)?.schema;
+  if (schema !== undefined && body !== undefined && !validators.accepts(schema, body, 'request')) return false;
+  return operation.parameters.every(
+    ({ in: place, name, schema: own }) =>
+      place !== 'query' || query[name] === undefined || validators.accepts(own, query[name], 'request'),
+  );
+}
+
+/** Identifies a row by its ID if IDs are unique, otherwise by all its values. */
+export type KeyOf = (row: JsonObject) => string;
+
+export function keyFor(rows: readonly JsonObject[]): KeyOf {
+  const name = Object.keys(rows[0] ?? {}).find(isOwnId);
+  if (name === undefined || rows.some((row) => row[name] === undefined || row[name] === null)) return whole;
+  const wholes = new Map(rows.map((row) => [String(row[name]), whole(row)]));
+  // If different rows share an ID, it does not identify the row.
+  return rows.every((row) => wholes.get(String(row[name])) === whole(row)) ? (row) => String(row[name]) : whole;
+}
+
+export function hasOwnIds(rows: readonly JsonObject[]): boolean {
+  return rows.length > 0 && keyFor(rows) !== whole;
+}
+
+function whole(row: JsonObject): string {
+  return JSON.stringify(row, (_name, value: unknown) =>
+    isObject(value)
+      ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)))
+      : value,
+  );
+}
+
+export function isSameSequence(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((key, index) => key === right[index]);
+}
+
+export function isSameSet(left: readonly string[], right: readonly string[]): boolean {
+  return isSameSequence([...new Set(left)].sort(), [...new Set(right)].sort());
+}
+
+export function firstRepeated(keys: readonly string[]): string | undefined {
+  return keys.find((key, index) => keys.indexOf(key) < index);
+}
+
+/** Keys for display. */
+export function shown(keys: readonly string[]): string {
+  const short = keys.slice(0, 6).map((key) => (key.length > 40 ? `${key.slice(0, 39)}…` : key));
+  const list = keys.length === 0 ? '' : ` (${short.join(', ')}${keys.length > 6 ? ', …' : ''})`;
+  return `${keys.length === 1 ? '1 row' : `${keys.length} rows`}${list}`;
 }

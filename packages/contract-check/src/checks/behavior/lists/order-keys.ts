@@ -1,23 +1,19 @@
-import type { OpenApiDocument } from '../../../document/document.ts';
+import type { JsonObject } from '../../../json.ts';
 import { wordsOf } from '../../../run/words.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
-import { type Direction, directionOf } from './controls.ts';
-import type { Listing } from './listing.ts';
-import { matchBeginning, type Property } from './properties.ts';
-import type { Settings } from './reader.ts';
-import type { Slot } from './slot.ts';
+import type { FullList, Listing, Settings } from './listing.ts';
+import { areDirections, type Direction, directionOf, type Slot } from './slots.ts';
+import { compare, isBlank, matchBeginning, type Property, valueIn } from './values.ts';
 
 export interface OrderKey {
   readonly property: Property;
-  /** Undefined if the name does not specify it: `sort=price` may be either. */
+  /** Undefined if it is not specified: `sort=price` may be either. */
   readonly isDescending: boolean | undefined;
   readonly nulls: Direction['nulls'];
-  /** Whether the documented order ignores case. */
-  readonly ignoresCase?: boolean;
   /** The value to send, or one item of it. */
-  readonly unit: unknown;
+  readonly unit?: unknown;
   /** Settings to send in addition, such as the direction. */
-  readonly extraSettings: Settings;
+  readonly extra?: Settings;
   readonly label: string;
 }
 
@@ -29,14 +25,23 @@ export interface Ordering {
   settings(keys: readonly OrderKey[]): Settings;
 }
 
+/** The orders that a request can ask for. */
 export function orderingOf(listing: Listing, properties: readonly Property[]): Ordering | undefined {
-  const { controls, vocabulary, document } = listing;
+  const { controls, declared, document } = listing;
   const slot = controls.order;
-  if (slot === undefined || vocabulary.order === false) return undefined;
+  if (slot === undefined || declared.order === false) return undefined;
   const isList = slot.shape.types.has('array');
   const item = isList && slot.shape.items !== undefined ? shapeOf(document, ...slot.shape.items) : slot.shape;
   const isObjects = item.types.has('object') && item.properties.size > 0;
-  const keys = isObjects ? objectKeys(document, item, properties) : wordKeys(listing, slot, item, properties);
+  const units = isObjects ? objectUnits(listing, item) : wordUnits(listing, slot, item);
+  const keys = units.flatMap(({ field, direction, unit, extra, suffix = '' }): OrderKey[] => {
+    const property = matchBeginning(properties, wordsOf(field))?.property;
+    if (property === undefined) return [];
+    const label = `${typeof unit === 'string' ? unit : JSON.stringify(unit)}${suffix}`;
+    return [
+      { property, isDescending: direction?.isDescending, nulls: direction?.nulls, unit, extra: extra ?? [], label },
+    ];
+  });
   if (keys.length === 0) return undefined;
   return {
     slot,
@@ -44,84 +49,74 @@ export function orderingOf(listing: Listing, properties: readonly Property[]): O
     most: isList ? slot.shape.maxItems : 1,
     settings: (chosen) => [
       [slot, isList ? chosen.map(({ unit }) => unit) : chosen[0]?.unit],
-      ...chosen.flatMap(({ extraSettings }) => extraSettings),
+      ...chosen.flatMap(({ extra }) => extra ?? []),
     ],
   };
 }
 
+interface Unit {
+  readonly field: string;
+  readonly direction: Direction | undefined;
+  readonly unit: unknown;
+  readonly extra?: Settings;
+  readonly suffix?: string;
+}
+
 /** Keys such as `{ name: 'asc' }` or `{ field: 'name', direction: 'asc' }`. */
-function objectKeys(document: OpenApiDocument, item: Shape, properties: readonly Property[]): OrderKey[] {
+function objectUnits({ document }: Listing, item: Shape): Unit[] {
   const members = [...item.properties].map(([name, schemas]) => ({
     name,
-    enum: shapeOf(document, ...schemas).enum ?? [],
+    words: shapeOf(document, ...schemas).enum ?? [],
   }));
-  const direction = members.find(({ name, enum: words }) => /dir|order|sort/i.test(name) && areDirections(words));
+  const direction = members.find(({ name, words }) => /dir|order|sort/i.test(name) && areDirections(words));
   const field = members.find(
-    ({ name, enum: words }) =>
+    ({ name, words }) =>
       /^(?:field|by|key|column|property|attribute|name)$/i.test(name) && words.length > 0 && !areDirections(words),
   );
-  if (field !== undefined) {
-    return field.enum.flatMap((word) =>
-      (direction?.enum ?? [undefined]).flatMap((way) =>
-        keyOf(properties, String(word), way === undefined ? undefined : directionOf(way), {
-          [field.name]: word,
-          ...(direction === undefined ? {} : { [direction.name]: way }),
-        }),
-      ),
-    );
-  }
-  return members
-    .filter(({ enum: words }) => areDirections(words))
-    .flatMap(({ name, enum: words }) =>
-      words.flatMap((way) => keyOf(properties, name, directionOf(way), { [name]: way })),
-    );
-}
-
-function areDirections(words: readonly unknown[]): boolean {
-  const directions = words.filter((word) => word !== null);
-  return directions.length > 0 && directions.every((word) => directionOf(word) !== undefined);
-}
-
-/**
- * Words such as `name`, `-name`, `name:desc` and `name_asc`, with the direction in the word or in a separate parameter.
- */
-function wordKeys(
-  { controls, vocabulary }: Listing,
-  slot: Slot,
-  item: Shape,
-  properties: readonly Property[],
-): OrderKey[] {
-  const declared =
-    slot.vocabulary.order === false
-      ? undefined
-      : (slot.vocabulary.order ?? (vocabulary.order === false ? undefined : vocabulary.order));
-  const words = (declared ?? item.enum ?? freeWords(slot, item)).filter(
-    (word) => typeof word === 'string' && word !== '',
+  if (field === undefined)
+    return members
+      .filter(({ words }) => areDirections(words))
+      .flatMap(({ name, words }) =>
+        words.map((way) => ({ field: name, direction: directionOf(way), unit: { [name]: way } })),
+      );
+  return field.words.flatMap((word) =>
+    (direction?.words ?? [undefined]).map((way) => ({
+      field: String(word),
+      direction: directionOf(way),
+      unit: { [field.name]: word, ...(direction === undefined ? {} : { [direction.name]: way }) },
+    })),
   );
-  const ways = (controls.direction?.shape.enum ?? []).filter((way) => directionOf(way) !== undefined);
-  return words.flatMap((word) => {
-    const parsed = parse(String(word));
-    const isMinus = words.includes(`-${word}`);
-    if (parsed.isDescending !== undefined || isMinus)
-      return keyOf(properties, parsed.field, { isDescending: parsed.isDescending ?? false, nulls: undefined }, word);
-    if (ways.length === 0 || controls.direction === undefined) return keyOf(properties, parsed.field, undefined, word);
-    const { direction } = controls;
-    return ways.flatMap((way) =>
-      keyOf(properties, parsed.field, directionOf(way), word, [[direction, way]], String(way)),
-    );
+}
+
+/** Words such as `name`, `-name`, `name:desc` and `name_asc`, with the direction in the word or in another parameter. */
+function wordUnits({ controls: { direction }, declared }: Listing, slot: Slot, item: Shape): Unit[] {
+  const listed = slot.declared.order ?? declared.order;
+  // If any text is allowed, only the default and the examples are known to be supported.
+  const free = [slot.default, ...slot.shape.examples, ...item.examples]
+    .flat()
+    .filter((word) => !String(word).includes(','));
+  const words = [...new Set(Array.isArray(listed) ? listed : (item.enum ?? free))].filter(
+    (word): word is string => typeof word === 'string' && word !== '',
+  );
+  const ways = (direction?.shape.enum ?? []).filter((way) => directionOf(way) !== undefined);
+  return words.flatMap((unit): Unit[] => {
+    const { field, isDescending } = parsed(unit);
+    if (isDescending !== undefined || words.includes(`-${unit}`))
+      return [{ field, unit, direction: { isDescending: isDescending ?? false, nulls: undefined } }];
+    if (ways.length === 0 || direction === undefined) return [{ field, unit, direction: undefined }];
+    return ways.map((way) => ({
+      field,
+      unit,
+      direction: directionOf(way),
+      extra: [[direction, way]],
+      suffix: ` ${way}`,
+    }));
   });
 }
 
-/** If any text is allowed, only the default and the examples are known to be supported. */
-function freeWords(slot: Slot, item: Shape): unknown[] {
-  return [...new Set([slot.default, ...slot.shape.examples, ...item.examples].flat())].filter(
-    (word) => typeof word === 'string' && !word.includes(','),
-  );
-}
-
-function parse(word: string): { field: string; isDescending: boolean | undefined } {
-  const sign = /^([-+])(.+)$/.exec(word);
-  if (sign?.[2] !== undefined) return { field: sign[2], isDescending: sign[1] === '-' };
+function parsed(word: string): { field: string; isDescending: boolean | undefined } {
+  const [, sign, name] = /^([-+])(.+)$/.exec(word) ?? [];
+  if (name !== undefined) return { field: name, isDescending: sign === '-' };
   const words = wordsOf(word);
   const way = directionOf(words.at(-1));
   return words.length > 1 && way !== undefined
@@ -129,24 +124,99 @@ function parse(word: string): { field: string; isDescending: boolean | undefined
     : { field: word, isDescending: undefined };
 }
 
-function keyOf(
-  properties: readonly Property[],
-  field: string,
-  direction: Direction | undefined,
-  unit: unknown,
-  extraSettings: Settings = [],
-  suffix = '',
-): OrderKey[] {
-  const match = matchBeginning(properties, wordsOf(field));
-  if (match === undefined) return [];
-  return [
-    {
-      property: match.property,
-      isDescending: direction?.isDescending,
-      nulls: direction?.nulls,
-      unit,
-      extraSettings,
-      label: `${typeof unit === 'string' ? unit : JSON.stringify(unit)}${suffix === '' ? '' : ` ${suffix}`}`,
-    },
-  ];
+/** The order of a list that `x-contract-check` declares. */
+export interface DeclaredOrder {
+  /** The default order: `sorted: [-createdAt, id]`. */
+  readonly keys: readonly OrderKey[];
+  /** The last key of every order: `ties: id`. */
+  readonly ties: OrderKey | undefined;
+  /** Where rows without a value are, in every order. */
+  readonly nulls: Direction['nulls'];
 }
+
+export function declaredOrder({ declared }: Listing, { properties }: FullList): DeclaredOrder {
+  const nulls = (['first', 'last'] as const).find((one) => one === declared.nulls);
+  const keyOf = (word: unknown): OrderKey[] => {
+    const { field, isDescending } = parsed(String(word));
+    const property = properties.find(({ name }) => name === field);
+    return property === undefined ? [] : [{ property, isDescending, nulls, label: property.name }];
+  };
+  const [ties] = keyOf(declared.ties);
+  const keys = (Array.isArray(declared.sorted) ? declared.sorted : []).flatMap(keyOf);
+  return { keys: keys.map((key) => ({ ...key, isDescending: key.isDescending ?? false })), ties, nulls };
+}
+
+/**
+ * The first place where rows are not in the order of a key; undefined if they are, or if common collations disagree.
+ *
+ * @param above keys before this one: only rows that are equal in all of them are compared.
+ */
+export function breachOf(
+  rows: readonly JsonObject[],
+  key: OrderKey,
+  above: readonly OrderKey[] = [],
+): string | undefined {
+  for (const group of groupsOf(rows, above)) {
+    const values = group.map((row) => valueIn(row, key.property));
+    if (values.some((value) => value === undefined)) continue;
+    const breach = nullBreach(values, key) ?? (isNamed(key) ? scattered(values) : valueBreach(values, key));
+    if (breach !== undefined) return breach;
+  }
+  return undefined;
+}
+
+/** Consecutive rows that are equal in the keys above. */
+function groupsOf(rows: readonly JsonObject[], above: readonly OrderKey[]): JsonObject[][] {
+  const groups: JsonObject[][] = [];
+  for (const row of rows) {
+    const last = groups.at(-1);
+    const isSame = above.every(({ property }) => last?.[0] && valueIn(last[0], property) === valueIn(row, property));
+    if (last !== undefined && isSame) last.push(row);
+    else groups.push([row]);
+  }
+  return groups;
+}
+
+/** Rows without a value must be adjacent at one end: the requested one, if specified. */
+function nullBreach(values: readonly unknown[], { nulls }: OrderKey): string | undefined {
+  const blanks = values.filter(isBlank).length;
+  if (blanks === 0 || blanks === values.length) return undefined;
+  const isFirst = values.slice(0, blanks).every(isBlank);
+  const isLast = values.slice(-blanks).every(isBlank);
+  if ((nulls === 'first' && !isFirst) || (nulls === 'last' && !isLast)) return `rows without a value are not ${nulls}`;
+  return isFirst || isLast ? undefined : 'rows without a value are mixed with other rows';
+}
+
+function valueBreach(values: readonly unknown[], { isDescending }: OrderKey): string | undefined {
+  const present = values.filter((value) => !isBlank(value));
+  const [ascending, descending] = [misplaced(present, 1), misplaced(present, -1)];
+  if (isDescending === undefined) return ascending && descending && ascending;
+  return isDescending ? descending : ascending;
+}
+
+/** Two values in the wrong order according to every collation. */
+function misplaced(values: readonly unknown[], sign: 1 | -1): string | undefined {
+  const reach = values.length > 60 ? 2 : values.length;
+  for (const [index, value] of values.entries())
+    for (const other of values.slice(index + 1, index + 1 + reach))
+      if ((compare(value, other) ?? 0) * sign > 0) return `${show(value)} is before ${show(other)}`;
+  return undefined;
+}
+
+/** Enum values may sort in an order that the contract does not specify, but equal values must be adjacent. */
+export function isNamed({ property }: OrderKey): boolean {
+  return property.enum?.some((word) => typeof word === 'string') === true;
+}
+
+function scattered(values: readonly unknown[]): string | undefined {
+  const runs = runsOf(values);
+  const again = runs.find((value, index) => runs.indexOf(value) < index);
+  return again === undefined ? undefined : `rows with ${show(again)} are not adjacent`;
+}
+
+/** The values without consecutive repetitions. */
+export function runsOf(values: readonly unknown[]): unknown[] {
+  return values.filter((value, index) => index === 0 || value !== values[index - 1]);
+}
+
+const show = (value: unknown) => JSON.stringify(value).slice(0, 60);

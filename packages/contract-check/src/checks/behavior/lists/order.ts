@@ -1,260 +1,301 @@
-import { isScalar } from './compare.ts';
-import { directionProbes } from './direction.ts';
+import type { JsonObject } from '../../../json.ts';
+import { dice, shuffled } from '../../../schema/values.ts';
+import type { Difference } from '../observe.ts';
+import { isSurelyShown } from './conditions.ts';
+import { finding, type ListCheck, type ListSubject } from './list-check.ts';
+import { isSameSequence, isSameSet, type Page, shown } from './listing.ts';
 import {
-  type DocumentedOrder,
-  documentedOrder,
-  documentedOrderProbes,
-  judgedAsDocumented,
-} from './documented-order.ts';
-import type { FullList, Listing } from './listing.ts';
-import { sized, widest } from './listing.ts';
-import { breachOf, isNamed, runsOf } from './order-judge.ts';
-import { type Ordering, type OrderKey, orderingOf } from './order-keys.ts';
-import { positionsOf } from './page-starts.ts';
-import { shuffled } from './pick.ts';
-import type { Difference, Probe } from './probe.ts';
-import { distinct, type Property, valueIn } from './properties.ts';
-import type { Page } from './reader.ts';
-import { isSameSequence, isSameSet, shown } from './rows.ts';
+  breachOf,
+  type DeclaredOrder,
+  declaredOrder,
+  isNamed,
+  type Ordering,
+  type OrderKey,
+  orderingOf,
+  runsOf,
+} from './order-keys.ts';
+import { positionsOf } from './positions.ts';
+import { directionOf, type Slot } from './slots.ts';
+import { distinct, isScalar, type Property, valueIn } from './values.ts';
 
 const maxProperties = 8;
 
-/** Probes for the order: each property in both directions, the position of nulls, ties, and the order across pages. */
-export function orderProbes(listing: Listing, list: FullList): Probe[] {
-  const documented = documentedOrder(listing, list);
-  const plain = [...documentedOrderProbes(listing, documented), ...directionProbes(listing, list, documented)];
+/** Checks of the order: each property in both directions, the position of nulls, ties, and the order across pages. */
+export function orderChecks({ listing, list }: ListSubject): ListCheck[] {
+  const declared = declaredOrder(listing, list);
+  const { order, direction } = listing.controls;
+  const check = (describe: string, run: ListCheck['run']): ListCheck => ({ name: 'order', describe, run });
+  const plain: ListCheck[] = [];
+  if (listing.declared.order !== false && order === undefined) {
+    if (direction !== undefined && list.rows.length > 1)
+      plain.push(check('A direction sorts the list.', (subject) => inDirection(subject, direction, declared)));
+    else if (declared.keys.length > 0)
+      plain.push(
+        check('The list has its declared order.', async (subject) =>
+          breaches(subject, subject.list.rows, declared.keys, subject.list.pages, undefined),
+        ),
+      );
+  }
   const ordering = orderingOf(listing, list.properties);
   if (ordering === undefined) return plain;
-  const telling = [...new Set(ordering.keys.map(({ property }) => property))].filter((property) =>
-    tells(list, property),
+  const tells = (property: Property) => {
+    const values = distinct(list.rows, property);
+    return values.length > 1 && values.every(isScalar);
+  };
+  const telling = [...new Set(ordering.keys.map(({ property }) => property))].filter(tells);
+  const chosen = shuffled(telling, dice(listing.session.seedFor(`${listing.operation.id} order`))).slice(
+    0,
+    maxProperties,
   );
-  const chosen = shuffled(telling, listing.session.seedFor(`${listing.operation.id} order`)).slice(0, maxProperties);
-  const nulls = ordering.keys.filter(({ nulls, property }) => nulls !== undefined && hasNulls(list, property));
-  const pair = tiePair(list, ordering);
+  // One key for each combination of direction and nulls. The property does not matter.
+  const nulls = ordering.keys.filter(
+    ({ nulls: at, property }) => at && tells(property) && list.rows.some((row) => valueIn(row, property) === null),
+  );
+  const perDirection = new Map(nulls.map((key) => [`${key.isDescending} ${key.nulls}`, key])).values();
+  const pair = tiePair(list.rows, ordering, tells);
   const [first] = chosen;
   return [
     ...plain,
-    ...chosen.map(
-      (property): Probe =>
-        (one, whole) =>
-          bothWays(one, whole, ordering, property, documented),
+    ...chosen.map((property) =>
+      check('A property sorts the list in both directions.', (subject) =>
+        bothWays(subject, ordering, property, declared),
+      ),
     ),
-    ...perDirection(nulls).map(
-      (key): Probe =>
-        (one, whole) =>
-          ordered(one, whole, ordering, [key]),
+    ...[...perDirection].map((key) =>
+      check('Rows without a value are where the request asks for them.', (subject) =>
+        ordered(subject, ordering, [key]),
+      ),
     ),
-    ...(pair === undefined
+    ...(pair ?? []).map((keys) =>
+      check('Rows with the same first key have the order of the second.', (subject) =>
+        ordered(subject, ordering, keys),
+      ),
+    ),
+    ...(first === undefined
       ? []
-      : [false, true].map(
-          (isDescending): Probe =>
-            (one, whole) =>
-              ties(one, whole, ordering, pair, isDescending),
-        )),
-    ...(first === undefined ? [] : [((one, whole) => acrossPages(one, whole, ordering, first)) satisfies Probe]),
+      : [check('Pages continue the order.', (subject) => acrossPages(subject, ordering, first))]),
   ];
 }
 
-/** Whether rows differ in a property, so that its order is visible. */
-function tells(list: FullList, property: Property): boolean {
-  const values = distinct(list.rows, property);
-  return values.length > 1 && values.every(isScalar);
-}
-
-function hasNulls(list: FullList, property: Property): boolean {
-  return tells(list, property) && list.rows.some((row) => valueIn(row, property) === null);
-}
-
-/** One key for each combination of direction and nulls. The property does not matter. */
-function perDirection(keys: readonly OrderKey[]): OrderKey[] {
-  return [...new Map(keys.map((key) => [`${key.isDescending} ${key.nulls}`, key])).values()];
-}
-
-function keysOf(
-  ordering: Ordering,
-  property: Property,
-): { ascending?: OrderKey; descending?: OrderKey; either?: OrderKey } {
-  const ofProperty = ordering.keys.filter((key) => key.property === property && key.nulls === undefined);
-  const [ascending, descending, either] = [false, true, undefined].map((way) =>
-    ofProperty.find((key) => key.isDescending === way),
-  );
-  return { ...(ascending && { ascending }), ...(descending && { descending }), ...(either && { either }) };
+/** The keys of a property: ascending, descending, and without a direction. */
+function keysOf(ordering: Ordering, property: Property): OrderKey[] {
+  const own = ordering.keys.filter((key) => key.property === property && key.nulls === undefined);
+  return [false, true, undefined].flatMap((way) => own.find((key) => key.isDescending === way) ?? []);
 }
 
 async function bothWays(
-  listing: Listing,
-  list: FullList,
+  subject: ListSubject,
   ordering: Ordering,
   property: Property,
-  documented: DocumentedOrder,
+  { ties, nulls }: DeclaredOrder,
 ): Promise<Difference[] | undefined> {
-  const { ascending, descending, either } = keysOf(ordering, property);
+  const { listing, list } = subject;
   const pages: { key: OrderKey; page: Page }[] = [];
-  for (const key of [ascending, descending, either]) {
-    if (key === undefined) continue;
-    const page = await listing.reader.read([...widest(listing), ...ordering.settings([key])]);
+  for (const key of keysOf(ordering, property)) {
+    const page = await listing.read([...listing.widest, ...ordering.settings([key])]);
     if (page !== undefined) pages.push({ key, page });
   }
   if (pages.length === 0) return undefined;
   const found = pages.flatMap(({ key, page }) => [
-    ...judged(list, ordering, [documented.withWords(key)], page),
-    ...(documented.ties === undefined
-      ? []
-      : judgedAsDocumented(listing, page.rows, [key, tieOf(documented.ties, key)], [page], ordering.slot)),
+    ...judged(subject, ordering, [{ ...key, nulls: key.nulls ?? nulls }], page),
+    ...(ties === undefined ? [] : breaches(subject, page.rows, [key, tieOf(ties, key)], [page], ordering.slot)),
   ]);
-  if (found.length > 0) return found.slice(0, 1);
   const [up, down] = pages;
-  if (up === undefined || down === undefined || up.key.isDescending === down.key.isDescending) return [];
-  const runs = [up, down].map(({ page }) =>
-    runsOf(page.rows.map((row) => valueIn(row, property)).filter((value) => value !== null)),
+  if (found.length > 0 || up === undefined || down === undefined || up.key.isDescending === down.key.isDescending)
+    return found.slice(0, 1);
+  const [one, other] = [up, down].map(({ page }) =>
+    JSON.stringify(runsOf(page.rows.map((row) => valueIn(row, property)).filter((value) => value !== null))),
   );
-  const isTurned = JSON.stringify(runs[0]) === JSON.stringify([...(runs[1] ?? [])].reverse());
   // In an incomplete list, each direction returns other rows.
   const isWhole = list.isComplete && pages.every(({ page }) => page.rows.length === list.rows.length);
-  if (!isNamed(up.key) || isTurned || !isWhole) return [];
-  return [
-    {
-      check: 'order-ignored',
-      title: `Ascending order by \`${property.name}\` is not the reverse of descending order`,
-      expected: `the reverse of ${JSON.stringify(runs[0])}`,
-      actual: JSON.stringify(runs[1]),
-      slot: ordering.slot,
-      fix: 'Sort by the requested property, in the requested direction.',
-      exchanges: [up.page.exchange, down.page.exchange],
-    },
-  ];
+  if (!isNamed(up.key) || !isWhole || one === JSON.stringify(JSON.parse(other ?? '[]').reverse())) return [];
+  return finding(listing, 'order-ignored', ordering.slot, {
+    title: `Ascending order by \`${property.name}\` is not the reverse of descending order`,
+    expected: `the reverse of ${one}`,
+    actual: `${other}`,
+    exchanges: [up.page.exchange, down.page.exchange],
+  });
 }
 
-/** Without a documented direction, ties are ascending; a descending order may reverse them. */
+/** Without a declared direction, ties are ascending; a descending order may reverse them. */
 function tieOf(ties: OrderKey, { isDescending }: OrderKey): OrderKey {
   return ties.isDescending === undefined && isDescending === false ? { ...ties, isDescending: false } : ties;
 }
 
 async function ordered(
-  listing: Listing,
-  list: FullList,
+  subject: ListSubject,
   ordering: Ordering,
   keys: readonly OrderKey[],
 ): Promise<Difference[] | undefined> {
-  const page = await listing.reader.read([...widest(listing), ...ordering.settings(keys)]);
-  return page === undefined ? undefined : judged(list, ordering, keys, page);
+  const page = await subject.listing.read([...subject.listing.widest, ...ordering.settings(keys)]);
+  return page && judged(subject, ordering, keys, page);
 }
 
-function judged(list: FullList, ordering: Ordering, keys: readonly OrderKey[], page: Page): Difference[] {
-  const label = keys.map((key) => key.label).join(', ');
-  const base = { slot: ordering.slot, exchanges: [page.exchange] };
+function judged(
+  { listing, list }: ListSubject,
+  { slot }: Ordering,
+  keys: readonly OrderKey[],
+  page: Page,
+): Difference[] {
   for (const [index, key] of keys.entries()) {
-    const breach = breachOf(page.rows, key, keys.slice(0, index));
-    if (breach === undefined) continue;
-    const check = breach.startsWith('rows without') ? 'order-nulls' : index > 0 ? 'order-ties' : 'order-ignored';
-    return [
-      {
-        ...base,
-        check,
-        title:
-          check === 'order-ties'
-            ? `Rows with the same first key are not sorted by the second key, \`${key.property.name}\``
-            : check === 'order-nulls'
-              ? `In the order by \`${key.property.name}\`, rows without a value are in the wrong place`
-              : `Rows are not in the requested order by \`${key.property.name}\``,
-        expected: `order by ${label}`,
-        actual: breach,
-        fix: 'Sort by the requested property, in the requested direction.',
-      },
-    ];
+    const actual = breachOf(page.rows, key, keys.slice(0, index));
+    if (actual === undefined) continue;
+    const check = actual.startsWith('rows without') ? 'order-nulls' : index > 0 ? 'order-ties' : 'order-ignored';
+    const titles = {
+      'order-ties': 'Rows with the same first key are not sorted by the second key,',
+      'order-nulls': 'Rows without a value are in the wrong place in the order by',
+      'order-ignored': 'Rows are not in the requested order by',
+    };
+    const expected = `order by ${keys.map(({ label }) => label).join(', ')}`;
+    const title = `${titles[check]} \`${key.property.name}\``;
+    return finding(listing, check, slot, { title, expected, actual, exchanges: [page.exchange] });
   }
   const rowKeys = page.rows.map(list.keyOf);
   if (!list.isComplete || list.pages.length > 1 || isSameSet(rowKeys, list.keys)) return [];
-  return [
-    {
-      ...base,
-      check: 'order-rows',
-      title: 'With an order, the list has other rows than without one',
-      expected: shown(list.keys),
-      actual: shown(rowKeys),
-      exchanges: [...list.pages.map(({ exchange }) => exchange), page.exchange],
-      fix: 'Change only the order of the rows.',
-    },
-  ];
+  return finding(listing, 'order-rows', slot, {
+    title: 'With an order, the list has other rows than without one',
+    expected: shown(list.keys),
+    actual: shown(rowKeys),
+    exchanges: [...list.exchanges, page.exchange],
+  });
 }
 
-interface TiePair {
-  readonly first: OrderKey;
-  readonly second: Property;
+/** The first deviation from a declared order. Stops at a key whose hidden digits may decide before the next one. */
+function breaches(
+  { listing }: ListSubject,
+  rows: readonly JsonObject[],
+  keys: readonly OrderKey[],
+  pages: readonly Page[],
+  slot: Slot | undefined,
+): Difference[] {
+  for (const [index, key] of keys.entries()) {
+    const actual = breachOf(rows, key, keys.slice(0, index));
+    const { name } = key.property;
+    if (actual !== undefined)
+      return finding(listing, index > 0 ? 'order-ties' : 'order-ignored', slot, {
+        title:
+          index > 0
+            ? `Rows with the same \`${keys[index - 1]?.property.name}\` are not sorted by \`${name}\`, as declared`
+            : `Rows are not sorted by \`${name}\`, as declared`,
+        expected: `order by ${keys.map(({ label, isDescending }) => `${label}${isDescending ? ' descending' : ''}`).join(', ')}`,
+        actual,
+        exchanges: pages.map(({ exchange }) => exchange),
+      });
+    const values = distinct(rows, key.property);
+    if (!values.every(isSurelyShown(listing, key.property, values))) return [];
+  }
+  return [];
 }
 
-/** A first key with equal rows, and a second property in which these rows differ. */
-function tiePair(list: FullList, ordering: Ordering): TiePair | undefined {
+/** Two keys for each direction of the second: a first one with equal rows, which differ most in the second property. */
+function tiePair(
+  rows: readonly JsonObject[],
+  ordering: Ordering,
+  tells: (property: Property) => boolean,
+): OrderKey[][] | undefined {
   if (ordering.most < 2) return undefined;
   const plain = ordering.keys.filter(({ nulls, isDescending }) => nulls === undefined && isDescending === false);
-  const seconds = plain.filter((key) => !isNamed(key) && tells(list, key.property));
+  const seconds = plain.filter((key) => !isNamed(key) && tells(key.property));
   const scored = plain.flatMap((first) => {
-    const groups = Map.groupBy(list.rows, (row) => valueIn(row, first.property));
+    const groups = [...Map.groupBy(rows, (row) => valueIn(row, first.property)).values()];
     return seconds
       .filter(({ property }) => property !== first.property)
-      .map(({ property }) => {
-        const most = Math.max(0, ...[...groups.values()].map((rows) => distinct(rows, property).length));
-        return { first, second: property, most };
-      });
+      .map(({ property }) => ({
+        first,
+        property,
+        most: Math.max(0, ...groups.map((of) => distinct(of, property).length)),
+      }));
   });
-  const best = scored.filter(({ most }) => most > 1).sort((left, right) => right.most - left.most)[0];
-  return best;
+  const [best] = scored.filter(({ most }) => most > 1).sort((left, right) => right.most - left.most);
+  return (
+    best &&
+    keysOf(ordering, best.property).flatMap((key) => (key.isDescending === undefined ? [] : [[best.first, key]]))
+  );
 }
 
-async function ties(
-  listing: Listing,
-  list: FullList,
-  ordering: Ordering,
-  { first, second }: TiePair,
-  isDescending: boolean,
-): Promise<Difference[] | undefined> {
-  const { ascending, descending } = keysOf(ordering, second);
-  const key = isDescending ? descending : ascending;
-  return key === undefined ? undefined : ordered(listing, list, ordering, [first, key]);
-}
-
-/** Checks that rows have the same order on several pages as on one page. */
+/** Rows must have the same order on several pages as on one page. */
 async function acrossPages(
-  listing: Listing,
-  list: FullList,
+  { listing, list }: ListSubject,
   ordering: Ordering,
   property: Property,
 ): Promise<Difference[] | undefined> {
-  const { reader, controls } = listing;
-  const { ascending, descending, either } = keysOf(ordering, property);
-  const key = descending ?? ascending ?? either;
-  if (key === undefined || controls.size === undefined || list.rows.length < 3 || !list.isComplete) return undefined;
-  const settings = [...widest(listing), ...ordering.settings([key])];
-  const whole = await reader.read(settings);
+  const keys = keysOf(ordering, property);
+  const key = keys.find(({ isDescending }) => isDescending === true) ?? keys[0];
+  if (key === undefined || listing.controls.size === undefined || list.rows.length < 3 || !list.isComplete)
+    return undefined;
+  const settings = [...listing.widest, ...ordering.settings([key])];
+  const whole = await listing.read(settings);
   const count = Math.ceil(list.rows.length / 2);
-  const halved = [...settings, ...sized(listing, count)];
-  const first = await reader.read(halved);
+  const halved = [...settings, ...listing.sized(count)];
+  const first = await listing.read(halved);
   if (whole === undefined || first === undefined || whole.rows.length !== list.rows.length) return undefined;
   const seconds: Page[] = [];
-  const { next } = first.metadata;
-  if (next !== undefined) {
-    const exchange = await reader.follow(next, halved, controls.cursor, controls.position);
-    const page = exchange === undefined ? undefined : reader.pageOf(exchange);
+  const positions = first.metadata.next === undefined ? positionsOf(listing, list, count) : [undefined];
+  for (const position of positions) {
+    const page =
+      position === undefined ? await listing.after(first, halved) : await listing.read([...halved, position]);
     if (page !== undefined) seconds.push(page);
-  } else {
-    for (const position of positionsOf(listing, list, count)) {
-      const page = await reader.read([...halved, position]);
-      if (page !== undefined) seconds.push(page);
-    }
   }
   const expected = whole.rows.map(list.keyOf);
   const sequences = seconds.map((second) => [...first.rows, ...second.rows].map(list.keyOf));
-  if (sequences.length === 0 || sequences.some((keys) => isSameSequence(keys, expected)))
-    return sequences.length === 0 ? undefined : [];
-  return [
-    {
-      check: 'page-order',
-      title: 'Sorted rows have another order on several pages than on one page',
-      expected: shown(expected),
-      actual: shown(sequences[0] ?? []),
-      slot: ordering.slot,
-      fix: 'Sort the whole list before taking a page, and break ties by id.',
-      exchanges: [whole.exchange, first.exchange, ...seconds.slice(0, 1).map(({ exchange }) => exchange)],
-    },
-  ];
+  if (sequences.length === 0) return undefined;
+  if (sequences.some((one) => isSameSequence(one, expected))) return [];
+  return finding(listing, 'page-order', ordering.slot, {
+    title: 'Sorted rows have another order on several pages than on one page',
+    expected: shown(expected),
+    actual: shown(sequences[0] ?? []),
+    exchanges: [whole.exchange, first.exchange, seconds[0]?.exchange],
+  });
+}
+
+/** A direction without an order applies to the declared property, or to the one that is ascending. */
+async function inDirection(
+  subject: ListSubject,
+  direction: Slot,
+  { keys, ties }: DeclaredOrder,
+): Promise<Difference[] | undefined> {
+  const { listing, list } = subject;
+  const ways = (direction.shape.enum ?? []).map((way) => ({ way, meant: directionOf(way) }));
+  const pages: Page[] = [];
+  for (const isDescending of [false, true]) {
+    const way = ways.find(({ meant }) => meant?.isDescending === isDescending && meant.nulls === undefined)?.way;
+    const page = way === undefined ? undefined : await listing.read([...listing.widest, [direction, way]]);
+    if (page !== undefined) pages.push(page);
+  }
+  const [up, down] = pages;
+  if (up === undefined || down === undefined) return undefined;
+  const key = (property: Property, isDescending: boolean) => ({
+    property,
+    isDescending,
+    nulls: undefined,
+    label: property.name,
+  });
+  const property = keys[0]?.property;
+  if (property !== undefined)
+    return [up, down]
+      .flatMap((page, index) => {
+        const main = key(property, index > 0);
+        return breaches(
+          subject,
+          page.rows,
+          [main, ...(ties === undefined ? [] : [tieOf(ties, main)])],
+          [page],
+          direction,
+        );
+      })
+      .slice(0, 1);
+  // No property is ascending in ascending order, and one is descending in it and ascending in descending order.
+  const telling = list.properties.filter((one) => [up, down].every(({ rows }) => distinct(rows, one).length >= 4));
+  const isOrdered =
+    ({ rows }: Page, isDescending: boolean) =>
+    (one: Property) =>
+      breachOf(rows, key(one, isDescending)) === undefined;
+  const wrong = telling.find((one) => isOrdered(up, true)(one) && isOrdered(down, false)(one));
+  if (wrong === undefined || telling.some(isOrdered(up, false)) || telling.some(isOrdered(down, true))) return [];
+  return finding(listing, 'order-ignored', direction, {
+    title: `Ascending and descending order by \`${direction.name}\` are swapped`,
+    expected: 'ascending rows if the request asks for ascending order',
+    actual: `\`${wrong.name}\` is descending, and no property is ascending`,
+    exchanges: [up.exchange, down.exchange],
+  });
 }

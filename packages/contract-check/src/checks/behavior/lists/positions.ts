@@ -1,24 +1,15 @@
-import { keyOfName } from '../../../run/words.ts';
-import type { FullList, Listing } from './listing.ts';
-import { sized, widest } from './listing.ts';
-import { moreDifferences, totalDifferences } from './page.ts';
-import type { Difference } from './probe.ts';
-import type { Page } from './reader.ts';
-import { isSameSequence, shown } from './rows.ts';
-import type { Slot } from './slot.ts';
-import type { Paging } from './vocabulary.ts';
+import type { Difference } from '../observe.ts';
+import { finding } from './list-check.ts';
+import { type FullList, isOffsetName, isSameSequence, type Listing, type Page, shown } from './listing.ts';
+import type { Slot } from './slots.ts';
 
 interface Meaning {
-  readonly paging: Paging;
+  readonly paging: 'offset' | 'page';
   readonly name: string;
   start(value: number, size: number): number;
 }
 
-const fromFirstRow: Meaning = {
-  paging: 'offset',
-  name: 'a row number that starts at 1',
-  start: (value) => value - 1,
-};
+const fromFirstRow: Meaning = { paging: 'offset', name: 'a row number that starts at 1', start: (value) => value - 1 };
 
 const meanings: readonly Meaning[] = [
   fromFirstRow,
@@ -27,144 +18,84 @@ const meanings: readonly Meaning[] = [
   { paging: 'page', name: 'a page number that starts at 1', start: (value, size) => (value - 1) * size },
 ];
 
+/** The possible meanings of a position according to the contract. */
+function meaningsOf({ declared }: Listing, { name, default: fallback, shape: { minimum } }: Slot): Meaning[] {
+  const isFromOne = fallback === 1 || (minimum !== undefined && minimum >= 1);
+  const isPage = /page_?(?:number|no|num|index)/i.test(name);
+  const named = isOffsetName(name) === isPage ? undefined : isPage ? 'page' : 'offset';
+  const paging = declared.paging || named;
+  return meanings.filter((meaning) => {
+    if (isFromOne && meaning.start(1, 2) !== 0) return false;
+    // Only names such as `start` or `index` can be row numbers that start at 1.
+    if (meaning === fromFirstRow && !/start|index|offset|from|first|position/i.test(name)) return false;
+    return (fallback !== 0 || meaning.start(0, 2) === 0) && (paging === undefined || paging === meaning.paging);
+  });
+}
+
+/** Position values for the page that starts at a row, one for each possible meaning of the position. */
+export function positionsOf(listing: Listing, list: FullList, size: number, start = size): (readonly [Slot, number])[] {
+  const { position } = listing.controls;
+  if (position === undefined || list.rows.length <= start) return [];
+  const values = meaningsOf(listing, position).flatMap((meaning) =>
+    [start, start + 1, start / size, start / size + 1].filter(
+      (value) => Number.isInteger(value) && meaning.start(value, size) === start,
+    ),
+  );
+  return [...new Set(values)].map((value) => [position, value] as const);
+}
+
 interface Requested {
   readonly page: Page;
   readonly value: number;
   readonly size: number;
 }
 
-/** The possible meanings of a position according to the contract. */
-export function meaningsOf({ vocabulary }: Listing, position: Slot): Meaning[] {
-  const { minimum } = position.shape;
-  const isFromOne = position.default === 1 || (minimum !== undefined && minimum >= 1);
-  const isFromZero = position.default === 0;
-  const fits = meanings.filter((meaning) => {
-    if (isFromOne && meaning.start(1, 2) !== 0) return false;
-    // Only names such as `start` or `index` can be row numbers that start at 1.
-    if (meaning === fromFirstRow && !/start|index|offset|from|first|position/i.test(position.name)) return false;
-    return !isFromZero || meaning.start(0, 2) === 0;
-  });
-  const paging = vocabulary.paging || pagingOf(position);
-  return paging === undefined ? fits : fits.filter((meaning) => meaning.paging === paging);
+interface Explained {
+  readonly requests: readonly Requested[];
+  /** The requests with their first rows, by each meaning that explains all of them. */
+  readonly placed: readonly (readonly { page: Page; start: number; size: number }[])[];
+  readonly starts: readonly ((one: Requested | undefined) => number)[];
 }
 
-/** The paging type according to the name or description; undefined if they are ambiguous. */
-function pagingOf({ name, description }: Slot): Paging | undefined {
-  const isOffset = /offset|skip|start|first|from/i.test(name) || /\bskip|\boffset|number of rows/i.test(description);
-  const isPage =
-    /page_?(?:number|no|num|index)/i.test(name) || /\bnumber of the page|\bpage number|\bpage index/i.test(description);
-  return isOffset === isPage ? undefined : isOffset ? 'offset' : 'page';
-}
-
-/** Checks that positions select pages that are disjoint, complete, in list order, and empty beyond the end. */
-export async function positions(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
-  const { controls, vocabulary } = listing;
-  const { position, size } = controls;
-  if (position === undefined || size === undefined || vocabulary.paging === false || vocabulary.paging === 'cursor')
-    return undefined;
+/** Requests positions at the start, in the middle, at the end and beyond it, and finds the meanings that explain all. */
+export async function explained(
+  listing: Listing,
+  list: FullList,
+): Promise<Explained | { wrong: Difference[] } | undefined> {
+  const { position } = listing.controls;
   const all = list.rows.length;
-  if (all < 2) return undefined;
+  if (position === undefined) return undefined;
   const requests: Requested[] = [];
-  for (const [value, count] of plan(all)) {
-    const page = await listing.reader.read([...widest(listing), ...sized(listing, count), [position, value]]);
-    if (page !== undefined) requests.push({ page, value, size: count });
+  const plan = new Set(['0 1', '1 1', '1 2', '2 2', '2 1', '1 3', `${all - 1} 1`, `${all + 3} 2`]);
+  for (const [value = 0, size = 1] of [...plan].map((one) => one.split(' ').map(Number))) {
+    const settings = [...listing.widest, ...listing.sized(size), [position, value] as const];
+    const page = size > all ? undefined : await listing.read(settings);
+    if (page !== undefined) requests.push({ page, value, size });
   }
   if (requests.length < 2) return undefined;
-  const possible = meaningsOf(listing, position);
-  const explaining = possible.filter((meaning) => requests.every((one) => explains(meaning, one, list)));
-  const [meant] = explaining;
-  if (meant === undefined) return possible.length === 0 ? [] : [unexplained(listing, list, requests, possible)];
-  const pages = requests.map(({ page }) => page);
-  const placed = explaining.map((meaning) =>
-    requests.map(({ page, value, size: requested }) => ({
-      page,
-      start: meaning.start(value, requested),
-      size: requested,
-    })),
-  );
-  const moreFlagDifferences = placed.map((one) => moreDifferences(listing, list, one));
-  return [
-    ...totalDifferences(listing, list, pages),
-    ...(moreFlagDifferences.every((one) => one.length > 0) ? (moreFlagDifferences[0] ?? []) : []),
-    ...echoDifference(position, requests, explaining),
-  ];
-}
-
-/** Values and sizes to request: at the start, in the middle, at the end and beyond it. */
-function plan(all: number): [value: number, size: number][] {
-  const requested: [number, number][] = [
-    [0, 1],
-    [1, 1],
-    [1, 2],
-    [2, 2],
-    [2, 1],
-    [1, 3],
-    [all - 1, 1],
-    [all + 3, 2],
-  ];
-  return requested.filter(
-    ([value, size], index) => size <= all && !requested.slice(0, index).some(([v, s]) => v === value && s === size),
-  );
-}
-
-function explains(meaning: Meaning, { page, value, size }: Requested, list: FullList): boolean {
-  const start = meaning.start(value, size);
-  // For a page before the first one, servers return the first page or reject the request.
-  if (start < 0) return true;
-  if (!list.isComplete && start + size > list.rows.length) return true;
-  return isSameSequence(page.rows.map(list.keyOf), list.keys.slice(start, start + size));
-}
-
-function unexplained(
-  { controls }: Listing,
-  list: FullList,
-  requests: readonly Requested[],
-  possible: readonly Meaning[],
-): Difference {
-  const score = (meaning: Meaning) => requests.filter((one) => explains(meaning, one, list)).length;
-  const best = [...possible].sort((left, right) => score(right) - score(left))[0] ?? possible[0];
-  const wrong = requests.find((one) => best === undefined || !explains(best, one, list));
-  const start = wrong === undefined || best === undefined ? 0 : best.start(wrong.value, wrong.size);
-  const keys = wrong?.page.rows.map(list.keyOf) ?? [];
-  const expected = list.keys.slice(start, start + (wrong?.size ?? 0));
-  const isBeyond = start >= list.rows.length;
-  const slot = controls.position;
-  return {
-    check: isBeyond ? 'page-beyond' : 'page-position',
-    title: isBeyond ? 'A page beyond the end of the list has rows' : `\`${slot?.name}\` returns the wrong page`,
-    expected: `${slot?.name}=${wrong?.value} is ${best?.name}: ${shown(expected)}`,
-    actual: shown(keys),
-    slot,
-    fix: 'Take all pages from one list in one order, with no rows beyond its end.',
-    exchanges: [...list.pages.map(({ exchange }) => exchange), ...(wrong === undefined ? [] : [wrong.page.exchange])],
+  const explains = (meaning: Meaning, { page, value, size }: Requested) => {
+    const start = meaning.start(value, size);
+    // For a page before the first one, servers return the first page or reject the request.
+    if (start < 0 || (!list.isComplete && start + size > all)) return true;
+    return isSameSequence(page.rows.map(list.keyOf), list.keys.slice(start, start + size));
   };
-}
-
-/** If the response repeats the position, it must increase with the position. */
-function echoDifference(position: Slot, requests: readonly Requested[], explaining: readonly Meaning[]): Difference[] {
-  const key = keyOfName(position.path.at(-1) ?? '');
-  const metadata = requests.flatMap(({ page, value, size }) => {
-    const number = page.metadata.numbers.get(key);
-    return number === undefined || page.rows.length === 0
-      ? []
-      : [{ ...number, requestedValue: value, size, exchange: page.exchange }];
-  });
-  const isConstant = (values: readonly number[]) => new Set(values).size <= 1;
-  const isEcho = isConstant(metadata.map((one) => one.value - one.requestedValue));
-  const isStart = explaining.some((meaning) =>
-    isConstant(metadata.map((one) => one.value - meaning.start(one.requestedValue, one.size))),
-  );
-  const wrong = metadata.find((one) => one.value !== one.requestedValue);
-  if (isEcho || isStart || wrong === undefined) return [];
-  return [
-    {
-      check: 'page-echo',
-      title: `\`${wrong.name}\` in the response is not the requested position`,
-      expected: `${wrong.requestedValue}`,
-      actual: `${wrong.value}`,
-      slot: position,
-      fix: 'Return the position of the page.',
-      exchanges: [wrong.exchange],
-    },
-  ];
+  const possible = meaningsOf(listing, position);
+  const fitting = possible.filter((meaning) => requests.every((one) => explains(meaning, one)));
+  const starts = fitting.map((meaning) => (one?: Requested) => meaning.start(one?.value ?? 0, one?.size ?? 0));
+  const placed = starts.map((start) => requests.map((one) => ({ page: one.page, start: start(one), size: one.size })));
+  if (fitting.length > 0 || possible.length === 0) return { requests, placed, starts };
+  const score = (meaning: Meaning) => requests.filter((one) => explains(meaning, one)).length;
+  const [best] = possible.sort((left, right) => score(right) - score(left));
+  const wrong = requests.find((one) => best !== undefined && !explains(best, one));
+  if (best === undefined || wrong === undefined) return undefined;
+  const start = best.start(wrong.value, wrong.size);
+  const isBeyond = start >= all;
+  return {
+    wrong: finding(listing, isBeyond ? 'page-beyond' : 'page-position', position, {
+      title: isBeyond ? 'A page beyond the end of the list has rows' : `\`${position.name}\` returns the wrong page`,
+      expected: `${position.name}=${wrong.value} is ${best.name}: ${shown(list.keys.slice(start, start + wrong.size))}`,
+      actual: shown(wrong.page.rows.map(list.keyOf)),
+      exchanges: [...list.exchanges, wrong.page.exchange],
+    }),
+  };
 }

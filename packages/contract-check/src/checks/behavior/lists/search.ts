@@ -1,137 +1,105 @@
-import { documentedPlaces, documentsPartialMatch, ignoresCase } from '../../../run/wording.ts';
-import { folded, mentions } from './compare.ts';
-import type { FullList, Listing } from './listing.ts';
-import { largest, widest } from './listing.ts';
-import type { Difference, Probe } from './probe.ts';
-import { distinct, matchOf, type Property, valueIn } from './properties.ts';
-import { isSameSet, shown } from './rows.ts';
-import type { Slot } from './slot.ts';
+import type { Exchange } from '../../../http/call.ts';
+import type { Difference } from '../observe.ts';
+import { inOtherCase } from './conditions.ts';
+import { isUncut } from './filters.ts';
+import { finding, type ListCheck, type ListSubject } from './list-check.ts';
+import { isSameSet, shown } from './listing.ts';
+import type { Slot } from './slots.ts';
+import { distinct, folded, mentions, type Property, valueIn } from './values.ts';
 
-/** Checks a free-text search: an unknown word must exclude rows, and a word in a name must find its row. */
-export function searchProbes(listing: Listing, list: FullList): Probe[] {
+/** Checks of a free-text search: an unknown word must exclude rows, and a word of a searched property must find its row. */
+export function searchChecks({ listing, list }: ListSubject): ListCheck[] {
   const { search } = listing.controls;
-  if (search === undefined || listing.vocabulary.filters === false || search.vocabulary.filter === false) return [];
+  if (search === undefined || listing.declared.filters === false || search.declared.filter === false) return [];
   if (list.rows.length < 2) return [];
-  const forUnknownWord: Probe = (one, whole) => unknownWord(one, whole, search);
-  const known: Probe = (one, whole) => named(one, whole, search);
-  const places = searched(list, search.description);
+  const { searches } = search.declared;
+  const isText = (property: Property) => distinct(list.rows, property).every((value) => typeof value === 'string');
+  const declared = list.properties.filter(
+    (one) => Array.isArray(searches) && searches.includes(one.name) && isText(one),
+  );
+  const usual = list.properties.find(({ name }) => /^(?:name|title|displayName|display_name|label)$/.test(name));
+  const places = Array.isArray(searches) ? declared : usual === undefined ? [] : [usual];
   return [
-    forUnknownWord,
-    ...(places.length === 0
-      ? [known]
-      : places.map(
-          (place): Probe =>
-            (one, whole) =>
-              inPlace(one, whole, search, place),
-        )),
+    {
+      name: 'search for nothing',
+      describe: 'A search for a word that no row contains excludes rows.',
+      run: (subject) => unknownWord(subject, search),
+    },
+    ...places.map(
+      (property): ListCheck => ({
+        name: 'search',
+        describe: 'A word of a searched property finds its rows.',
+        run: (subject) => inPlace(subject, search, property),
+      }),
+    ),
   ];
 }
 
-async function unknownWord(listing: Listing, list: FullList, search: Slot): Promise<Difference[] | undefined> {
-  const { session, operation, reader } = listing;
-  const letters = Math.abs(session.seedFor(`${operation.id} ${search.name} word`)).toString(36);
-  const word = `zq${letters}xv`;
-  if (list.rows.some((row) => mentions(row, word))) return undefined;
-  const page = await reader.read([...widest(listing), [search, word]]);
+async function unknownWord({ listing, list }: ListSubject, search: Slot): Promise<Difference[] | undefined> {
+  const { session, operation } = listing;
+  const word = `zq${Math.abs(session.seedFor(`${operation.id} ${search.name} word`)).toString(36)}xv`;
+  const page = list.rows.some((row) => mentions(row, word))
+    ? undefined
+    : await listing.read([...listing.widest, [search, word]]);
   if (page === undefined) return undefined;
   const keys = page.rows.map(list.keyOf);
-  if (list.keys.length < 2 || !isSameSet(keys, list.keys)) return [];
-  return [
-    {
-      check: 'search-ignored',
-      title: `A search by \`${search.name}\` for a word that no row contains returns all rows`,
-      expected: 'fewer rows than without the search',
-      actual: shown(keys),
-      slot: search,
-      fix: 'Return only rows that match the search.',
-      exchanges: [...list.pages.map(({ exchange }) => exchange), page.exchange],
-    },
-  ];
-}
-
-/** The properties that are searched according to the description. */
-function searched({ rows, properties }: FullList, description: string): Property[] {
-  if (/\b(?:begin|start|prefix|exact)/i.test(description)) return [];
-  const found = documentedPlaces(description).flatMap((words) => {
-    const match = matchOf(properties, words);
-    return match?.isExact === true ? [match.property] : [];
+  if (!isSameSet(keys, list.keys)) return [];
+  return finding(listing, 'search-ignored', search, {
+    title: `A search by \`${search.name}\` for a word that no row contains returns all rows`,
+    expected: 'fewer rows than without the search',
+    actual: shown(keys),
+    exchanges: [...list.exchanges, page.exchange],
   });
-  return found.filter((property) => distinct(rows, property).every((value) => typeof value === 'string'));
 }
 
-interface LostText {
-  readonly text: string;
-  readonly lost: readonly string[];
-  readonly exchange: Difference['exchanges'][number];
-}
-
-/** Checks that texts of each documented property find their rows; in other case and within words, if documented. */
-async function inPlace(
-  listing: Listing,
-  list: FullList,
-  search: Slot,
-  property: Property,
-): Promise<Difference[] | undefined> {
-  const anyCase = ignoresCase(search.description);
-  const isPart = documentsPartialMatch(search.description);
-  const words = distinct(list.rows, property).flatMap((value) => longestWord(value));
-  const chosen = [...new Set(words)].sort(
-    (left, right) => elsewhere(list, property, left) - elsewhere(list, property, right),
+/** Searches for words of a property, in other case and without their first letter if the contract declares it. */
+async function inPlace(subject: ListSubject, search: Slot, property: Property): Promise<Difference[] | undefined> {
+  const { listing, list } = subject;
+  const { ignoresCase, parts } = search.declared;
+  const isPart = parts === true;
+  // The fewer rows contain a word in other properties, the more specific it is.
+  const elsewhere = (word: string) =>
+    list.rows.filter((row) => mentions({ ...row, [property.path[0] ?? '']: '' }, word)).length;
+  const words = [...new Set(distinct(list.rows, property).flatMap(longestWord))].sort(
+    (one, other) => elsewhere(one) - elsewhere(other),
   );
-  const plain = chosen.slice(0, 2);
-  const hardest = plain.map((word) => {
-    const part = isPart && word.length > 4 ? word.slice(1) : word;
-    return anyCase ? inOtherCase(part) : part;
-  });
-  const wrong = await losses(listing, list, search, property, hardest);
-  const [first] = wrong;
-  if (first === undefined || wrong.length < 2) return plain.length < 2 ? undefined : [];
-  const easier = plain.map((word) => (isPart && word.length > 4 ? word.slice(1) : word));
-  const withCase = anyCase ? await losses(listing, list, search, property, easier) : wrong;
-  const isCase = withCase.length === 0;
-  const isAboutPlace = !isCase && (await losses(listing, list, search, property, plain)).length > 1;
-  return [
-    {
-      check: 'search-lost',
-      title: isCase
-        ? `A search by \`${search.name}\` is case-sensitive for \`${property.name}\`, contrary to its description`
-        : isAboutPlace
-          ? `A search by \`${search.name}\` does not find rows by a word in \`${property.name}\``
-          : `A search by \`${search.name}\` does not find rows by a part of \`${property.name}\``,
-      expected: `rows with ${JSON.stringify(first.text)}`,
-      actual: `without ${shown(first.lost)}`,
-      slot: search,
-      fix: 'Search as documented.',
-      exchanges: [...list.pages.map(({ exchange }) => exchange), first.exchange],
-    },
+  const cut = (word: string) => (isPart && word.length > 4 ? word.slice(1) : word);
+  const forms = [
+    (word: string) => (ignoresCase === true ? inOtherCase(cut(word)) : cut(word)),
+    cut,
+    (word: string) => word,
   ];
-}
-
-/** The number of rows that contain a word in other properties. The fewer, the more specific the probe. */
-function elsewhere({ rows }: FullList, property: Property, word: string): number {
-  return rows.filter((row) => mentions({ ...row, [property.path[0] ?? '']: '' }, word)).length;
-}
-
-function inOtherCase(text: string): string {
-  return text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
+  const titles = ['in other case', `by a part of \`${property.name}\``, `by a word in \`${property.name}\``];
+  let wrong: { text: string; lost: string[]; exchange: Exchange }[] = [];
+  let title: string | undefined;
+  // One word may be a stop word. The easiest form that fails says what is wrong.
+  for (const [index, form] of forms.entries()) {
+    const failed = await losses(subject, search, property, words.slice(0, 2).map(form), isPart);
+    if (failed.length < 2) break;
+    [wrong, title] = [failed, titles[index]];
+  }
+  const [first] = wrong;
+  if (first === undefined) return words.length < 2 ? undefined : [];
+  return finding(listing, 'search-lost', search, {
+    title: `A search by \`${search.name}\` does not find rows ${title}`,
+    expected: `rows with ${JSON.stringify(first.text)}`,
+    actual: `without ${shown(first.lost)}`,
+    exchanges: [...list.exchanges, first.exchange],
+  });
 }
 
 /** The texts that do not find all rows with them in the property. */
 async function losses(
-  listing: Listing,
-  list: FullList,
+  { listing, list }: ListSubject,
   search: Slot,
   property: Property,
   texts: readonly string[],
-): Promise<LostText[]> {
-  const { reader, controls } = listing;
-  const isPart = documentsPartialMatch(search.description);
-  const found: LostText[] = [];
+  isPart: boolean,
+): Promise<{ text: string; lost: string[]; exchange: Exchange }[]> {
+  const found = [];
   for (const text of texts) {
-    const page = await reader.read([...widest(listing), [search, text]]);
-    const isCut = page?.metadata.next !== undefined || page?.metadata.hasMore?.value === true;
-    if (page === undefined || isCut || (controls.size !== undefined && page.rows.length >= largest(controls.size)))
-      continue;
+    const page = await listing.read([...listing.widest, [search, text]]);
+    if (page === undefined || !isUncut(listing, { ...list, isComplete: true, pages: [page] }, page)) continue;
     const keys = page.rows.map(list.keyOf);
     const meant = list.rows.filter((row) => {
       const value = folded(valueIn(row, property));
@@ -143,45 +111,7 @@ async function losses(
   return found;
 }
 
-/** Without a documented list of properties, a name that is searchable by one word must be searchable by all. */
-async function named(listing: Listing, list: FullList, search: Slot): Promise<Difference[] | undefined> {
-  const { reader } = listing;
-  const property = list.properties.find(
-    ({ path }) => path.length === 1 && /^(?:name|title|displayName|display_name|label)$/.test(path[0] ?? ''),
-  );
-  if (property === undefined) return undefined;
-  const words = [...new Set(distinct(list.rows, property).flatMap((value) => longestWord(value)))].slice(0, 3);
-  const found: { word: string; lost: string[]; exchange: Difference['exchanges'][number] }[] = [];
-  for (const word of words) {
-    const page = await reader.read([...widest(listing), [search, word]]);
-    if (page === undefined || page.metadata.next !== undefined || page.metadata.hasMore?.value === true) continue;
-    const keys = page.rows.map(list.keyOf);
-    const meant = list.rows.filter((row) =>
-      folded(row[property.name])
-        .split(/[^a-z\d]+/)
-        .includes(folded(word)),
-    );
-    found.push({ word, lost: meant.map(list.keyOf).filter((key) => !keys.includes(key)), exchange: page.exchange });
-  }
-  const wrong = found.filter(({ lost }) => lost.length > 0);
-  const [first] = wrong;
-  // One word may be a stop word. If names are not searched at all, no word finds them.
-  if (first === undefined || wrong.length < 2) return found.length === 0 ? undefined : [];
-  return [
-    {
-      check: 'search-lost',
-      title: `A search by \`${search.name}\` does not find rows by a word in \`${property.name}\``,
-      expected: `rows with ${JSON.stringify(first.word)}`,
-      actual: `without ${shown(first.lost)}`,
-      slot: search,
-      fix: 'Find rows by the words that they contain.',
-      exchanges: [...list.pages.map(({ exchange }) => exchange), first.exchange],
-    },
-  ];
-}
-
 function longestWord(value: unknown): string[] {
   const words = typeof value === 'string' ? value.match(/[A-Za-z]{4,}/g) : null;
-  const [longest] = [...(words ?? [])].sort((left, right) => right.length - left.length);
-  return longest === undefined ? [] : [longest];
+  return [...(words ?? [])].sort((left, right) => right.length - left.length).slice(0, 1);
 }

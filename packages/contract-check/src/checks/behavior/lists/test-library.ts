@@ -370,7 +370,7 @@ const contract = {
     '/books': {
       get: {
         operationId: 'listBooks',
-        description: 'All conditions hold. Ties are broken by id, ascending.',
+        'x-contract-check': { ties: '+id' },
         parameters: [
           parameter('page', { type: 'integer', minimum: 1, maximum: 100000, default: 1 }),
           parameter('perPage', { type: 'integer', minimum: 1, maximum: 20, default: 4 }),
@@ -384,29 +384,25 @@ const contract = {
           parameter('tag', text),
           parameter('ids', list(uuid)),
           parameter('anyTag', list(text), {
-            description: 'With any of these tags.',
-            'x-contract-check': { filter: 'tags' },
+            'x-contract-check': { filter: 'tags any' },
           }),
           parameter('allTags', list(text), {
-            description: 'With all of these tags.',
-            'x-contract-check': { filter: 'tags' },
+            'x-contract-check': { filter: 'tags all' },
           }),
-          parameter('publisherName', text, { description: 'The publisher, exactly as it is written.' }),
-          parameter('country', text, { description: 'Where the publisher is.' }),
-          parameter(
-            'hasSubtitle',
-            { type: 'boolean' },
-            { description: 'true: only with a subtitle; false: only without.' },
-          ),
+          parameter('publisherName', text, { 'x-contract-check': { filter: 'publisher.name =' } }),
+          parameter('country', text, { 'x-contract-check': { filter: 'publisher.country' } }),
+          parameter('hasSubtitle', { type: 'boolean' }, { 'x-contract-check': { filter: 'subtitle exists' } }),
           parameter('minPrice', { type: 'number' }),
           parameter('maxPrice', { type: 'number' }),
           parameter(
             'publishedAfter',
             { type: 'string', format: 'date' },
-            { description: 'Only those published after this day.' },
+            { 'x-contract-check': { filter: 'publishedOn >' } },
           ),
           parameter('titleContains', text),
-          parameter('q', text, { description: 'Only books with this text in their title or subtitle, in any case.' }),
+          parameter('q', text, {
+            'x-contract-check': { searches: ['title', 'subtitle'], parts: true, ignoresCase: true },
+          }),
           parameter('onlyShort', { type: 'boolean', default: false }),
         ],
         responses: response({ data: list(book), total: integer, page: integer, perPage: integer, totalPages: integer }),
@@ -470,11 +466,7 @@ const contract = {
           parameter('sort', { type: 'string', enum: ['lentAt', 'priority'], default: 'lentAt' }),
           parameter('order', { type: 'string', enum: ['asc', 'desc'], default: 'asc' }),
           parameter('lentFrom', { type: 'string', format: 'date-time' }),
-          parameter(
-            'lentTo',
-            { type: 'string', format: 'date' },
-            { description: 'Lent on this day (UTC) or earlier.' },
-          ),
+          parameter('lentTo', { type: 'string', format: 'date' }, { 'x-contract-check': { filter: 'lentAt <=' } }),
           parameter(
             'filter',
             { type: 'object', properties: { bookId: uuid, priority: integer } },
@@ -487,7 +479,7 @@ const contract = {
     '/members': {
       get: {
         operationId: 'listMembers',
-        description: 'Sorted by `lastName`, then `firstName`, then `id`.',
+        'x-contract-check': { sorted: ['lastName', 'firstName', 'id'] },
         parameters: [
           parameter('page', { type: 'integer', minimum: 1, maximum: 100000, default: 1 }),
           parameter('perPage', { type: 'integer', minimum: 1, maximum: 20, default: 5 }),
@@ -511,11 +503,7 @@ const contract = {
           members: list(member),
           total: integer,
           totalPages: integer,
-          kindCounts: {
-            type: 'object',
-            additionalProperties: integer,
-            description: 'The number of matching members over all pages by kind.',
-          },
+          kindCounts: { type: 'object', additionalProperties: integer },
           links: { type: 'object', properties: { first: text, last: text, next: nullable, prev: nullable } },
         }),
       },
@@ -523,8 +511,7 @@ const contract = {
     '/visits': {
       get: {
         operationId: 'listVisits',
-        description:
-          'Sorted by `at`, the latest first if nothing else is asked for; ties are broken by `id`, ascending.',
+        'x-contract-check': { sorted: ['-at'], ties: '+id' },
         parameters: [parameter('order', { type: 'string', enum: ['asc', 'desc'], default: 'desc' })],
         responses: response({
           visits: list({ type: 'object', properties: { id: integer, at: { type: 'string', format: 'date-time' } } }),

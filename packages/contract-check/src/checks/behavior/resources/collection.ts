@@ -3,9 +3,8 @@ import type { Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
 import type { CheckContext } from '../../check.ts';
-import { rowsIn } from '../lists/list-metadata.ts';
-import { listingOf, widest } from '../lists/listing.ts';
-import { walk } from '../lists/walk.ts';
+import { Listing } from '../lists/listing.ts';
+import { rowsIn } from '../lists/metadata.ts';
 
 /** Maximum number of requests to read one list. */
 const requestsForOne = 20;
@@ -16,29 +15,31 @@ export interface Collection {
   /** Whether these are all rows, as far as the server indicates. */
   readonly isComplete: boolean;
   readonly total: number | undefined;
-  readonly exchanges: readonly Exchange[];
+  /** The last page. */
+  readonly exchange: Exchange | undefined;
 }
 
 /** Reads a list, up to a few pages; undefined if it cannot be read. */
 export async function readCollection(
-  { session, baselines }: CheckContext,
+  context: CheckContext,
   operation: Operation,
   path: Readonly<Record<string, unknown>> = {},
   query: Readonly<Record<string, unknown>> = {},
 ): Promise<Collection | undefined> {
-  const listing = listingOf({ session, baselines }, operation, requestsForOne, path);
-  const settings = (listing?.slots ?? []).flatMap((slot) =>
-    Object.hasOwn(query, slot.name) ? [[slot, query[slot.name]] as const] : [],
+  const listing = Listing.of(context, operation, requestsForOne, path);
+  const settings = (listing?.slots ?? []).filter(({ name }) => Object.hasOwn(query, name));
+  const list = await listing?.walk(settings.map((slot) => [slot, query[slot.name]] as const));
+  const last = list?.pages.at(-1);
+  return (
+    listing &&
+    list && {
+      rows: list.rows,
+      rowSchema: listing.rowSchema,
+      isComplete: list.isComplete,
+      total: last?.metadata.totals[0]?.value,
+      exchange: last?.exchange,
+    }
   );
-  const list = listing === undefined ? undefined : await walk(listing, settings);
-  if (listing === undefined || list === undefined) return undefined;
-  return {
-    rows: list.rows,
-    rowSchema: listing.rowSchema,
-    isComplete: list.isComplete,
-    total: list.pages.at(-1)?.metadata.total?.value,
-    exchanges: list.pages.map(({ exchange }) => exchange),
-  };
 }
 
 /** The first page of a list with the largest size, requested by another identity. */
@@ -47,10 +48,10 @@ export async function listAs(
   operation: Operation,
   identity: Identity,
 ): Promise<{ rows: readonly JsonObject[]; exchange: Exchange } | undefined> {
-  const listing = listingOf(context, operation, requestsForOne);
-  const call = listing?.reader.callOf(widest(listing));
+  const listing = Listing.of(context, operation, requestsForOne);
+  const call = listing?.callOf(listing.widest);
   if (listing === undefined || call === undefined) return undefined;
   const exchange = await context.session.send(call, { identity });
-  const rows = rowsIn(exchange, listing.reader.member);
-  return rows === undefined ? undefined : { rows, exchange };
+  const rows = rowsIn(exchange, listing.member);
+  return rows && { rows, exchange };
 }

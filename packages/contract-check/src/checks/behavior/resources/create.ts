@@ -1,56 +1,94 @@
+import { extensionOf } from '../../../document/operation.ts';
+import { responseText } from '../../../finding/finding.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { escapeSegment, isObject, type JsonObject, put } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { locationIn } from './address.ts';
-import { isNothing, isSame, isServerOwned, type Unlike, unlikes } from './compare.ts';
-import { type Difference, type Observation, text } from './probe.ts';
-import type { Filling, Resource, ResourceHarness } from './resource-harness.ts';
-import { resourceIn } from './resource-in.ts';
-import { hasFlag, itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema } from './schema.ts';
-import { declaredFlag } from './vocabulary.ts';
+import {
+  hasFlag,
+  itemOf,
+  memberNames,
+  memberOf,
+  partsOf,
+  requestSchema,
+  responseSchema,
+} from '../../../schema/parts.ts';
+import { type BehaviorCheck, type Difference, differ, text, valued } from '../observe.ts';
+import {
+  isGone,
+  isNothing,
+  isSame,
+  isScalar,
+  isServerOwned,
+  isSteady,
+  resourceIn,
+  type Unlike,
+  unlikes,
+} from './compare.ts';
+import { type Filling, locationIn, type Resource, type ResourceHarness } from './harness.ts';
 
-/**
- * Checks that created values are returned, in the response and in a later read. Sends two values for booleans and
- * enums.
- */
-export function echoed(harness: ResourceHarness): Observation {
-  return async (label) => {
-    if (declaredFlag(harness.resourceType.create, 'echo') === false) return undefined;
+type CreateCheck = BehaviorCheck<ResourceHarness>;
+
+/** The name of a part of a body: `lines.*.price`. */
+export function memberAt(pointer: string): string {
+  return general(pointer).slice(1).replaceAll('/', '.');
+}
+
+/** One difference for each check and part. */
+export function once(found: readonly Difference[]): Difference[] {
+  return [...new Map(found.map((one) => [`${one.check} ${one.operation.id} ${one.about}`, one])).values()];
+}
+
+export const echo: CreateCheck = {
+  name: 'echo',
+  describe:
+    'Created values are returned, in the response and when the resource is read; two values of booleans and enums.',
+  applies: ({ resourceType }) => extensionOf(resourceType.create.node).echo !== false,
+  async run(harness, label) {
     const known = await echoOf(harness, `${label} known`, 'known');
     const varied = await echoOf(harness, `${label} varied`, 'varied');
-    if (known === undefined && varied === undefined) return undefined;
-    const found = [...(known ?? []), ...(varied ?? [])];
-    return [...new Map(found.map((one) => [`${one.check} ${one.about}`, one])).values()];
-  };
-}
+    return (known ?? varied) && once([...(known ?? []), ...(varied ?? [])]);
+  },
+};
 
 async function echoOf(harness: ResourceHarness, label: string, filling: Filling): Promise<Difference[] | undefined> {
   const { create, read } = harness.resourceType;
   const resource = await harness.create(label, filling);
   if (resource === undefined || resource.created.response.status === 202) return undefined;
-  const inResponse = unlikesOf(
-    harness,
-    resource,
-    resource.body,
-    responseSchema(create, resource.created.response.status),
-  )
+  const { created, body } = resource;
+  const inResponse = unlikesOf(harness, resource, body, responseSchema(create, created.response.status))
     // A response may omit stored properties.
-    .filter(({ shown }) => shown !== undefined)
-    .map((unlike) => notEchoed(harness, resource, unlike, resource.created));
+    .filter((unlike) => unlike.shown !== undefined)
+    .map(({ pointer, sent, shown, schema }) => {
+      const name = memberAt(pointer);
+      const title = `The response has another ${name} than the request`;
+      return differ('create-echo', create, name, {
+        title,
+        ...valued(name, sent, shown),
+        node: schema,
+        exchanges: [created],
+      });
+    });
   if (read === undefined) {
     // Another check covers resources that are missing from their list.
     const shown = await harness.shown(resource);
-    const unlike = shown === undefined ? [] : unlikesOf(harness, resource, shown.row, shown.schema);
-    return [
-      ...inResponse,
-      ...(shown === undefined ? [] : unlike.map((one) => notStored(harness, resource, one, shown.exchange))),
-    ];
+    const stored = shown === undefined ? [] : unlikesOf(harness, resource, shown.row, shown.schema);
+    return [...inResponse, ...stored.map((unlike) => notStored(harness, resource, unlike, shown?.exchange))];
   }
   const exchange = await readWithRetry(harness, resource);
   if (exchange === undefined) return inResponse;
-  if (isGone(exchange))
-    return isReadableFor(harness, resource) ? [...inResponse, lost(harness, resource, exchange)] : inResponse;
+  if (isGone(exchange)) {
+    // More than names must indicate that a created resource can be read.
+    const { hasCertainRead } = harness.resourceType;
+    const isReadable = hasCertainRead || harness.isReadable || locationIn(read, created) !== undefined;
+    const lost = differ('create-lost', create, '', {
+      title: `A resource created by ${create.id} cannot be read`,
+      expected: `${read.id} returns ${text(resource.id)}`,
+      actual: responseText(exchange),
+      exchanges: [created, exchange],
+    });
+    return isReadable ? [...inResponse, lost] : inResponse;
+  }
   if (!isSuccess(exchange) || !isObject(exchange.response.json?.value)) return inResponse;
   const row = resourceIn(exchange);
   const stored = unlikesOf(harness, resource, row, responseSchema(read, exchange.response.status));
@@ -70,8 +108,8 @@ function unlikesOf(
 ): Unlike[] {
   const request = requestSchema(call.operation);
   if (request === undefined || schema === undefined) return [];
-  const inner = innerSchemas(harness, schema, shown);
-  return unlikes(harness.document, { value: sent, schemas: [request] }, { value: shown, schemas: inner });
+  const schemas = innerSchemas(harness, schema, shown);
+  return unlikes(harness.document, { value: sent, schemas: [request] }, { value: shown, schemas });
 }
 
 /** The schemas of the resource if the response wraps it in an object. */
@@ -85,57 +123,19 @@ export function innerSchemas({ document }: ResourceHarness, schema: JsonObject, 
     .slice(0, 4);
 }
 
-function notEchoed(
-  harness: ResourceHarness,
-  resource: Resource,
-  { pointer, sent, shown, schema }: Unlike,
-  exchange: Exchange,
-): Difference {
-  const member = general(pointer).slice(1).replaceAll('/', '.');
-  return {
-    check: 'create-echo',
-    operation: harness.resourceType.create,
-    about: member,
-    title: `The response has another ${member} than the request`,
-    expected: `${member}: ${text(sent)}`,
-    actual: `${member}: ${text(shown)}`,
-    node: schema,
-    fix: `Return ${member} as sent, or declare it readOnly if the server sets it.`,
-    exchanges: [resource.created, exchange].slice(0, 1),
-  };
-}
-
 function notStored(
-  harness: ResourceHarness,
+  { resourceType: { create } }: ResourceHarness,
   resource: Resource,
   { pointer, sent, shown, schema }: Unlike,
-  exchange: Exchange,
+  exchange: Exchange | undefined,
 ): Difference {
-  const member = general(pointer).slice(1).replaceAll('/', '.');
-  return {
-    check: 'create-lost',
-    operation: harness.resourceType.create,
-    about: member,
-    title: shown === undefined || shown === null ? `${member} is not stored` : `${member} is not stored as sent`,
-    expected: `${member}: ${text(sent)} when it is read`,
-    actual: `${member}: ${text(shown)}`,
+  const name = memberAt(pointer);
+  return differ('create-lost', create, name, {
+    title: isNothing(shown) ? `${name} is not stored` : `${name} is not stored as sent`,
+    ...valued(name, sent, shown),
     node: schema,
-    fix: `Store ${member} as sent, or declare it readOnly if the server sets it.`,
     exchanges: [resource.created, exchange],
-  };
-}
-
-function lost(harness: ResourceHarness, resource: Resource, exchange: Exchange): Difference {
-  return {
-    check: 'create-lost',
-    operation: harness.resourceType.create,
-    about: '',
-    title: `A resource created by ${harness.resourceType.create.id} cannot be read`,
-    expected: `${harness.resourceType.read?.id} returns ${text(resource.id)}`,
-    actual: `${exchange.response.status} ${exchange.response.text.slice(0, 120)}`,
-    fix: 'Store the resource before the response is sent.',
-    exchanges: [resource.created, exchange],
-  };
+  });
 }
 
 /** Reports properties whose value in the create response differs from a later read. */
@@ -145,52 +145,22 @@ function otherThanReturned(
   row: JsonObject,
   exchange: Exchange,
 ): Difference[] {
+  const { document } = harness;
   const { create, read } = harness.resourceType;
-  if (read === undefined) return [];
-  const [before, after] = [responseSchema(create, resource.created.response.status), responseSchema(read)];
+  const [before, after] = [responseSchema(create, resource.created.response.status), read && responseSchema(read)];
   if (before === undefined || after === undefined) return [];
-  const names = memberNames(harness.document, before).filter(
-    (name) => memberOf(harness.document, [after], name).length > 0,
-  );
-  return names
-    .filter(
-      (name) => isSignificant(name) && isScalar(resource.body[name]) && isScalar(row[name]) && !(name in resource.sent),
-    )
+  return memberNames(document, before)
+    .filter((name) => memberOf(document, [after], name).length > 0 && isSteady(name) && !(name in resource.sent))
+    .filter((name) => isScalar(resource.body[name]) && isScalar(row[name]))
     .filter((name) => !isSame(resource.body[name], row[name], { name }))
-    .map((name) => ({
-      check: 'create-response',
-      operation: create,
-      about: name,
-      title: `${create.id} returns another ${name} than a read after it`,
-      expected: `${name}: ${text(row[name])}, as in ${read.id}`,
-      actual: `${name}: ${text(resource.body[name])}`,
-      node: memberOf(harness.document, [before], name)[0],
-      fix: `Return ${name} as stored.`,
-      exchanges: [resource.created, exchange],
-    }));
-}
-
-/** Whether a property is stable without writes. */
-export function isSignificant(name: string): boolean {
-  return (
-    !/(?:status|state|phase|progress|count|total|url|href|link|token|secret|expires|remaining|age|last|seen|position|rank)/i.test(
-      name,
-    ) && !/(?:at|on)$|(?:A|_a)t$|(?:D|_d)ate$|updated|modified|version|etag|revision/i.test(name)
-  );
-}
-
-export function isScalar(value: unknown): boolean {
-  return ['string', 'number', 'boolean'].includes(typeof value);
-}
-
-export function isGone({ response }: Exchange): boolean {
-  return response.status === 404 || response.status === 410;
-}
-
-/** Whether more than names indicates that a created resource can be read. */
-function isReadableFor(harness: ResourceHarness, { created }: Resource): boolean {
-  const { read, hasCertainRead } = harness.resourceType;
-  return hasCertainRead || harness.isReadable || (read !== undefined && locationIn(read, created) !== undefined);
+    .map((name) =>
+      differ('create-response', create, name, {
+        title: `${create.id} returns another ${name} than a read after it`,
+        ...valued(name, row[name], resource.body[name]),
+        node: memberOf(document, [before], name)[0],
+        exchanges: [resource.created, exchange],
+      }),
+    );
 }
 
 /** Some servers are eventually consistent. */
@@ -201,49 +171,38 @@ async function readWithRetry(harness: ResourceHarness, resource: Resource): Prom
   return harness.read(resource);
 }
 
-/** Checks that omitted properties get their defaults, also in nested objects. */
-export function defaulted(harness: ResourceHarness): Observation {
-  return async (label) => {
-    const schema = requestSchema(harness.resourceType.create);
-    if (schema === undefined) return undefined;
-    const least = await defaultsIn(harness, schema, await harness.create(label, 'least'));
-    const known = await defaultsIn(harness, schema, await harness.create(`${label} known`));
-    if (least === undefined && known === undefined) return undefined;
-    return [...new Map([...(least ?? []), ...(known ?? [])].map((one) => [one.about, one])).values()];
-  };
-}
+export const defaults: CreateCheck = {
+  name: 'default',
+  describe: 'Omitted properties get their defaults, also in nested objects.',
+  applies: ({ resourceType }) => requestSchema(resourceType.create) !== undefined,
+  async run(harness, label) {
+    const least = await defaultsIn(harness, await harness.create(label, 'least'));
+    const known = await defaultsIn(harness, await harness.create(`${label} known`));
+    return (least ?? known) && once([...(least ?? []), ...(known ?? [])]);
+  },
+};
 
-async function defaultsIn(
-  harness: ResourceHarness,
-  schema: JsonObject,
-  resource: Resource | undefined,
-): Promise<Difference[] | undefined> {
-  if (resource === undefined) return undefined;
-  const { create } = harness.resourceType;
+async function defaultsIn(harness: ResourceHarness, resource: Resource | undefined): Promise<Difference[] | undefined> {
+  const { create, read } = harness.resourceType;
+  const schema = requestSchema(create);
+  if (resource === undefined || schema === undefined) return undefined;
   const shown = await harness.shown(resource);
   const row = shown?.row ?? resource.body;
-  const response =
-    shown?.schema ?? responseSchema(shown === undefined ? create : (harness.resourceType.read ?? create));
+  const response = shown?.schema ?? responseSchema(shown === undefined ? create : (read ?? create));
   const returned = response === undefined ? [] : innerSchemas(harness, response, row);
-  const sides = { sent: resource.sent, requested: [schema], shown: row, returned, pointer: '' };
-  return leftOut(harness, sides)
-    .filter(({ pointer, source }) =>
-      // A default applies only if the branch has the property.
-      harness.session.validators.accepts(schema, put(resource.sent, pointer, source.default), 'request'),
-    )
+  // A default applies only if the branch has the property.
+  const isValid = ({ pointer, source }: LeftOut) =>
+    harness.session.validators.accepts(schema, put(resource.sent, pointer, source.default), 'request');
+  return leftOut(harness, { sent: resource.sent, requested: [schema], shown: row, returned, pointer: '' })
+    .filter(isValid)
     .map(({ pointer, source, actual }) => {
-      const name = general(pointer).slice(1).replaceAll('/', '.');
-      return {
-        check: 'create-default',
-        operation: create,
-        about: name,
+      const name = memberAt(pointer);
+      return differ('create-default', create, name, {
         title: `${name} does not get its default if it is omitted`,
-        expected: `${name}: ${text(source.default)}`,
-        actual: `${name}: ${text(actual)}`,
+        ...valued(name, source.default, actual),
         node: source,
-        fix: `Store ${text(source.default)} if ${name} is omitted, or declare another default.`,
         exchanges: [resource.created, shown?.exchange],
-      };
+      });
     });
 }
 
@@ -256,32 +215,35 @@ interface Sides {
   readonly pointer: string;
 }
 
+interface LeftOut {
+  readonly pointer: string;
+  readonly source: JsonObject;
+  readonly actual: unknown;
+}
+
 /** Omitted properties with a default that are returned with another value. */
-function leftOut(
-  harness: ResourceHarness,
-  { sent, requested, shown, returned, pointer }: Sides,
-): { readonly pointer: string; readonly source: JsonObject; readonly actual: unknown }[] {
+function leftOut(harness: ResourceHarness, { sent, requested, shown, returned, pointer }: Sides): LeftOut[] {
   const { document } = harness;
-  const names = requested.flatMap((one) => memberNames(document, one));
-  return [...new Set(names)].flatMap((name) => {
+  const names = new Set(requested.flatMap((one) => memberNames(document, one)));
+  return [...names].flatMap((name): LeftOut[] => {
     const [ofSent, ofShown] = [memberOf(document, requested, name), memberOf(document, returned, name)];
     const at = `${pointer}/${escapeSegment(name)}`;
-    const [sentValue, got] = [sent[name], shown[name]];
+    const [own, got] = [sent[name], shown[name]];
     if (name in sent) {
-      if (isObject(sentValue) && isObject(got))
-        return leftOut(harness, { sent: sentValue, requested: ofSent, shown: got, returned: ofShown, pointer: at });
-      const [first, other] = [sentValue, got].map((list) => (Array.isArray(list) ? (list[0] as unknown) : undefined));
+      const inner = { requested: ofSent, returned: ofShown };
+      if (isObject(own) && isObject(got)) return leftOut(harness, { sent: own, shown: got, ...inner, pointer: at });
+      const [first, other] = [own, got].map((list) => (Array.isArray(list) ? (list[0] as unknown) : undefined));
       if (!isObject(first) || !isObject(other)) return [];
-      const [items, rows] = [itemOf(document, ofSent), itemOf(document, ofShown)];
-      return leftOut(harness, { sent: first, requested: items, shown: other, returned: rows, pointer: `${at}/0` });
+      const items = { requested: itemOf(document, ofSent), returned: itemOf(document, ofShown) };
+      return leftOut(harness, { sent: first, shown: other, ...items, pointer: `${at}/0` });
     }
     const source = ofSent.flatMap((one) => partsOf(document, one)).find((part) => 'default' in part);
     if (source === undefined || ofShown.length === 0 || isServerOwned(name)) return [];
     const fallback = source.default;
-    const isSignificant = !isObject(fallback) && !Array.isArray(fallback) && !isObject(got) && !Array.isArray(got);
+    const isComposite = [fallback, got].some((value) => typeof value === 'object' && value !== null);
     const isWithheld = hasFlag(document, [...ofSent, ...ofShown], 'writeOnly');
     const isNone = got === undefined && (isNothing(fallback) || fallback === false || fallback === 0);
-    return !isSignificant || isWithheld || isNone || isSame(fallback, got, { name, isWord: true })
+    return isComposite || isWithheld || isNone || isSame(fallback, got, { name, isWord: true })
       ? []
       : [{ pointer: at, source, actual: got }];
   });

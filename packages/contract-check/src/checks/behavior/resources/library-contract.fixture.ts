@@ -96,7 +96,7 @@ export const contract: JsonObject = {
         parameters: [
           {
             ...parameter('header', 'Idempotency-Key', { type: 'string', minLength: 8 }),
-            description: 'With another body it is rejected.',
+            'x-contract-check': { reused: false },
           },
         ],
         requestBody: { required: true, content: { 'application/json': { schema: ref('Book'), example: book } } },

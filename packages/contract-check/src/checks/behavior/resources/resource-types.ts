@@ -1,5 +1,5 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
-import type { Operation } from '../../../document/operation.ts';
+import { extensionOf, type Operation } from '../../../document/operation.ts';
 import {
   collectionPath,
   isPutCreation,
@@ -11,8 +11,7 @@ import {
   rowsSchema,
   singular,
 } from '../../../run/names.ts';
-import { memberNames, responseSchema } from './schema.ts';
-import { declaredFlag, declaredKind } from './vocabulary.ts';
+import { memberNames, responseSchema } from '../../../schema/parts.ts';
 
 /** A type of resource that can be created, and its other operations. */
 export interface ResourceType {
@@ -30,6 +29,14 @@ export interface ResourceType {
   readonly actions: readonly Operation[];
 }
 
+type Declared = 'creates' | 'reads' | 'lists' | 'updates' | 'deletes';
+
+/** The declared resource type of an operation; false if it acts on none. */
+export function declaredKind({ node }: Operation, member: Declared): string | false | undefined {
+  const value = extensionOf(node)[member];
+  return typeof value === 'string' ? singular(value) : value === false ? value : undefined;
+}
+
 /** The resource types of a contract, inferred from paths, links and names. No finding is based on this alone. */
 export function resourceTypesOf(document: OpenApiDocument, operations: readonly Operation[]): ResourceType[] {
   return operations
@@ -38,33 +45,29 @@ export function resourceTypesOf(document: OpenApiDocument, operations: readonly 
 }
 
 function resourceTypeOf(document: OpenApiDocument, operations: readonly Operation[], create: Operation): ResourceType {
-  const kind = kindOf(create, 'creates') ?? '';
+  const kind = declaredKind(create, 'creates') || kindOfPath(create.path) || '';
   const collection =
     create.method === 'PUT' ? collectionPath(create.path, lastParameter(create.path) ?? '') : create.path;
   const items = operations.filter((one) => isOfItem(one, collection, kind));
-  const sure = operations.find((one) => one.method === 'GET' && isSurelyRead(document, one, create, collection));
-  const read =
-    sure ??
-    items.find((one) => one.method === 'GET' && declaredKind(one, 'reads') !== false && !hasRows(document, one));
+  const isRead = (one: Operation) =>
+    one.method === 'GET' && declaredKind(one, 'reads') !== false && !hasRows(document, one);
+  const sure = operations.find((one) => {
+    const name = lastParameter(one.path);
+    if (!isRead(one) || name === undefined || !one.path.endsWith(`{${name}}`)) return false;
+    return collectionPath(one.path, name) === collection || isLinked(create, one);
+  });
+  const read = sure ?? items.find(isRead);
   const updates = items.filter(
     (one) =>
       declaredKind(one, 'updates') !== false &&
       (['PATCH', 'PUT'].includes(one.method) || (one.method === 'POST' && isUpdatePath.test(one.path))),
   );
   const remove = items.find((one) => one.method === 'DELETE' && declaredKind(one, 'deletes') !== false);
-  const [item = read] = [...updates, remove].filter((one) => one?.path.endsWith('}'));
+  const item = (read ?? [...updates, remove].find((one) => one?.path.endsWith('}')))?.path;
   return {
-    kind,
-    collection,
-    create,
-    read,
-    hasCertainRead: sure !== undefined,
-    updates,
-    remove,
+    ...{ kind, collection, create, read, hasCertainRead: sure !== undefined, updates, remove },
     lists: listsOf(document, operations, collection, read, kind),
-    actions: operations.filter(
-      (one) => declaredFlag(one, 'acts') !== false && isAction(one, (read ?? item)?.path, operations),
-    ),
+    actions: operations.filter((one) => extensionOf(one.node).acts !== false && isAction(one, item, operations)),
   };
 }
 
@@ -80,51 +83,36 @@ function isAction({ method, path }: Operation, item: string | undefined, operati
 }
 
 const isUpdatePath = /\/(?:update|edit|modify)$/;
+const isNoCreation =
+  /\/(?:update|edit|modify|upsert|delete|remove|cancel|validate|test|login|logout|token|bulk|batch)(?:\/|$)/i;
 
 function isCreation(document: OpenApiDocument, operation: Operation): boolean {
   const declared = declaredKind(operation, 'creates');
   if (declared !== undefined) return declared !== false;
   if (operation.method !== 'POST' || isReadingPost(operation) || operation.path.endsWith('}')) return false;
-  if (
-    /\/(?:update|edit|modify|upsert|delete|remove|cancel|validate|test|login|logout|token|bulk|batch)(?:\/|$)/i.test(
-      operation.path,
-    )
-  )
-    return false;
-  if (!operation.responses.some(({ status }) => status === '201' || status === '200' || status === '202')) return false;
-  return !hasRows(document, operation);
+  const isDone = operation.responses.some(({ status }) => ['200', '201', '202'].includes(status));
+  return isDone && !isNoCreation.test(operation.path) && !hasRows(document, operation);
 }
 
-function kindOf(operation: Operation, member: Parameters<typeof declaredKind>[1]): string | undefined {
-  const declared = declaredKind(operation, member);
-  return typeof declared === 'string' ? singular(declared) : kindOfPath(operation.path);
-}
+const members: Readonly<Record<string, Declared>> = {
+  GET: 'reads',
+  DELETE: 'deletes',
+  PUT: 'updates',
+  PATCH: 'updates',
+  POST: 'updates',
+};
 
 /** Whether an operation acts on one resource of a type: below the collection's path, or with the same type. */
 function isOfItem(operation: Operation, collectionOfAll: string, kind: string): boolean {
   const path = operation.path.replace(isUpdatePath, '');
   const name = lastParameter(path);
-  if (name === undefined || !path.endsWith(`{${name}}`)) return false;
+  const member = members[operation.method];
+  if (name === undefined || !path.endsWith(`{${name}}`) || member === undefined) return false;
   const collection = collectionPath(path, name);
-  const members = { GET: 'reads', DELETE: 'deletes', PUT: 'updates', PATCH: 'updates', POST: 'updates' } as const;
-  const member = members[operation.method as keyof typeof members];
-  if (member === undefined) return false;
   const declared = declaredKind(operation, member);
-  if (typeof declared === 'string') return singular(declared) === kind;
+  if (typeof declared === 'string') return declared === kind;
   if (collection === collectionOfAll) return true;
   return !collectionOfAll.includes('{') && !collection.includes('{') && kindOfPath(collection) === kind;
-}
-
-function isSurelyRead(document: OpenApiDocument, read: Operation, create: Operation, collection: string): boolean {
-  const name = lastParameter(read.path);
-  if (
-    name === undefined ||
-    !read.path.endsWith(`{${name}}`) ||
-    hasRows(document, read) ||
-    declaredKind(read, 'reads') === false
-  )
-    return false;
-  return collectionPath(read.path, name) === collection || isLinked(create, read);
 }
 
 /** Whether a declared link leads from one operation to another. */
@@ -147,7 +135,7 @@ function listsOf(
     const rows = rowsSchema(document, responseSchema(operation));
     const declared = declaredKind(operation, 'lists');
     if (rows === undefined || declared === false) return false;
-    if (typeof declared === 'string') return singular(declared) === kind;
+    if (typeof declared === 'string') return declared === kind;
     if (operation.path === collection) return true;
     if (operation.path.includes('{') || kindOfPath(operation.path) !== kind) return false;
     return kindsOfSchema(document, rows.schema).some((one) => schemas.includes(one));
@@ -162,16 +150,12 @@ export function hasRows(document: OpenApiDocument, operation: Operation): boolea
   return operation.method === 'GET' || !memberNames(document, schema).some((name) => kindOfReference(name) === kind);
 }
 
-/** Whether an update keeps omitted properties: always for PATCH; for PUT if the description says so. */
-export function keepsTheRest(document: OpenApiDocument, operation: Operation): boolean {
-  const declared = declaredFlag(operation, 'merges');
-  if (declared !== undefined) return declared;
-  if (operation.method === 'PATCH') return true;
-  const schemas = operation.body?.contents.map(({ schema }) => document.object(schema)) ?? [];
-  const words = [operation.node, ...schemas]
-    .map(({ description, summary }) => `${description ?? ''} ${summary ?? ''}`)
-    .join(' ');
-  return /\bkeeps? the (?:rest|others)|\bleft out (?:stays?|keeps?)|\bnot (?:sent|given|named) (?:stays?|keeps?)|\bpartial (?:update|change)/i.test(
-    words,
-  );
+/** Whether an update keeps omitted properties: PATCH does, and PUT if it is declared. */
+export function keepsTheRest({ method, node }: Operation): boolean {
+  const { merges } = extensionOf(node);
+  return typeof merges === 'boolean' ? merges : method === 'PATCH';
+}
+
+export function declares({ responses }: Operation, status: number): boolean {
+  return responses.some((response) => response.status === String(status));
 }

@@ -1,53 +1,45 @@
-import type { Operation } from '../../../document/operation.ts';
+import { extensionOf, type Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isReadingPost, rowsSchema } from '../../../run/names.ts';
+import { responseSchema } from '../../../schema/parts.ts';
 import type { CheckContext } from '../../check.ts';
+import { type Difference, differ, type Observation, observe } from '../observe.ts';
 import { type Collection, readCollection } from './collection.ts';
-import { type Difference, type Observation, probe } from './probe.ts';
-import { responseSchema } from './schema.ts';
-import { declaredFlag } from './vocabulary.ts';
 
 /** Snapshots of lists for comparison. */
 type Prints = ReadonlyMap<Operation, { readonly print: string; readonly list: Collection }>;
 
-/** Checks that reading does not change any list. */
+/** Reading must not change any list. */
 export async function checkSafety(context: CheckContext): Promise<void> {
   const { session, baselines } = context;
-  const readers = session.judged.filter((one) => isReader(one) && baselines.of(one) !== undefined);
-  const witnesses = session.operations.filter((one) => isWitness(context, one));
+  const isReader = (one: Operation) => ['GET', 'HEAD'].includes(one.method) || isReadingPost(one);
+  const isKnown = (one: Operation) => baselines.of(one) !== undefined;
+  const readers = session.judged.filter((one) => isReader(one) && isKnown(one) && extensionOf(one.node).safe !== false);
+  // Lists of activity, such as logs, grow by themselves.
+  const isActivity =
+    /audit|\blogs?\b|histor|deliver|session|token|usage|stat|metric|activit|trace|event|notification|access/i;
+  const witnesses = session.operations.filter(
+    (one) =>
+      (one.method === 'GET' || isReadingPost(one)) &&
+      !isActivity.test(one.path) &&
+      isKnown(one) &&
+      rowsSchema(session.document, responseSchema(one)) !== undefined,
+  );
   if (readers.length === 0 || witnesses.length === 0) return;
-  const steady = await steadyOf(context, witnesses);
+  const [first, second] = [await printsOf(context, witnesses), await printsOf(context, witnesses)];
+  const isSame = (one: Prints, other: Prints) => (list: Operation) => one.get(list)?.print === other.get(list)?.print;
+  const steady = witnesses.filter((list) => first.has(list) && isSame(first, second)(list));
   for (const operation of readers) session.observed(operation, 'behavior');
   const before = await printsOf(context, steady);
   for (const operation of readers) await call(context, operation);
   const after = await printsOf(context, steady);
-  const moved = steady.filter((one) => before.get(one)?.print !== after.get(one)?.print);
-  if (moved.length > 0)
-    for (const operation of readers)
-      await probe(session, operation, 'safe', unmoved(context, operation, moved.slice(0, 4)));
+  const moved = steady.filter((list) => !isSame(before, after)(list)).slice(0, 4);
+  for (const operation of moved.length > 0 ? readers : [])
+    await observe(session, operation, unmoved(context, operation, moved));
   // A list that changes with every read cannot be compared with itself. It is reported only if it grows.
   for (const list of witnesses.filter((one) => !steady.includes(one) && readers.includes(one)))
-    await probe(session, list, 'grows', growing(context, list));
-}
-
-function isReader(operation: Operation): boolean {
-  return (
-    (['GET', 'HEAD'].includes(operation.method) || isReadingPost(operation)) &&
-    declaredFlag(operation, 'safe') !== false
-  );
-}
-
-/** Whether an operation lists resources, not activity such as logs. */
-function isWitness({ session, baselines }: CheckContext, operation: Operation): boolean {
-  if (operation.method !== 'GET' && !isReadingPost(operation)) return false;
-  if (
-    /audit|\blogs?\b|histor|deliver|session|token|usage|stat|metric|activit|trace|event|notification|access/i.test(
-      operation.path,
-    )
-  )
-    return false;
-  return baselines.of(operation) !== undefined && rowsSchema(session.document, responseSchema(operation)) !== undefined;
+    await observe(session, list, growing(context, list));
 }
 
 async function call({ session, baselines }: CheckContext, operation: Operation): Promise<Exchange | undefined> {
@@ -55,67 +47,55 @@ async function call({ session, baselines }: CheckContext, operation: Operation):
   return known === undefined || session.isOver ? undefined : session.send(known);
 }
 
-/** The lists that do not change between two reads. */
-async function steadyOf(context: CheckContext, lists: readonly Operation[]): Promise<Operation[]> {
-  const first = await printsOf(context, lists);
-  const second = await printsOf(context, lists);
-  return lists.filter((list) => first.has(list) && first.get(list)?.print === second.get(list)?.print);
-}
-
-async function printsOf(context: CheckContext, lists: readonly Operation[]): Promise<Prints> {
-  const prints = new Map<Operation, { print: string; list: Collection }>();
-  for (const operation of lists) {
-    if (context.session.isOver) break;
-    const list = await readCollection(context, operation);
-    if (list !== undefined) prints.set(operation, { print: printOf(list), list });
-  }
-  return prints;
-}
-
 /** Properties that record reads. */
 const changesOnRead =
   /last_?(?:seen|read|used|access|viewed|login|active)|views?|hits?|accessed|read_?at|expires|url$|token/i;
 
 /** Rows without properties that record reads. */
-function printOf({ rows, total }: Collection): string {
-  return JSON.stringify([total, rows], (name, value: unknown) => (changesOnRead.test(name) ? undefined : value));
+async function printsOf(context: CheckContext, lists: readonly Operation[]): Promise<Prints> {
+  const prints = new Map<Operation, { print: string; list: Collection }>();
+  const without = (name: string, value: unknown) => (changesOnRead.test(name) ? undefined : value);
+  for (const operation of lists) {
+    const list = context.session.isOver ? undefined : await readCollection(context, operation);
+    if (list !== undefined) prints.set(operation, { print: JSON.stringify([list.total, list.rows], without), list });
+  }
+  return prints;
 }
 
 function unmoved(context: CheckContext, operation: Operation, moved: readonly Operation[]): Observation {
   return async () => {
-    const quiet = await printsOf(context, moved);
-    const before = await printsOf(context, moved);
+    const [quiet, before] = [await printsOf(context, moved), await printsOf(context, moved)];
     const exchange = await call(context, operation);
     if (exchange === undefined || !isSuccess(exchange)) return undefined;
     const after = await printsOf(context, moved);
-    const list = moved.find(
-      (one) => quiet.get(one)?.print === before.get(one)?.print && before.get(one)?.print !== after.get(one)?.print,
-    );
-    const shown = list === undefined ? undefined : after.get(list)?.list;
-    if (list === undefined || shown === undefined) return [];
-    return [changes(operation, list, [before.get(list)?.list.exchanges.at(-1), exchange, shown.exchanges.at(-1)])];
+    const list = moved.find((one) => {
+      const [first, second, third] = [quiet, before, after].map((prints) => prints.get(one)?.print);
+      return first === second && second !== third && third !== undefined;
+    });
+    return list === undefined
+      ? []
+      : [changes(operation, list, [before.get(list)?.list.exchange, exchange, after.get(list)?.list.exchange])];
   };
 }
 
-/** Checks whether a number in a list rises by the same amount with each read, regardless of the time between reads. */
+/** Whether a number in a list rises by the same amount with each read, regardless of the time between reads. */
 function growing(context: CheckContext, list: Operation): Observation {
   return async () => {
     const readings: Map<string, number>[] = [];
-    const exchanges: Exchange[] = [];
+    const exchanges: (Exchange | undefined)[] = [];
     for (const pause of [0, 0, 120, 0, 350]) {
       await new Promise((resolve) => setTimeout(resolve, pause));
       const read = await readCollection(context, list);
       if (read === undefined) return undefined;
       readings.push(numbersOf(read));
-      exchanges.push(...read.exchanges.slice(-1));
+      exchanges.push(read.exchange);
     }
-    const [first] = readings;
     const isRising = (name: string): boolean => {
       const counts = readings.map((reading) => reading.get(name) ?? Number.NaN);
       const steps = counts.slice(1).map((count, index) => count - (counts[index] ?? Number.NaN));
       return steps.every((step) => step > 0 && step === steps[0]);
     };
-    return [...(first?.keys() ?? [])].some(isRising) ? [changes(list, list, exchanges.slice(-2))] : [];
+    return [...(readings[0]?.keys() ?? [])].some(isRising) ? [changes(list, list, exchanges.slice(-2))] : [];
   };
 }
 
@@ -130,46 +110,10 @@ function numbersOf({ rows, total }: Collection): Map<string, number> {
 }
 
 function changes(operation: Operation, list: Operation, exchanges: Difference['exchanges']): Difference {
-  return {
-    check: 'read-changes',
-    operation,
-    about: '',
+  return differ('read-changes', operation, '', {
     title: `${operation.id} only reads, but changes the rows of ${list.id}`,
     expected: 'the same rows before and after',
     actual: 'different rows',
-    fix: 'Do not change data in operations that only read.',
     exchanges,
-  };
-}
-
-/** Checks that HEAD returns the status and headers of GET. */
-export function headed(context: CheckContext, head: Operation): Observation {
-  const get = context.session.operations.find(({ method, path }) => method === 'GET' && path === head.path);
-  return async () => {
-    const known = get === undefined ? undefined : context.baselines.of(get)?.call;
-    const knownCall = context.baselines.of(head)?.call;
-    if (known === undefined || knownCall === undefined) return undefined;
-    const full = await context.session.send({ ...known, path: { ...known.path, ...knownCall.path } });
-    const bare = await context.session.send(knownCall);
-    const differs = (about: string, expected: unknown, actual: unknown): Difference => ({
-      check: 'head-differs',
-      operation: head,
-      about,
-      title: `HEAD returns another ${about} than GET`,
-      expected: `${about}: ${expected}`,
-      actual: `${about}: ${actual}`,
-      fix: 'Respond to HEAD as to GET, without the body (RFC 9110, 9.3.2).',
-      exchanges: [full, bare],
-    });
-    if (full.response.status !== bare.response.status)
-      return [differs('status', full.response.status, bare.response.status)];
-    return ['content-type', 'etag', 'last-modified']
-      .filter((name) => bare.response.headers[name] !== undefined && full.response.headers[name] !== undefined)
-      .filter((name) => plain(bare.response.headers[name]) !== plain(full.response.headers[name]))
-      .map((name) => differs(name, full.response.headers[name], bare.response.headers[name]));
-  };
-}
-
-function plain(value: unknown): string {
-  return String(value).toLowerCase().replaceAll(/\s/g, '').replace(/^w\//, '');
+  });
 }

@@ -1,8 +1,16 @@
 import type { JsonObject } from '../../../json.ts';
 import { isOwnId, kindOfReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
+import { hasEnum, targetOf } from '../../../schema/parts.ts';
 import { isSame } from './compare.ts';
-import { hasEnum, targetOf } from './schema.ts';
+
+/** The body without optional properties. */
+export function withoutOptional({ validators }: Session, schema: JsonObject, body: JsonObject): JsonObject {
+  return Object.keys(body).reduce((least, name) => {
+    const { [name]: _left, ...rest } = least;
+    return validators.accepts(schema, rest, 'request') ? rest : least;
+  }, body);
+}
 
 /** Other valid values for a scalar property, most likely accepted first. References are not changed. */
 export function otherValues(
@@ -15,13 +23,11 @@ export function otherValues(
   const schema = targetOf(session.document, schemas);
   if (schema === undefined || isOwnId(name) || kindOfReference(name) !== undefined) return [];
   const { values } = session;
-  const shape = values.shape(schema);
   const isWord = hasEnum(session.document, schemas);
+  const words = (isWord ? (values.shape(schema).enum ?? []) : []).filter((one) => one !== null);
+  const start = words.length === 0 ? 0 : Math.abs(seed) % words.length;
   const candidates = isWord
-    ? rotated(
-        (shape.enum ?? []).filter((one) => one !== null),
-        seed,
-      )
+    ? [...words.slice(start), ...words.slice(0, start)]
     : [...near(value), values.fresh(schema, value, seed), values.sample(schema, 'request', 'some', seed)?.value];
   return candidates.filter(
     (one) => one !== null && one !== undefined && typeof one !== 'object' && !isSame(value, one, { name, isWord }),
@@ -32,11 +38,5 @@ function near(value: unknown): unknown[] {
   if (typeof value === 'boolean') return [!value];
   if (typeof value === 'number') return [value + 1, value - 1, value + 0.5, value * 2];
   if (typeof value !== 'string' || !/^-?\d+(?:\.\d+)?$/.test(value)) return [];
-  const decimals = value.split('.')[1]?.length ?? 0;
-  return [(Number(value) + 1).toFixed(decimals), (Number(value) - 1).toFixed(decimals)];
-}
-
-function rotated(words: readonly unknown[], seed: number): unknown[] {
-  const start = words.length === 0 ? 0 : Math.abs(seed) % words.length;
-  return [...words.slice(start), ...words.slice(0, start)];
+  return [1, -1].map((step) => (Number(value) + step).toFixed(value.split('.')[1]?.length ?? 0));
 }

@@ -1,7 +1,7 @@
-import type { OpenApiDocument } from '../../../document/document.ts';
-import type { Operation } from '../../../document/operation.ts';
-import { isJson } from '../../../http/serialize.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import type { OpenApiDocument } from '../document/document.ts';
+import type { Operation } from '../document/operation.ts';
+import { isJson } from '../http/serialize.ts';
+import { isObject, type JsonObject } from '../json.ts';
 
 /** The schema of an operation's JSON body, or of its form body if it accepts no JSON. */
 export function requestSchema({ body }: Operation): JsonObject | undefined {
@@ -21,11 +21,12 @@ export function responseSchema({ responses }: Operation, status?: number): JsonO
 
 /** A schema with its references and the parts of all branches. */
 export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
-  if (depth > 20) return [];
+  if (depth > 30) return [];
   const inner = [
     ...document.referred(schema),
     ...['allOf', 'oneOf', 'anyOf'].flatMap((key) => (Array.isArray(schema[key]) ? schema[key].filter(isObject) : [])),
-    ...['then', 'else'].flatMap((key) => (isObject(schema[key]) ? [schema[key]] : [])),
+    ...['if', 'then', 'else'].flatMap((key) => (isObject(schema[key]) ? [schema[key]] : [])),
+    ...Object.values(isObject(schema.dependentSchemas) ? schema.dependentSchemas : {}).filter(isObject),
   ];
   return [schema, ...inner.flatMap((one) => partsOf(document, one, depth + 1))];
 }

@@ -1,0 +1,175 @@
+import { isObject, type JsonObject } from '../../../json.ts';
+import { wordsOf } from '../../../run/words.ts';
+import type { Difference } from '../observe.ts';
+import { chooserOf, chosenDifferences } from './chosen-members.ts';
+import { finding, type ListCheck, type ListSubject } from './list-check.ts';
+import { isSameSequence, keyFor, type Page, shown } from './listing.ts';
+import type { Slot } from './slots.ts';
+import { distinct, matchOf, type Property, valueIn } from './values.ts';
+
+/** Checks of single inputs of a list: defaults, page sizes without a request, selected properties, and counts. */
+export function inputChecks({ listing }: ListSubject): ListCheck[] {
+  const { slots, declared, controls, document, rowSchema } = listing;
+  const defaulted = slots.filter(
+    ({ default: value, isRequired, declared: own, path, place }) =>
+      // Defaults within an omitted object do not apply.
+      (value ?? undefined) !== undefined &&
+      !isRequired &&
+      own.default !== false &&
+      !(path.length > 1 && place === 'body'),
+  );
+  const choosers = slots.flatMap((slot) => {
+    const isPossible = rowSchema !== undefined && slot.path.length === 1 && !slot.isRequired;
+    const chooser = isPossible ? chooserOf(document, slot.name, slot.shape, rowSchema) : undefined;
+    return chooser === undefined ? [] : [{ slot, chooser }];
+  });
+  const { size } = controls;
+  return [
+    ...(declared.default === false ? [] : defaulted).map(
+      (slot): ListCheck => ({
+        name: 'default',
+        describe: 'Omitting a parameter equals sending its default.',
+        run: (subject) => sameAsDefault(subject, slot),
+      }),
+    ),
+    ...(size?.shape.maximum === undefined
+      ? []
+      : [
+          {
+            name: 'maximum',
+            describe: 'Without a size, a page does not exceed the maximum size.',
+            run: (subject: ListSubject) => bounded(subject, size, size.shape.maximum ?? 0),
+          },
+        ]),
+    ...choosers.map(
+      ({ slot, chooser }): ListCheck => ({
+        name: 'members',
+        describe: 'A parameter that selects properties returns them.',
+        async run({ listing, list }) {
+          const [first] = list.exchanges;
+          if (first === undefined) return undefined;
+          const found = await chosenDifferences(chooser, { resources: list.rows, exchange: first }, async (value) => {
+            const page = await listing.read([...listing.widest, [slot, value]]);
+            return page && { resources: page.rows, exchange: page.exchange };
+          });
+          return found.flatMap((facts) => finding(listing, 'members-chosen', slot, facts));
+        },
+      }),
+    ),
+    {
+      name: 'counts',
+      describe: 'Counts by a property next to the rows cover all rows, not only the page.',
+      run: counts,
+    },
+  ];
+}
+
+async function sameAsDefault({ listing }: ListSubject, slot: Slot): Promise<Difference[] | undefined> {
+  const explicit = await listing.read([[slot, slot.default]]);
+  const omitted = await listing.read([]);
+  if (explicit === undefined || omitted === undefined) return undefined;
+  const keyOf = keyFor([...explicit.rows, ...omitted.rows]);
+  const texts = ({ rows, metadata: { totals, hasMore } }: Page) => [
+    shown(rows.map(keyOf)),
+    totals[0] === undefined ? 'no total' : `a total of ${totals[0].value}`,
+    hasMore === undefined ? '' : hasMore.value ? 'more rows follow' : 'no more rows follow',
+  ];
+  const [left, right] = [texts(explicit), texts(omitted)];
+  const isSameRows = isSameSequence(explicit.rows.map(keyOf), omitted.rows.map(keyOf));
+  const at = isSameRows ? left.findIndex((text, index) => index > 0 && text !== right[index]) : 0;
+  if (at < 0) return [];
+  return finding(listing, 'default-ignored', slot, {
+    title: `A request without \`${slot.name}\` differs from a request with its default ${JSON.stringify(slot.default)}`,
+    expected: `as with ${JSON.stringify(slot.default)}: ${left[at]}`,
+    actual: right[at] ?? '',
+    exchanges: [explicit.exchange, omitted.exchange],
+  });
+}
+
+async function bounded({ listing }: ListSubject, size: Slot, maximum: number): Promise<Difference[] | undefined> {
+  const page = await listing.read([]);
+  if (page === undefined || page.rows.length <= maximum) return page && [];
+  return finding(listing, 'page-size', size, {
+    title: `Without \`${size.name}\`, a page exceeds the maximum size`,
+    expected: `at most ${maximum} rows`,
+    actual: `${page.rows.length} rows`,
+    exchanges: [page.exchange],
+  });
+}
+
+/** A repeated request must return the same rows in the same order. Without paging or an order, it is not guaranteed. */
+export const stable: ListCheck = {
+  name: 'stable',
+  describe: 'A repeated request returns the same order.',
+  async run({ listing }) {
+    const { size, order, cursor } = listing.controls;
+    const [first, second] = [await listing.read([]), await listing.read([])];
+    if (first === undefined || second === undefined || first.rows.length < 2) return undefined;
+    const keyOf = keyFor([...first.rows, ...second.rows]);
+    const [before, after] = [first.rows.map(keyOf), second.rows.map(keyOf)];
+    const isSameRows = isSameSequence(before.toSorted(), after.toSorted());
+    if (!isSameRows || (size ?? order ?? cursor) === undefined || isSameSequence(before, after)) return [];
+    return finding(listing, 'page-order', undefined, {
+      title: 'The same request returns another order the second time',
+      expected: shown(before),
+      actual: shown(after),
+      exchanges: [first.exchange, second.exchange],
+    });
+  },
+};
+
+interface Counts {
+  readonly name: string;
+  readonly property: Property;
+  readonly values: JsonObject;
+}
+
+async function counts({ listing, list }: ListSubject): Promise<Difference[] | undefined> {
+  const [first] = list.pages;
+  // Counts that do not match even the whole list count something else.
+  const whole =
+    first === undefined ? [] : countsIn(list.properties, list.rows, first).filter((one) => isOf(one, list.rows));
+  if (!list.isComplete || list.rows.length < 2 || whole.length === 0) return undefined;
+  const short = await listing.read([...listing.widest, ...listing.sized(1)]);
+  if (short === undefined) return undefined;
+  const wrong = countsIn(list.properties, list.rows, short).filter(
+    (one) => !isOf(one, list.rows) && isOf(one, short.rows),
+  );
+  return wrong.flatMap(({ name, property, values }) =>
+    finding(listing, 'page-counts', undefined, {
+      title: `\`${name}\` counts only the rows of the page`,
+      expected: JSON.stringify(countOf(list.rows, property)),
+      actual: JSON.stringify(values),
+      exchanges: [...list.exchanges, short.exchange],
+    }),
+  );
+}
+
+/** Objects with counts next to the rows, whose keys are values of the property in the object's name. */
+function countsIn(properties: readonly Property[], rows: readonly JsonObject[], { exchange }: Page): Counts[] {
+  const body = exchange.response.json?.value;
+  return Object.entries(isObject(body) ? body : {}).flatMap(([name, values]): Counts[] => {
+    const words = wordsOf(name);
+    const isLast = /^(?:counts?|totals?|facets?)$/.test(words.at(-1) ?? '');
+    const property = matchOf(
+      properties,
+      isLast ? words.slice(0, -1) : words[1] === 'by' ? words.slice(2) : [],
+    )?.property;
+    if (!isObject(values) || property === undefined || Object.keys(values).length === 0) return [];
+    const known = new Set(distinct(rows, property).map(String));
+    const isOfValues = Object.entries(values).every(([key, value]) => known.has(key) && typeof value === 'number');
+    return isOfValues ? [{ name, property, values }] : [];
+  });
+}
+
+function countOf(rows: readonly JsonObject[], property: Property): JsonObject {
+  const groups = Map.groupBy(rows, (row) => String(valueIn(row, property)));
+  return Object.fromEntries([...groups].map(([value, group]) => [value, group.length]));
+}
+
+function isOf({ property, values }: Counts, rows: readonly JsonObject[]): boolean {
+  const counted = countOf(rows, property);
+  return [...Object.keys(values), ...Object.keys(counted)].every(
+    (key) => Number(values[key] ?? 0) === Number(counted[key] ?? 0),
+  );
+}

@@ -1,0 +1,164 @@
+import type { OpenApiDocument } from '../../../document/document.ts';
+import { extensionOf, type Operation } from '../../../document/operation.ts';
+import type { Call } from '../../../http/call.ts';
+import { isJson } from '../../../http/serialize.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+import { keyOfName, wordsOf } from '../../../run/words.ts';
+import { type Shape, shapeOf } from '../../../schema/shape.ts';
+
+/** An input of a list operation: a query parameter, a body property, or a nested property of these. */
+export interface Slot {
+  readonly place: 'query' | 'body';
+  readonly path: readonly string[];
+  /** For display: `page[size]` in a query, `paging.size` in a body. */
+  readonly name: string;
+  readonly words: readonly string[];
+  readonly shape: Shape;
+  /** The object in the document that declares it. */
+  readonly source: JsonObject;
+  readonly isRequired: boolean;
+  /** Undefined if none is declared. */
+  readonly default: unknown;
+  /** What `x-contract-check` declares about it. */
+  readonly declared: JsonObject;
+}
+
+/** All slots of an operation, including nested ones. */
+export function slotsOf(document: OpenApiDocument, operation: Operation, call: Call): Slot[] {
+  const slot = (
+    place: Slot['place'],
+    path: readonly string[],
+    shape: Shape,
+    source: JsonObject,
+    isRequired: boolean,
+  ): Slot[] => {
+    const [first = '', ...rest] = path;
+    const name = place === 'body' ? path.join('.') : `${first}${rest.map((one) => `[${one}]`).join('')}`;
+    const own = {
+      default: shape.sources.find((one) => one.default !== undefined)?.default,
+      declared: extensionOf(source),
+    };
+    const members = shape.types.has('object') && path.length <= 2 ? [...shape.properties] : [];
+    return [
+      { place, path, name, words: path.flatMap(wordsOf), shape, source, isRequired, ...own },
+      ...members.flatMap(([member, schemas]) => {
+        const inner = shapeOf(document, ...schemas);
+        return slot(place, [...path, member], inner, schemas[0] ?? source, shape.required.has(member));
+      }),
+    ];
+  };
+  const inQuery = operation.parameters
+    .filter((parameter) => parameter.in === 'query' && parameter.mediaType === undefined)
+    .flatMap(({ name, schema, node, required }) => slot('query', [name], shapeOf(document, schema), node, required));
+  const content = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType);
+  if (content?.schema === undefined || !isJson(content.mediaType)) return inQuery;
+  const body = shapeOf(document, content.schema);
+  const inBody = [...body.properties].flatMap(([name, schemas]) =>
+    slot('body', [name], shapeOf(document, ...schemas), schemas[0] ?? content.node, body.required.has(name)),
+  );
+  return [...inQuery, ...inBody];
+}
+
+/** Returns a copy with the value at a path. */
+export function placed(target: unknown, [first, ...rest]: readonly string[], value: unknown): unknown {
+  if (first === undefined) return value;
+  const object = isObject(target) ? target : {};
+  return { ...object, [first]: placed(object[first], rest, value) };
+}
+
+const isOf = ({ shape: { types } }: Slot, some: readonly string[], none: readonly string[]) =>
+  some.some((type) => types.has(type as 'string')) && !none.some((type) => types.has(type as 'string'));
+export const isFlag = (slot: Slot) => isOf(slot, ['boolean'], ['string', 'object']);
+const isInteger = (slot: Slot) => isOf(slot, ['integer', 'number'], ['object', 'boolean']);
+const isText = (slot: Slot) => isOf(slot, ['string'], ['object', 'array']) && slot.shape.enum === undefined;
+
+/** The controls of a list, inferred from the names and types of its slots. */
+export interface Controls {
+  readonly size: Slot | undefined;
+  readonly position: Slot | undefined;
+  readonly cursor: Slot | undefined;
+  /** A flag that requests the total. */
+  readonly total: Slot | undefined;
+  readonly order: Slot | undefined;
+  readonly direction: Slot | undefined;
+  readonly search: Slot | undefined;
+  /** Filters, and slots of unknown meaning. */
+  readonly others: readonly Slot[];
+}
+
+const names = {
+  size: /^(?:page)?(?:size|limit|length|count)$|^(?:per|itemsper|resultsper|rowsper|entriesper|recordsper)page$|^(?:max|limit|top|take|first|rows|num|amount|batchsize|maxresults|maxitems|maxrows|maxpagesize|numresults|maxcount|pagemax)$/,
+  position:
+    /^(?:page|pagenumber|pagenum|pageno|pageindex|currentpage|p|offset|skip|start|startindex|startat|pageoffset|from|rowoffset|firstresult)$/,
+  cursor:
+    /^(?:page)?(?:cursor|token|after|marker)$|^(?:pagetoken|nexttoken|nextpagetoken|nextcursor|continuationtoken|continuation|startingafter|startafter|scrollid|bookmark|exclusivestartkey)$/,
+  total:
+    /^(?:include|with|show|return|get)?(?:total|totals|count|totalcount|totalrows|counttotal)$|^counttotal$|^needtotal$/,
+  order: /^(?:order|sort|orderby|sortby|ordering|sorting|sortfield|sortkey|orderfield|sorts|orders|sortcolumn)$/,
+  direction:
+    /^(?:direction|dir|sortorder|sortdirection|sortdir|orderdirection|orderdir|order|sorttype|ordertype|sort)$/,
+  search: /^(?:q|query|search|searchterm|searchtext|searchquery|text|keyword|keywords|term|freetext|fulltext)$/,
+  representation:
+    /^(?:fields|select|include|includes|expand|embed|populate|exclude|attributes|columns|view|format|locale|lang|language|pretty|callback|apikey|key|accesstoken|version|tenant)$/,
+};
+
+export function controlsOf(slots: readonly Slot[]): Controls {
+  const find = (kind: keyof typeof names, isFit: (slot: Slot) => boolean) =>
+    slots.find((slot) => names[kind].test(plainName(slot)) && isFit(slot));
+  const isDated = ({ shape }: Slot) => shape.format === 'date' || shape.format === 'date-time';
+  const size = find('size', isInteger);
+  const position = find('position', (slot) => isInteger(slot) && slot !== size);
+  const cursor = find('cursor', (slot) => isText(slot) && !isDated(slot));
+  const total = find('total', isFlag);
+  const direction = find('direction', ({ shape }) => areDirections(shape.enum ?? [], 2));
+  const order = slots.find(
+    (slot) =>
+      slot !== direction &&
+      slot.declared.order !== false &&
+      (slot.declared.order !== undefined || names.order.test(plainName(slot))),
+  );
+  const search =
+    slots.find(({ declared }) => Array.isArray(declared.searches)) ??
+    find('search', (slot) => isText(slot) && slot.declared.filter === undefined);
+  const assigned = new Set([size, position, cursor, total, order, direction, search]);
+  const others = slots.filter(
+    (slot) =>
+      !assigned.has(slot) &&
+      !names.representation.test(plainName(slot)) &&
+      ![order, direction].some((outer) => outer !== undefined && isInside(slot, outer)),
+  );
+  return { size, position, cursor, total, order, direction, search, others };
+}
+
+/** The name without an enclosing object such as `pagination` in `pagination.limit`. */
+function plainName({ words }: Slot): string {
+  const isGrouped = words.length > 1 && /^(?:paging|pagination|options|params|query)$/.test(words[0] ?? '');
+  return keyOfName(isGrouped ? words.slice(1) : words);
+}
+
+export function isInside(slot: Slot, outer: Slot): boolean {
+  return (
+    slot !== outer &&
+    slot.place === outer.place &&
+    slot.path.length > outer.path.length &&
+    outer.path.every((segment, index) => slot.path[index] === segment)
+  );
+}
+
+export interface Direction {
+  readonly isDescending: boolean;
+  /** Where rows without a value are sorted; undefined if unspecified. */
+  readonly nulls: 'first' | 'last' | undefined;
+}
+
+/** Parses a word such as `desc` or `asc_nulls_first`. */
+export function directionOf(word: unknown): Direction | undefined {
+  if (word === 1 || word === -1) return { isDescending: word === -1, nulls: undefined };
+  const match = typeof word === 'string' ? /^(asc|desc)(?:ending)?(?:nulls(first|last))?$/.exec(keyOfName(word)) : null;
+  return (match && { isDescending: match[1] === 'desc', nulls: match[2] as Direction['nulls'] }) || undefined;
+}
+
+export function areDirections(words: readonly unknown[], least = 1): boolean {
+  const directions = words.filter((word) => word !== null);
+  return directions.length >= least && directions.every((word) => directionOf(word) !== undefined);
+}

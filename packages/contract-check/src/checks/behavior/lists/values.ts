@@ -1,0 +1,266 @@
+import type { OpenApiDocument } from '../../../document/document.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+import { singularKey, wordsOf } from '../../../run/words.ts';
+import { shapeOf } from '../../../schema/shape.ts';
+
+/** Comparisons of values in rows. Undefined means that servers may differ, such as in case or hidden digits. */
+
+export const isBlank = (value: unknown) => value === null || value === undefined;
+export const isScalar = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value);
+export const isDay = (value: unknown) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value);
+export const isInstant = (value: unknown) => typeof value === 'string' && /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/.test(value);
+export const folded = (value: unknown) => String(value).normalize('NFKD').toLowerCase().trim();
+
+/** Parses a number, or a decimal as a string. */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && /^-?\d{1,15}(?:\.\d{1,10})?$/.test(value) ? Number(value) : undefined;
+}
+
+export function instantOf(value: unknown): number | undefined {
+  const time = isDay(value) || isInstant(value) ? Date.parse(String(value)) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** Both values in another form, if both have it. */
+function pairOf<Form>(
+  form: (value: unknown) => Form | undefined,
+  left: unknown,
+  right: unknown,
+): [Form, Form] | undefined {
+  const [one, other] = [form(left), form(right)];
+  return one === undefined || other === undefined ? undefined : [one, other];
+}
+
+const twoDays = 48 * 3600 * 1000;
+
+/** Whether two values are equal for a filter. */
+export function isEqual(left: unknown, right: unknown): boolean | undefined {
+  if (isBlank(left) || isBlank(right)) return undefined;
+  if (left === right || String(left) === String(right)) return isInstant(left) ? undefined : true;
+  const numbers = pairOf(numberOf, left, right);
+  if (numbers !== undefined) return numbers[0] === numbers[1];
+  const instants = pairOf(instantOf, left, right);
+  // A day covers all its timestamps, in an unknown time zone.
+  if (instants !== undefined)
+    return Math.abs(instants[0] - instants[1]) < (isInstant(left) && isInstant(right) ? 1000 : twoDays)
+      ? undefined
+      : false;
+  return folded(left) === folded(right) ? undefined : false;
+}
+
+const collators = [
+  {},
+  { numeric: true },
+  { caseFirst: 'upper' },
+  { sensitivity: 'base' },
+  { ignorePunctuation: true },
+].map((options) => new Intl.Collator('en', options as Intl.CollatorOptions));
+const byBytes = (left: string, right: string) => Math.sign(Buffer.compare(Buffer.from(left), Buffer.from(right)));
+
+/** The comparison in all plausible collations. */
+export function compare(left: unknown, right: unknown): number | undefined {
+  if (typeof left === 'boolean' && typeof right === 'boolean') return Number(left) - Number(right);
+  if (left === right) return 0;
+  const numbers = pairOf(numberOf, left, right);
+  if (numbers !== undefined) {
+    const byNumber = Math.sign(numbers[0] - numbers[1]);
+    // `007` may be a code, which sorts as text. A decimal point indicates an amount.
+    const isAmount = typeof left === 'number' || `${left}${right}`.includes('.');
+    return isAmount || byNumber === byBytes(String(left), String(right)) ? byNumber : undefined;
+  }
+  const instants = pairOf(instantOf, left, right);
+  if (instants !== undefined) {
+    const distance = instants[0] - instants[1];
+    // Equal values may differ in hidden digits.
+    return isInstant(left) !== isInstant(right) && Math.abs(distance) < twoDays ? undefined : Math.sign(distance);
+  }
+  if (typeof left !== 'string' || typeof right !== 'string') return undefined;
+  const results = new Set([
+    ...collators.map((collator) => Math.sign(collator.compare(left, right))),
+    byBytes(left, right),
+    byBytes(left.toLowerCase(), right.toLowerCase()),
+    byBytes(left.toUpperCase(), right.toUpperCase()),
+  ]);
+  return results.size === 1 ? [...results][0] : undefined;
+}
+
+/** Whether a text occurs anywhere in a row. Free-text filters may search more properties than their names suggest. */
+export function mentions(value: unknown, text: string): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some((member) => mentions(member, text));
+  return isScalar(value) && folded(value).includes(folded(text));
+}
+
+export type Truth = boolean | undefined;
+
+export function and(results: readonly Truth[]): Truth {
+  if (results.includes(false)) return false;
+  return results.includes(undefined) ? undefined : true;
+}
+
+export function or(results: readonly Truth[]): Truth {
+  if (results.includes(true)) return true;
+  return results.includes(undefined) ? undefined : false;
+}
+
+/** An operator of a condition such as `{ name: { _eq: 'Ann' } }`. */
+export type Operator = (value: unknown, operand: unknown) => Truth;
+
+/** A row without a value does not match. */
+const present =
+  (operator: Operator): Operator =>
+  (value, operand) =>
+    isBlank(value) ? false : operator(value, operand);
+
+/** Undefined if the row has no value: implementations negate nulls differently. */
+const not =
+  (operator: Operator): Operator =>
+  (value, operand) => {
+    const result = isBlank(value) ? undefined : operator(value, operand);
+    return result === undefined ? undefined : !result;
+  };
+
+const equal = present(isEqual);
+const within = present((value, operand) =>
+  Array.isArray(operand) ? or(operand.map((one) => isEqual(value, one))) : undefined,
+);
+
+const ordered = (test: (result: number) => boolean) =>
+  present((value, operand) => {
+    const result = compare(value, operand);
+    // Timestamps may have hidden digits.
+    return result === undefined || (result === 0 && isInstant(value)) ? undefined : test(result);
+  });
+
+const likePattern = (text: string) => {
+  const plain = text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${plain.replaceAll('%', '[^]*').replaceAll('_', '[^]')}$`, 'u');
+};
+
+const like = (ignoresCase: boolean) =>
+  present((value, operand) => {
+    if (typeof value !== 'string' || typeof operand !== 'string') return undefined;
+    if (likePattern(operand).test(value)) return true;
+    if (!likePattern(folded(operand)).test(folded(value))) return false;
+    // A text that differs only in case matches a case-insensitive operator. Accents depend on the collation.
+    return ignoresCase && likePattern(operand.toLowerCase()).test(value.toLowerCase()) ? true : undefined;
+  });
+
+const part = (test: (text: string, operand: string) => boolean) =>
+  present((value, operand) => {
+    if (Array.isArray(value)) return or(value.filter(isScalar).map((item) => isEqual(item, operand)));
+    if (typeof value !== 'string' || typeof operand !== 'string') return undefined;
+    if (!test(folded(value), folded(operand))) return false;
+    // Case sensitivity is not specified.
+    return test(value, operand) ? true : undefined;
+  });
+
+const isNull: Operator = (value, operand) =>
+  value === undefined || typeof operand !== 'boolean' ? undefined : (value === null) === operand;
+
+export const parts = {
+  contains: part((text, operand) => text.includes(operand)),
+  starts: part((text, operand) => text.startsWith(operand)),
+  ends: part((text, operand) => text.endsWith(operand)),
+};
+
+/** By normalized names. */
+const operators: readonly (readonly [names: string, operator: Operator])[] = [
+  ['eq equals is', equal],
+  ['ne neq', not(equal)],
+  ['in', within],
+  ['nin notin', not(within)],
+  ['gt', ordered((result) => result > 0)],
+  ['gte ge', ordered((result) => result >= 0)],
+  ['lt', ordered((result) => result < 0)],
+  ['lte le', ordered((result) => result <= 0)],
+  ['like', like(false)],
+  ['ilike', like(true)],
+  ['nlike', not(like(false))],
+  ['nilike', not(like(true))],
+  ['isnull', isNull],
+  ['contains icontains', parts.contains],
+  ['startswith', parts.starts],
+  ['endswith', parts.ends],
+];
+
+export const operatorKey = (name: string) => name.replaceAll(/[_$-]/g, '').toLowerCase();
+
+export function operatorOf(name: string): Operator | undefined {
+  return operators.find(([names]) => names.split(' ').includes(operatorKey(name)))?.[1];
+}
+
+/** Connectives such as `_and`, `$or` and `NOT`. */
+export function connectiveOf(name: string): 'and' | 'or' | 'not' | undefined {
+  return (['and', 'or', 'not'] as const).find((one) => one === operatorKey(name));
+}
+
+export interface Property {
+  readonly path: readonly string[];
+  readonly name: string;
+  readonly words: readonly string[];
+  /** The enum values in the contract, if any. */
+  readonly enum: readonly unknown[] | undefined;
+}
+
+/** Properties of rows, and of the objects in them. */
+export function propertiesOf(
+  document: OpenApiDocument,
+  rows: readonly JsonObject[],
+  schema: JsonObject | undefined,
+): Property[] {
+  const declared = schema === undefined ? undefined : shapeOf(document, schema);
+  const paths = rows.flatMap((row) =>
+    Object.entries(row).flatMap(([name, value]) => [
+      [name],
+      ...(isObject(value) ? Object.keys(value).map((inner) => [name, inner]) : []),
+    ]),
+  );
+  return [...new Map(paths.map((path) => [path.join('.'), path]))].map(([name, path]) => {
+    const schemas = path.length === 1 ? declared?.properties.get(name) : undefined;
+    return { path, name, words: path.flatMap(wordsOf), enum: schemas && shapeOf(document, ...schemas).enum };
+  });
+}
+
+/** The value of a property; undefined if the row does not contain it. The properties of a null object are null as well. */
+export function valueIn(row: JsonObject, { path }: Pick<Property, 'path'>): unknown {
+  return path.reduce<unknown>(
+    (value, name) => (value === null ? null : isObject(value) ? value[name] : undefined),
+    row,
+  );
+}
+
+/** The distinct values in rows, in order of appearance. */
+export function distinct(rows: readonly JsonObject[], property: Property): unknown[] {
+  return [...new Set(rows.map((row) => valueIn(row, property)).filter((value) => !isBlank(value)))];
+}
+
+export interface Match {
+  readonly property: Property;
+  /** Whether the name is identical. Otherwise a second observation must confirm the inference. */
+  readonly isExact: boolean;
+}
+
+/** The property that a name refers to. */
+export function matchOf(properties: readonly Property[], words: readonly string[]): Match | undefined {
+  const by = (test: (property: Property) => boolean) =>
+    properties.filter(test).sort((left, right) => left.path.length - right.path.length)[0];
+  if (words.join('') === '') return undefined;
+  const exact = by((property) => property.words.join('') === words.join(''));
+  if (exact !== undefined) return { property: exact, isExact: true };
+  const near = by((property) => singularKey(property.words) === singularKey(words));
+  return near === undefined ? undefined : { property: near, isExact: false };
+}
+
+/** Like `matchOf`, but also matches the beginning of a name: `created` matches `createdAt` if no other begins with it. */
+export function matchBeginning(properties: readonly Property[], words: readonly string[]): Match | undefined {
+  const whole = matchOf(properties, words);
+  if (whole !== undefined) return whole;
+  const [only, ...others] = properties.filter(
+    (property) =>
+      property.words.length === words.length + 1 &&
+      property.words.slice(0, words.length).join('') === words.join('') &&
+      /^(?:at|on|date|time|day|timestamp|utc|amount)$/.test(property.words.at(-1) ?? ''),
+  );
+  return only === undefined || others.length > 0 ? undefined : { property: only, isExact: false };
+}

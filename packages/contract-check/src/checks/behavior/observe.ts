@@ -1,0 +1,120 @@
+import type { Operation } from '../../document/operation.ts';
+import { type Candidate, candidateOf } from '../../finding/finding.ts';
+import type { CheckName } from '../../finding/rules.ts';
+import type { Exchange } from '../../http/call.ts';
+import { ifSent } from '../../run/parallel.ts';
+import type { Session } from '../../run/session.ts';
+
+/** A deviation from correct behavior that a check observed. */
+export interface Difference {
+  readonly check: CheckName;
+  /** The operation that is most likely responsible. */
+  readonly operation: Operation;
+  /** What it concerns, such as a property, without values of this run. */
+  readonly about: string;
+  readonly title: string;
+  readonly expected: string;
+  readonly actual: string;
+  /** The relevant part of the contract; defaults to the operation. */
+  readonly node?: object | undefined;
+  readonly exchanges: readonly (Exchange | undefined)[];
+}
+
+export type Facts = Omit<Difference, 'check' | 'operation' | 'about'>;
+
+export function differ(check: CheckName, operation: Operation, about: string, facts: Facts): Difference {
+  return { check, operation, about, ...facts };
+}
+
+/** The expected and the actual value of a property, for display. */
+export function valued(name: string, expected: unknown, actual: unknown): Pick<Difference, 'expected' | 'actual'> {
+  return { expected: `${name}: ${text(expected)}`, actual: `${name}: ${text(actual)}` };
+}
+
+/** A value for display. */
+export function text(value: unknown): string {
+  const whole = value === undefined ? 'nothing' : JSON.stringify(value);
+  return whole.length > 120 ? `${whole.slice(0, 119)}…` : whole;
+}
+
+/** One observation with its own data; undefined if nothing could be observed. */
+export type Observation = (label: string) => Promise<readonly Difference[] | undefined>;
+
+/** A check of behavior. The runner repeats what it finds with other data, and reports only what recurs. */
+export interface BehaviorCheck<Subject> {
+  readonly name: string;
+  /** What it checks, in one sentence. */
+  readonly describe: string;
+  /** Whether the contract has what the check needs. Default: always. */
+  applies?(subject: Subject): boolean;
+  /** Makes the observation, and judges it. */
+  run(subject: Subject, label: string): Promise<readonly Difference[] | undefined>;
+}
+
+/** Runs checks one after another. @param operationOf the operation that a check is about, and others that may be to blame. */
+export async function runChecks<Subject>(
+  session: Session,
+  checks: readonly BehaviorCheck<Subject>[],
+  subject: Subject,
+  [operation, ...others]: readonly [Operation, ...(Operation | undefined)[]],
+): Promise<void> {
+  for (const { name, applies, run } of checks)
+    if (applies?.(subject) !== false)
+      await observe(session, operation, (label) => run(subject, `${name} ${label}`), others);
+}
+
+/**
+ * Makes an observation, and repeats it if it shows a difference. Only differences that recur are reported.
+ *
+ * @param others operations that may also be responsible. The observation is made if any of them is in scope.
+ */
+export async function observe(
+  session: Session,
+  operation: Operation,
+  observation: Observation,
+  others: readonly (Operation | undefined)[] = [],
+): Promise<void> {
+  const mayBeToBlame = [operation, ...others].some((one) => one !== undefined && session.isJudged(one));
+  if (session.isOver || !mayBeToBlame) return;
+  const found = collapsed(await ifSent(() => observation('one')));
+  if (found === undefined) return;
+  session.observed(operation, 'behavior');
+  const unknown = found.filter(
+    (difference) =>
+      session.isJudged(difference.operation) && !session.registry.has(candidateIn(session, difference).cause),
+  );
+  if (unknown.length === 0) return;
+  const again = collapsed(await ifSent(() => observation('two')))?.map(
+    (one) => [candidateIn(session, one), one] as const,
+  );
+  for (const difference of unknown) {
+    const candidate = candidateIn(session, difference);
+    const [same, repeated] = again?.find(([one]) => one.cause === candidate.cause) ?? [candidate, undefined];
+    await session.report(same, exchangesOf(difference), async () => repeated && exchangesOf(repeated));
+  }
+}
+
+/** If most properties are affected, reports them as one cause. */
+function collapsed(found: readonly Difference[] | undefined): readonly Difference[] | undefined {
+  const groups = Map.groupBy(found ?? [], ({ check, operation }) => `${check} ${operation.id}`);
+  const merged = [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (group.length < 4 || first === undefined) return group;
+    const names = group.map(({ about }) => about).join(', ');
+    return [{ ...first, about: 'most members', title: `${first.title}. The same is true of: ${names}` }];
+  });
+  return found && merged;
+}
+
+function exchangesOf({ exchanges }: Difference): Exchange[] {
+  return exchanges.filter((exchange) => exchange !== undefined);
+}
+
+function candidateIn(
+  { document }: Session,
+  { check, operation, about, node, exchanges: _, ...facts }: Difference,
+): Candidate {
+  const place = (node === undefined ? undefined : document.placeOf(node)) ?? document.placeOf(operation.node);
+  const actual = facts.actual.length > 300 ? `${facts.actual.slice(0, 299)}…` : facts.actual;
+  return candidateOf(check, operation, about, { ...facts, actual, place });
+}

@@ -1,0 +1,357 @@
+import { randomUUID } from 'node:crypto';
+import type { Operation } from '../../../document/operation.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
+import { isJson } from '../../../http/serialize.ts';
+import { at, isObject, type JsonObject } from '../../../json.ts';
+import { type Baseline, isSuccess } from '../../../run/baseline.ts';
+import type { Identity } from '../../../run/identities.ts';
+import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
+import { atEveryDepth, renewed } from '../../../run/renewal.ts';
+import type { SendOptions, Session } from '../../../run/session.ts';
+import { memberOf, requestSchema } from '../../../schema/parts.ts';
+import type { CheckContext } from '../../check.ts';
+import { hasItemErrors } from '../../outcome.ts';
+import { type Collection, readCollection } from './collection.ts';
+import { resourceIn } from './compare.ts';
+import { enriched } from './enrich.ts';
+import { otherValues, withoutOptional } from './other-values.ts';
+import type { ResourceType } from './resource-types.ts';
+
+export interface Resource {
+  readonly call: Call;
+  readonly created: Exchange;
+  readonly sent: JsonObject;
+  /** The body of the create response. */
+  readonly body: JsonObject;
+  /** The path parameters of the resource. */
+  readonly address: Readonly<Record<string, unknown>>;
+  readonly id: unknown;
+}
+
+/** A resource as the server returns it. */
+export interface Shown {
+  readonly row: JsonObject;
+  readonly exchange: Exchange;
+  /** The schema of the row, if it differs from that of the whole response. */
+  readonly schema?: JsonObject | undefined;
+}
+
+export interface Created extends Shown {
+  readonly resource: Resource;
+}
+
+/** How to fill a create request: as in the known call, with all values varied, or with required properties only. */
+export type Filling = 'known' | 'varied' | 'least';
+
+type Texts = Readonly<Record<string, string>>;
+
+/** Creates, reads, changes and removes resources of one type. */
+export class ResourceHarness {
+  readonly context: CheckContext;
+  readonly session: Session;
+  readonly resourceType: ResourceType;
+  /** The create call with as many properties as the server accepts. */
+  #rich: Call;
+  /** The create call that is known to succeed. */
+  readonly #plain: Call;
+  /** Maximum depth of texts that may change. Deeper texts may depend on each other. */
+  #depth = 9;
+  /** How the address of a new resource was found. */
+  #way: string | undefined;
+
+  constructor(context: CheckContext, resourceType: ResourceType, baseline: Baseline) {
+    this.context = context;
+    this.session = context.session;
+    this.resourceType = resourceType;
+    this.#plain = withoutKey(baseline.call);
+    this.#rich = this.#plain;
+  }
+
+  get document() {
+    return this.session.document;
+  }
+
+  /** Determines which properties a create request accepts, and where the resource can be read. */
+  async start(): Promise<Resource | undefined> {
+    this.#rich = await enriched(this.session, this.#rich, (schema, body, seed) =>
+      this.#freshened(schema, body, seed, 1),
+    );
+    const resource = await this.create('first');
+    if (resource === undefined || this.resourceType.read === undefined) return resource;
+    for (const { way, address } of addressesOf(this.resourceType, resource.call, resource.created)) {
+      const read = await this.read({ ...resource, address, id: this.#idIn(address, resource.body) });
+      if (read === undefined || !isSuccess(read)) continue;
+      this.#way = way;
+      return { ...resource, address, id: this.#idIn(address, resource.body) };
+    }
+    return resource;
+  }
+
+  /** Whether a created resource could be read. */
+  get isReadable(): boolean {
+    return this.#way !== undefined;
+  }
+
+  /** Creates a resource; with fewer properties and fewer fresh texts if the server rejects the request. */
+  async create(label: string, filling: Filling = 'known'): Promise<Resource | undefined> {
+    const { create } = this.resourceType;
+    // An earlier run with the same seed may have used the values, and also the keys.
+    const other = () => `${label} ${randomUUID()}`;
+    const ways: readonly (() => Promise<Call | undefined>)[] = [
+      () => this.callTo(create, label, filling),
+      () => this.callTo(create, other(), filling),
+      () => this.callTo(create, other(), filling, 1),
+      () => this.callTo(create, other(), 'known', 1),
+      () => this.callTo(create, other(), 'known', 1, this.#plain),
+      async () => renewed(this.session, this.#plain, other(), { ...atEveryDepth, keys: true }),
+    ];
+    for (const [turn, way] of ways.entries()) {
+      const call = this.session.isOver ? undefined : await way();
+      if (call === undefined) continue;
+      const created = await this.session.send(call);
+      const isNew = call.operation.method !== 'PUT' || created.response.status === 201;
+      if (!isNew || !isSuccess(created) || hasItemErrors(created)) continue;
+      if (turn > 1) this.#depth = 1;
+      if (turn > 3) this.#rich = this.#plain;
+      return this.resourceOf(call, created);
+    }
+    return undefined;
+  }
+
+  /** Creates a resource and reads it. */
+  async createAndRead(label: string): Promise<Created | undefined> {
+    const resource = await this.create(label);
+    const shown = resource && (await this.shown(resource));
+    return resource && shown && { resource, ...shown };
+  }
+
+  resourceOf(call: Call, created: Exchange): Resource {
+    const body = resourceIn(created);
+    const sent = isObject(call.body) ? call.body : {};
+    const found = addressesOf(this.resourceType, call, created);
+    const { address = {} } = found.find(({ way }) => way === this.#way) ?? found[0] ?? {};
+    return { call, created, sent, body, address, id: this.#idIn(address, body) };
+  }
+
+  /** A create call with fresh texts; undefined if no unused path is found. */
+  async callTo(
+    create: Operation,
+    label: string,
+    filling: Filling = 'known',
+    depth = this.#depth,
+    base = this.#rich,
+  ): Promise<Call | undefined> {
+    const schema = requestSchema(create);
+    const seed = this.session.seedFor(`${create.id} ${label}`);
+    if (schema === undefined || !isObject(base.body)) return base;
+    const body = filling === 'least' ? withoutOptional(this.session, schema, base.body) : base.body;
+    const fresh = this.#freshened(schema, body, seed, depth);
+    const call = { ...base, body: filling === 'varied' && isObject(fresh) ? this.#varied(schema, fresh, seed) : fresh };
+    return create.method === 'PUT' ? this.context.baselines.putNew(call, label) : call;
+  }
+
+  /** The body with every scalar changed that can be changed alone. */
+  #varied(schema: JsonObject, body: JsonObject, seed: number): JsonObject {
+    let varied = body;
+    for (const name of Object.keys(body)) {
+      const members = memberOf(this.document, [schema], name);
+      for (const value of otherValues(this.session, members, varied[name], name, seed)) {
+        const changed = { ...varied, [name]: value };
+        if (!this.session.validators.accepts(schema, changed, 'request')) continue;
+        varied = changed;
+        break;
+      }
+    }
+    return varied;
+  }
+
+  async read(
+    resource: Resource,
+    options: SendOptions & { readonly headers?: Texts } = {},
+  ): Promise<Exchange | undefined> {
+    const { read } = this.resourceType;
+    const call = read && this.callOn(read, resource);
+    return (
+      call &&
+      this.session.send(options.headers === undefined ? call : { ...call, raw: { headers: options.headers } }, options)
+    );
+  }
+
+  /** The resource as returned by its read operation, or by its list if there is none; undefined if it cannot be read. */
+  async shown(resource: Resource): Promise<Shown | undefined> {
+    const { read, lists, collection } = this.resourceType;
+    if (read !== undefined) {
+      const exchange = await this.read(resource);
+      const isRead = exchange !== undefined && isSuccess(exchange) && isObject(exchange.response.json?.value);
+      return isRead ? { row: resourceIn(exchange), exchange } : undefined;
+    }
+    const list = lists.find(({ path }) => path === collection);
+    const all = list && (await readCollection(this.context, list, resource.call.path));
+    const row = all?.rows.find((one) => this.isOf(resource, one));
+    return row && all?.exchange && { row, exchange: all.exchange, schema: all.rowSchema };
+  }
+
+  /** The call of an operation on a resource, without a body. */
+  callOn(
+    operation: Operation,
+    resource: Resource,
+    known: Call | undefined = this.context.baselines.of(operation)?.call ?? unknownCall(operation),
+  ): Call | undefined {
+    const path = this.#pathOf(operation, resource);
+    return known && path && { ...withoutKey(known), path, body: undefined };
+  }
+
+  async change(
+    operation: Operation,
+    resource: Resource,
+    body: unknown,
+    headers: Texts = {},
+    identity: Identity = 'caller',
+  ): Promise<Exchange | undefined> {
+    const call = this.callOn(operation, resource);
+    const all = call && (await this.#withRequiredHeaders(operation, resource, headers));
+    return call && all && this.session.send({ ...call, body, raw: { headers: all } }, { identity });
+  }
+
+  /** Updates a resource without a precondition, even if the operation requires one. */
+  async changeWithoutPrecondition(
+    operation: Operation,
+    resource: Resource,
+    body: unknown,
+  ): Promise<Exchange | undefined> {
+    const call = this.callOn(operation, resource);
+    return call && this.session.send({ ...call, body });
+  }
+
+  async remove(resource: Resource, headers: Texts = {}, identity: Identity = 'caller'): Promise<Exchange | undefined> {
+    const { remove } = this.resourceType;
+    return remove && this.change(remove, resource, this.context.baselines.of(remove)?.call.body, headers, identity);
+  }
+
+  list(operation: Operation): Promise<Collection | undefined> {
+    return readCollection(this.context, operation, this.#rich.path);
+  }
+
+  /** Whether a row or a response is this resource. */
+  isOf(resource: Resource, row: JsonObject): boolean {
+    const named = (test: (name: string) => boolean) => Object.entries(row).find(([name]) => test(name))?.[1];
+    const name = lastParameter(this.resourceType.read?.path ?? '') ?? 'id';
+    const own = row[name] ?? named(isOwnId) ?? named((key) => kindOfReference(key) === this.resourceType.kind);
+    return own !== undefined && String(own) === String(resource.id);
+  }
+
+  /** Adds a precondition if the operation requires one. */
+  async #withRequiredHeaders(operation: Operation, resource: Resource, headers: Texts): Promise<Texts> {
+    const condition = operation.parameters.find(
+      ({ in: place, name }) => place === 'header' && /^if-match$/i.test(name),
+    );
+    const isNeeded =
+      condition?.required === true || (condition && operation.responses.some(({ status }) => status === '428'));
+    if (!isNeeded || 'if-match' in headers) return headers;
+    const etag = (await this.read(resource))?.response.headers.etag;
+    return etag === undefined ? headers : { ...headers, 'if-match': etag };
+  }
+
+  #idIn(address: Readonly<Record<string, unknown>>, body: JsonObject): unknown {
+    const { read, updates, remove } = this.resourceType;
+    const name = lastParameter((read ?? updates[0] ?? remove)?.path ?? '');
+    return name === undefined ? body[Object.keys(body).find(isOwnId) ?? ''] : address[name];
+  }
+
+  #pathOf({ path, parameters }: Operation, { id, body, call, address }: Resource): Record<string, unknown> | undefined {
+    const last = lastParameter(path);
+    const names = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+    const values = names.map((name) => (name === last ? (id ?? body[name]) : (call.path[name] ?? address[name])));
+    return values.includes(undefined)
+      ? undefined
+      : Object.fromEntries(names.map((name, index) => [name, values[index]]));
+  }
+
+  #freshened(schema: JsonObject, body: unknown, seed: number, depth = this.#depth): unknown {
+    return this.session.values.fresh(schema, body, seed, (pointer, key) => {
+      const kind = kindOfReference(key);
+      // A key named after the resource's own type identifies the new resource.
+      const isReference = kind !== undefined && !(kind === this.resourceType.kind && !/ids?$/i.test(key));
+      return pointer.split('/').length - 1 <= depth && !isReference && !isOwnId(key);
+    });
+  }
+}
+
+interface Found {
+  /** How it was found. The same method also works for later resources. */
+  readonly way: string;
+  readonly address: Readonly<Record<string, unknown>>;
+}
+
+/** Possible addresses of a new resource, most likely first. */
+function addressesOf({ create, read, updates, remove, kind }: ResourceType, call: Call, created: Exchange): Found[] {
+  const item = read ?? updates[0] ?? remove;
+  const name = item && lastParameter(item.path);
+  if (item === undefined || name === undefined) return [];
+  const body = resourceIn(created);
+  const sent = isObject(call.body) ? call.body : {};
+  const own = Object.keys(body).find(isOwnId) ?? '';
+  const ofKind = Object.keys(body).find((key) => kindOfReference(key) === kind && !Array.isArray(body[key])) ?? '';
+  const located = locationIn(item, created);
+  const found: [string, unknown][] = [
+    ...linked(created, item, name).map((value): [string, unknown] => ['link', value]),
+    [`response ${name}`, body[name]],
+    ['response id', body[own]],
+    ['response kind', body[ofKind]],
+    ['location', located?.[name]],
+    [`request ${name}`, sent[name]],
+    // A PUT creates the resource at its own path.
+    ['path', create.method === 'PUT' ? call.path[name] : undefined],
+  ];
+  return found
+    .filter(([, value]) => ['string', 'number'].includes(typeof value))
+    .map(([way, value]) => ({ way, address: { ...call.path, ...located, [name]: value } }));
+}
+
+/** The path parameters in the `Location` header. */
+export function locationIn({ path }: Operation, { response, request }: Exchange): Record<string, string> | undefined {
+  const { location } = response.headers;
+  if (location === undefined || !URL.canParse(location, request.url)) return undefined;
+  const segments = path.split('/').slice(1);
+  const got = new URL(location, request.url).pathname.split('/').slice(-segments.length);
+  const isName = (segment: string) => /^\{[^}]+\}$/.test(segment);
+  if (segments.some((segment, index) => got[index] === undefined || (!isName(segment) && segment !== got[index])))
+    return undefined;
+  const pairs = segments.map((segment, index) => [segment.slice(1, -1), decodeURIComponent(got[index] ?? '')] as const);
+  return Object.fromEntries(pairs.filter((_, index) => isName(segments[index] ?? '')));
+}
+
+/** Values for the parameter from declared links. */
+function linked({ operation, response }: Exchange, target: Operation, name: string): unknown[] {
+  const declared = operation?.responses.find(({ status }) => status === String(response.status));
+  return Object.values(declared?.links ?? {}).flatMap(({ parameters, operationId }) => {
+    const expression = isObject(parameters) ? (parameters[name] ?? parameters[`path.${name}`]) : undefined;
+    const isBody =
+      operationId === target.id && typeof expression === 'string' && expression.startsWith('$response.body#');
+    return isBody ? [at(response.json?.value, expression.slice('$response.body#'.length))] : [];
+  });
+}
+
+/** A minimal call if only the path and a precondition are required. It may succeed although none did before. */
+function unknownCall(operation: Operation): Call | undefined {
+  const isComplete = operation.parameters.every(
+    ({ in: place, name, required }) => !required || place === 'path' || /^if-match$/i.test(name),
+  );
+  return isComplete ? emptyCall(operation) : undefined;
+}
+
+/** A call without any values. */
+export function emptyCall(operation: Operation): Call {
+  const mediaType = operation.body?.contents.find((content) => isJson(content.mediaType))?.mediaType;
+  return { operation, path: {}, query: {}, headers: {}, cookies: {}, body: undefined, mediaType };
+}
+
+/** The call without its idempotency key, because a repeated key creates nothing; with a fresh one if it is required. */
+function withoutKey(call: Call): Call {
+  const isRequired = (name: string) => call.operation.parameters.some((one) => one.name === name && one.required);
+  const headers = Object.entries(call.headers).flatMap(([name, value]) => {
+    if (/idempotency/i.test(name)) return isRequired(name) ? [[name, randomUUID()]] : [];
+    return /^if-/i.test(name) ? [] : [[name, value]];
+  });
+  return { ...call, headers: Object.fromEntries(headers) };
+}

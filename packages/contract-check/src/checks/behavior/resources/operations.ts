@@ -1,0 +1,321 @@
+import { Big } from 'big.js';
+import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
+import { responseText } from '../../../finding/finding.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
+import { at, isObject, type JsonObject } from '../../../json.ts';
+import { agrees, calculationOf, numberOf, type Sum, sumOver } from '../../../run/arithmetic.ts';
+import { isSuccess } from '../../../run/baseline.ts';
+import {
+  isOwnId,
+  isPutCreation,
+  isReadingPost,
+  kindOfPath,
+  kindOfReference,
+  lastParameter,
+  rowsSchema,
+  singular,
+} from '../../../run/names.ts';
+import { isHarmless, unknownId } from '../../../run/unknown-id.ts';
+import { memberNames, memberOf, partsOf, responseSchema } from '../../../schema/parts.ts';
+import { shapeOf } from '../../../schema/shape.ts';
+import type { CheckContext } from '../../check.ts';
+import { chooserOf, chosenDifferences } from '../lists/chosen-members.ts';
+import { rowsIn } from '../lists/metadata.ts';
+import { type BehaviorCheck, type Difference, differ, text } from '../observe.ts';
+import { readCollection } from './collection.ts';
+import { isGone, resourceIn } from './compare.ts';
+import { declaredKind, declares, hasRows } from './resource-types.ts';
+
+/** A single operation with a successful call. */
+export interface Subject {
+  readonly context: CheckContext;
+  readonly operation: Operation;
+  readonly known: Call;
+}
+
+type OperationCheck = BehaviorCheck<Subject>;
+
+const isReader = ({ method }: Operation) => method === 'GET' || method === 'HEAD';
+
+const unknown: OperationCheck = {
+  name: 'unknown',
+  describe: 'An unknown ID returns nothing, and cannot be updated or deleted.',
+  applies: ({ operation, context }) => {
+    const name = lastParameter(operation.path);
+    const isDeclared = declares(operation, 404) || operation.responses.some(({ status }) => status === '4XX');
+    const isUnchecked = declaredKind(operation, 'updates') === false || declaredKind(operation, 'deletes') === false;
+    if (!isReader(operation) && (isUnchecked || !isDeclared || isPutCreation(operation, context.session.operations)))
+      return false;
+    const isReference = name !== undefined && (isOwnId(name) || kindOfReference(name) !== undefined);
+    return isDeclared || (isReference && rowsSchema(context.session.document, responseSchema(operation)) !== undefined);
+  },
+  async run({ context: { session }, operation, known }, label) {
+    const name = lastParameter(operation.path) ?? '';
+    const parameter = operation.parameters.find((one) => one.in === 'path' && one.name === name);
+    const id = parameter && unknownId(session, parameter.schema, known.path[name], session.seedFor(`nobody ${label}`));
+    const call: Call = { ...known, path: { ...known.path, [name]: id } };
+    if (parameter === undefined || id === undefined || !(await isHarmless(session, call))) return undefined;
+    const exchange = await session.send(call);
+    const rows = rowsSchema(session.document, responseSchema(operation));
+    // An empty list is a valid response for an unknown parent.
+    if (!isSuccess(exchange) || (rows !== undefined && (rowsIn(exchange, rows.member) ?? []).length === 0)) return [];
+    return [
+      differ(isReader(operation) ? 'read-unknown' : 'change-unknown', operation, '', {
+        title: `${operation.id} succeeds for a ${name} that does not exist`,
+        expected: rows === undefined ? '404' : '404, or no rows',
+        actual: responseText(exchange),
+        node: parameter.node,
+        exchanges: [exchange],
+      }),
+    ];
+  },
+};
+
+const groups = { path: 'path', query: 'query', header: 'headers', cookie: 'cookies' } as const;
+
+function withValue(call: Call, { in: place, name }: Parameter, value: unknown): Call {
+  const { [name]: _before, ...others } = call[groups[place]];
+  return { ...call, [groups[place]]: value === undefined ? others : { ...others, [name]: value } };
+}
+
+const omitted: OperationCheck = {
+  name: 'omitted',
+  describe: 'A read without a parameter equals a read with its default.',
+  applies: ({ operation }) => operation.method === 'GET' || isReadingPost(operation),
+  async run({ context: { session }, operation, known }) {
+    // The list checks cover query parameters of lists.
+    const isList = hasRows(session.document, operation);
+    const found: Difference[] = [];
+    let isSeen = false;
+    for (const parameter of operation.parameters) {
+      const { in: place, name, required, schema, node } = parameter;
+      const value = schema.default ?? undefined;
+      if (place === 'path' || required || value === undefined || (isList && place === 'query')) continue;
+      if (extensionOf(node).default === false) continue;
+      const without = await session.send(withValue(known, parameter, undefined));
+      const withIt = await session.send(withValue(known, parameter, value));
+      const again = await session.send(withValue(known, parameter, undefined));
+      if (![without, withIt, again].every(isSuccess)) continue;
+      isSeen = true;
+      const other = firstDifference(without, withIt, again);
+      if (other === undefined) continue;
+      found.push(
+        differ('default-ignored', operation, name, {
+          title: `A request without \`${name}\` differs from a request with its default ${text(value)}`,
+          expected: `as with ${text(value)}: ${other.place} is ${text(other.present)}`,
+          actual: `${other.place} is ${text(other.omitted)}`,
+          node,
+          exchanges: [withIt, without],
+        }),
+      );
+    }
+    return isSeen ? found : undefined;
+  },
+};
+
+/** The first difference between two responses that is not also between two identical requests. */
+function firstDifference(
+  ...exchanges: readonly Exchange[]
+): { place: string; omitted: unknown; present: unknown } | undefined {
+  const [left, right, same] = exchanges.map(({ response: { json, headers, text: body } }) => {
+    if (json !== undefined) return leavesOf(json.value);
+    const lines = /^text\//.test(headers['content-type'] ?? '') ? body.split('\n') : [];
+    return new Map<string, unknown>(lines.map((line, index) => [`line ${index + 1}`, line]));
+  });
+  if (left === undefined || right === undefined || same === undefined) return undefined;
+  const isSteady = (place: string) => left.has(place) === same.has(place) && left.get(place) === same.get(place);
+  const place = [...left.keys(), ...right.keys()].find((one) => left.get(one) !== right.get(one) && isSteady(one));
+  return place === undefined ? undefined : { place, omitted: left.get(place), present: right.get(place) };
+}
+
+/** The scalar values of a response, by pointer. */
+function leavesOf(value: unknown, pointer = '', leaves = new Map<string, unknown>()): Map<string, unknown> {
+  if (typeof value !== 'object' || value === null) return leaves.set(pointer, value);
+  for (const [name, item] of Object.entries(value)) leavesOf(item, `${pointer}/${name}`, leaves);
+  return leaves;
+}
+
+const chosen: OperationCheck = {
+  name: 'members',
+  describe: 'A parameter of a read that selects properties returns them.',
+  applies: ({ context, operation }) => operation.method === 'GET' && !hasRows(context.session.document, operation),
+  async run({ context: { session }, operation, known }) {
+    const schema = responseSchema(operation);
+    const found: Difference[] = [];
+    for (const parameter of operation.parameters.filter((one) => one.in === 'query' && !one.required)) {
+      const shape = shapeOf(session.document, parameter.schema);
+      const chooser = schema && chooserOf(session.document, parameter.name, shape, schema);
+      if (chooser === undefined) continue;
+      const send = async (value: unknown) => {
+        const exchange = await session.send(withValue(known, parameter, value));
+        const shown = exchange.response.json?.value;
+        return isSuccess(exchange) && isObject(shown) ? { resources: [shown], exchange } : undefined;
+      };
+      const plain = await send(undefined);
+      const differences = plain === undefined ? [] : await chosenDifferences(chooser, plain, send);
+      const { name, node } = parameter;
+      found.push(...differences.map((facts) => differ('members-chosen', operation, name, { ...facts, node })));
+    }
+    return found.length > 0 ? found : undefined;
+  },
+};
+
+/** A number that aggregates a nested list: the sum to calculate, or the number of rows. */
+interface Tally {
+  readonly name: string;
+  readonly list: Operation;
+  readonly sum: Sum | undefined;
+}
+
+const counts: OperationCheck = {
+  name: 'counts',
+  describe: 'Counts and declared sums agree with the list below the resource: `tripsCount` with `/trips`.',
+  applies: ({ operation }) => operation.method === 'GET',
+  async run({ context, operation, known }) {
+    const { session, baselines } = context;
+    const found: Difference[] = [];
+    let isSeen = false;
+    for (const { name, list, sum } of talliesOf(context, operation)) {
+      // Prefers a parent whose rows were created and deleted: manually maintained counts fail there first.
+      const creation = session.operations.find(({ method, path }) => method === 'POST' && path === list.path);
+      const path = ((creation && baselines.of(creation)) ?? baselines.of(list))?.call.path;
+      const all = path && (await readCollection(context, list, path));
+      if (path === undefined || all?.isComplete !== true) continue;
+      const exchange = await session.send({ ...known, path: { ...known.path, ...path } });
+      const returned = resourceIn(exchange)[name];
+      const expected = sum === undefined ? new Big(all.rows.length) : sumOver(all.rows, sum);
+      if (!isSuccess(exchange) || expected === undefined || numberOf(returned) === undefined) continue;
+      isSeen = true;
+      if (agrees(returned, expected)) continue;
+      const what = sum === undefined ? 'the number of rows' : `the sum of ${sum.member} in the rows`;
+      found.push(
+        differ('count-disagrees', operation, name, {
+          title: `${name} in ${operation.id} is not ${what} of ${list.id}`,
+          expected: `${name}: ${expected.toFixed()}`,
+          actual: `${name}: ${text(returned)}`,
+          node: memberOf(session.document, [responseSchema(operation) ?? {}], name)[0],
+          exchanges: [all.exchange, exchange],
+        }),
+      );
+    }
+    return isSeen ? found : undefined;
+  },
+};
+
+/** The aggregates in a response whose list exists below the same resource, without default filters. */
+function talliesOf({ session: { document, operations } }: CheckContext, source: Operation): Tally[] {
+  const schema = responseSchema(source);
+  const resource = source.path.slice(0, source.path.lastIndexOf('}') + 1);
+  if (resource === '' || rowsSchema(document, schema) !== undefined) return [];
+  const beneath = operations.filter(
+    ({ method, path, parameters }) =>
+      method === 'GET' &&
+      path.startsWith(`${resource}/`) &&
+      !path.slice(resource.length + 1).includes('/') &&
+      !parameters.some(leavesOut),
+  );
+  return memberNames(document, schema).flatMap((name) => {
+    const parts = memberOf(document, [schema ?? {}], name).flatMap((one) => partsOf(document, one));
+    if (parts.some((part) => extensionOf(part).calculated === false)) return [];
+    const [, before, after] = /^(?:(.+?)[-_]?(?:c|C)ount|(?:number_?[oO]f|num)[-_]?(.+))$/.exec(name) ?? [];
+    const counted = parts.some(({ type }) => [type].flat().includes('integer')) ? (before ?? after) : undefined;
+    const sum = parts.map(calculationOf).find((one) => one !== undefined && 'member' in one);
+    const kind = counted ?? sum?.of;
+    const list = beneath.find(
+      (one) =>
+        rowsSchema(document, responseSchema(one)) && kind !== undefined && kindOfPath(one.path) === singular(kind),
+    );
+    return list === undefined ? [] : [{ name, list, sum: counted === undefined ? sum : undefined }];
+  });
+}
+
+/** Whether a list excludes rows by default: it has a boolean parameter, or a filter with a default. */
+function leavesOut({ in: place, name, schema }: Parameter): boolean {
+  const isPaging = /page|limit|size|offset|cursor|sort|order|direction|fields|include|expand/i.test(name);
+  const isFlag = [schema.type].flat().includes('boolean');
+  return place === 'query' && (isFlag || (!isPaging && schema.default !== undefined));
+}
+
+const headed: OperationCheck = {
+  name: 'head',
+  describe: 'HEAD returns the status and headers of GET.',
+  applies: ({ operation }) => operation.method === 'HEAD',
+  async run({ context: { session, baselines }, operation, known }) {
+    const get = session.operations.find(({ method, path }) => method === 'GET' && path === operation.path);
+    const ofGet = get && baselines.of(get)?.call;
+    if (ofGet === undefined) return undefined;
+    const full = await session.send({ ...ofGet, path: { ...ofGet.path, ...known.path } });
+    const bare = await session.send(known);
+    const plain = (value = '') => value.toLowerCase().replaceAll(/\s/g, '').replace(/^w\//, '');
+    const stated = (name: string, { response }: Exchange) =>
+      name === 'status' ? String(response.status) : response.headers[name];
+    const isOther = (name: string) => {
+      const [one, other] = [stated(name, full), stated(name, bare)];
+      return one !== undefined && other !== undefined && plain(one) !== plain(other);
+    };
+    const names = isOther('status') ? ['status'] : ['content-type', 'etag', 'last-modified'].filter(isOther);
+    return names.map((name) =>
+      differ('head-differs', operation, name, {
+        title: `HEAD returns another ${name} than GET`,
+        expected: `${name}: ${stated(name, full)}`,
+        actual: `${name}: ${stated(name, bare)}`,
+        exchanges: [full, bare],
+      }),
+    );
+  },
+};
+
+const linked: OperationCheck = {
+  name: 'links',
+  describe: 'Declared links to read operations work.',
+  applies: ({ operation }) => operation.responses.some(({ links }) => Object.keys(links).length > 0),
+  async run({ context: { session, baselines }, operation }, label) {
+    const from = await baselines.again(operation, label);
+    const response = operation.responses.find(({ status }) => status === String(from?.exchange.response.status));
+    if (from === undefined || response === undefined) return undefined;
+    const found: Difference[] = [];
+    for (const [name, link] of Object.entries(response.links)) {
+      const target = session.operations.find(({ id }) => id === link.operationId);
+      const known = target && baselines.of(target)?.call;
+      const values = isObject(link.parameters) ? valuesOf(link.parameters, from.exchange, from.call.path) : undefined;
+      if (target === undefined || known === undefined || values === undefined || !isReader(target)) continue;
+      const placed = (place: string) =>
+        Object.fromEntries(
+          Object.entries(values).filter(([key]) =>
+            target.parameters.some((one) => one.in === place && one.name === key),
+          ),
+        );
+      const path = { ...known.path, ...placed('path') };
+      const there = await session.send({ ...known, path, query: { ...known.query, ...placed('query') } });
+      if (!isGone(there) && there.response.status !== 400) continue;
+      found.push(
+        differ('link', operation, name, {
+          title: `The link ${name} does not work`,
+          expected: `${target.id} succeeds with the values of the response`,
+          actual: responseText(there),
+          node: link,
+          exchanges: [from.exchange, there],
+        }),
+      );
+    }
+    return found;
+  },
+};
+
+/** The values of a link; undefined if the response lacks one of them. */
+function valuesOf(parameters: JsonObject, { response }: Exchange, path: Call['path']): JsonObject | undefined {
+  const evaluated = (expression: unknown): unknown => {
+    if (typeof expression !== 'string' || !expression.startsWith('$')) return expression;
+    if (expression.startsWith('$response.body#')) return at(response.json?.value, expression.slice(15));
+    if (expression.startsWith('$response.header.')) return response.headers[expression.slice(17).toLowerCase()];
+    return expression.startsWith('$request.path.') ? path[expression.slice(14)] : undefined;
+  };
+  const values = Object.entries(parameters).map(([name, expression]): [string, unknown] => [
+    name.replace(/^(?:path|query|header)\./, ''),
+    evaluated(expression) ?? undefined,
+  ]);
+  return values.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(values);
+}
+
+/** Checks that do not require a create operation. */
+export const operationChecks: readonly OperationCheck[] = [unknown, omitted, chosen, counts, headed, linked];
