@@ -1,12 +1,10 @@
 /** Groups covered and uncovered parts of a contract for reports. */
 import {
   type Coverage,
-  type CoverageItem,
   type CoverageKind,
   type CoverageName,
   coverageKinds,
   type MinCoverage,
-  type OperationReport,
   type Share,
   type Shortfall,
 } from './report.ts';
@@ -75,45 +73,4 @@ export function reachText({ byKind }: Coverage): string {
       return `${exercised.toLocaleString('en')} of ${all.toLocaleString('en')} ${kindNames[kind]}`;
     })
     .join(', ');
-}
-
-/** A bar with a resolution of an eighth of a character. */
-export function bar(part: number, width: number): { full: string; empty: string } {
-  const eighths = Math.round(part * width * 8);
-  const rest = ' ▏▎▍▌▋▊▉'[eighths % 8];
-  const full = '█'.repeat(Math.floor(eighths / 8)) + (eighths % 8 === 0 ? '' : rest);
-  return { full, empty: '░'.repeat(width - full.length) };
-}
-
-/** Operations without a successful call, by reason. */
-export function unreached(operations: readonly OperationReport[]): Map<string, OperationReport[]> {
-  const missed = operations.filter(({ reached }) => !reached);
-  return Map.groupBy(missed, ({ reason }) => reason ?? 'No request succeeded.');
-}
-
-export interface Gap {
-  readonly kind: CoverageKind;
-  readonly reason: string | undefined;
-  readonly items: readonly CoverageItem[];
-}
-
-/**
- * Items that were not covered, by kind and reason, most frequent first. Items of unreached operations are excluded,
- * because the operation itself is listed.
- */
-export function gaps(coverage: Coverage, operations: readonly OperationReport[]): Gap[] {
-  const missed = new Set(operations.filter(({ reached }) => !reached).map(({ id }) => id));
-  const items = coverage.items.filter(
-    ({ exercised, operation, kind }) => !exercised && kind !== 'operation' && !missed.has(operation),
-  );
-  return coverageKinds.flatMap((kind) =>
-    [
-      ...Map.groupBy(
-        items.filter((item) => item.kind === kind),
-        ({ reason }) => reason,
-      ),
-    ]
-      .map(([reason, ofReason]) => ({ kind, reason, items: ofReason }))
-      .sort((one, other) => other.items.length - one.items.length),
-  );
 }

@@ -2,17 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Category, categories } from '../finding/finding.ts';
-import { ruleOf } from '../finding/rules.ts';
-import {
-  type CoverageRow,
-  coverageRows,
-  type Gap,
-  gaps,
-  kindNames,
-  partOf,
-  percentText,
-  unreached,
-} from './coverage-table.ts';
+import { type CoverageRow, coverageRows, partOf, percentText } from './coverage-table.ts';
 import { excerptOf } from './excerpt.ts';
 import { html, type Markup, raw } from './markup.ts';
 import { stateOf } from './operation-table.ts';
@@ -20,17 +10,15 @@ import {
   counted,
   durationText,
   fileOf,
-  isComplete,
+  type Gap,
   type Presentation,
   type PresentedExchange,
   type PresentedFinding,
   type PresentedReport,
   placeText,
   present,
-  responseLine,
-  verdict,
 } from './presented.ts';
-import type { CoverageItem, OperationReport, Report } from './report.ts';
+import type { OperationReport, Report } from './report.ts';
 import { visible } from './visible.ts';
 
 const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
@@ -52,7 +40,7 @@ export function renderHtml(report: Report, options: Presentation = {}): string {
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${verdict(report)} · ${visible(title)}</title>
+<title>${shown.verdict} · ${visible(title)}</title>
 <link rel="icon" href="${iconOf(report)}">
 <style>${raw(style)}</style>
 </head>
@@ -61,14 +49,14 @@ export function renderHtml(report: Report, options: Presentation = {}): string {
 <p class="kicker">Contract check</p>
 <h1>${visible(title)}</h1>
 <p class="against"><code>${visible(shown.url)}</code> against <code>${visible(fileOf(shown.spec, options.directory))}</code></p>
-<p class="verdict ${report.findings.length > 0 ? 'bad' : isComplete(report) ? 'good' : 'fair'}">${verdict(report)}</p>
+<p class="verdict ${shown.state}">${shown.verdict}</p>
 ${tiles(shown)}
 <nav><a href="#findings">Findings</a><a href="#operations">Operations</a><a href="#coverage">Coverage</a>${
     shown.notices.length === 0 ? undefined : html`<a href="#notices">Notes</a>`
   }</nav>
 </header>
 <main>
-${findingsSection(shown, options)}
+${findingsSection(shown)}
 ${operationsSection(shown)}
 ${coverageSection(shown, options)}
 ${noticesSection(shown)}
@@ -105,8 +93,7 @@ function tiles(report: PresentedReport): Markup {
   )}</dl>`;
 }
 
-function findingsSection(report: PresentedReport, options: Presentation): Markup {
-  const { findings } = report;
+function findingsSection({ findings }: PresentedReport): Markup {
   if (findings.length === 0) {
     return html`<section id="findings"><h2>Findings</h2><p class="empty">No differences were found.</p></section>`;
   }
@@ -118,7 +105,7 @@ ${categories.map((category) => chip(category, findings))}
 <button type="button" class="plain" data-toggle>Close all</button>
 </div>
 <p class="empty" data-none hidden>No finding matches.</p>
-${findings.map((finding, index) => card(finding, index + 1, report, options))}
+${findings.map(card)}
 </section>`;
 }
 
@@ -128,37 +115,19 @@ function chip(category: Category, findings: readonly PresentedFinding[]): Markup
   return html`<button type="button" class="chip" data-category="${category}" aria-pressed="false">${category} ${count}</button>`;
 }
 
-function card(finding: PresentedFinding, number: number, report: PresentedReport, { directory }: Presentation): Markup {
-  const operation = report.operations.find(({ id }) => id === finding.operation);
-  const words = [finding.title, finding.check, finding.operation, operation?.path, ...finding.also]
-    .join(' ')
-    .toLowerCase();
-  const last = finding.exchanges.length - 1;
+function card(finding: PresentedFinding): Markup {
+  const { number, title, operation, address, check, contract, place } = finding;
+  const words = [title, check, operation, address, ...finding.also].join(' ').toLowerCase();
+  const last = finding.exchanges.at(-1);
   return html`<details class="card" id="finding-${number}" data-category="${finding.category}" data-words="${visible(words)}"${
     number <= openFindings ? raw(' open') : undefined
   }>
-<summary><span class="number">${number}</span><span class="title">${prose(finding.title)}</span>
-<span class="meta"><strong>${visible(finding.operation)}</strong> ${addressOf(operation)}<span class="badge">${ruleOf(finding.check).severity}</span><span class="badge">${finding.category}</span><span class="badge quiet">${visible(finding.check)}</span></span></summary>
+<summary><span class="number">${number}</span><span class="title">${prose(title)}</span>
+<span class="meta"><strong>${visible(operation)}</strong> ${address && html`<code>${visible(address)}</code>`}<span class="badge">${finding.severity}</span><span class="badge">${finding.category}</span><span class="badge quiet">${visible(check)}</span></span></summary>
 <div class="sides"><div><h3>Expected</h3><p>${prose(finding.expected)}</p></div><div class="bad"><h3>Actual</h3><p>${prose(finding.actual)}</p></div></div>
-${
-  finding.place === undefined
-    ? undefined
-    : html`<p class="line"><span class="label">Contract</span><code>${visible(placeText(finding.place, directory))}</code> <code class="quiet">${visible(finding.place.pointer)}</code></p>`
-}
-${finding.exchanges.map((exchange, index) => exchangeBlock(finding, exchange, index, index === last))}
-<p class="line"><span class="label">Fix</span><span>${prose(finding.fix)}</span></p>
-${
-  finding.also.length === 0
-    ? undefined
-    : html`<p class="line"><span class="label">Also in</span><span>${finding.also.map((id) => html`<code>${visible(id)}</code> `)}</span></p>`
-}
-${
-  finding.places.length <= 1
-    ? undefined
-    : html`<details><summary>Same cause: ${counted(finding.places.length - 1, 'place')}</summary><ul>${finding.places
-        .slice(1)
-        .map((place) => html`<li><code>${visible(place.operation)}</code> ${prose(place.title)}</li>`)}</ul></details>`
-}
+${contract && html`<p class="line"><span class="label">Contract</span><code>${visible(contract)}</code> <code class="quiet">${visible(place?.pointer ?? '')}</code></p>`}
+${finding.exchanges.map((exchange, index) => exchangeBlock(finding, exchange, index, exchange === last))}
+${finding.details.map(([label, text]) => html`<p class="line"><span class="label">${label}</span><span>${prose(text)}</span></p>`)}
 </details>`;
 }
 
@@ -170,9 +139,8 @@ function prose(text: string): Markup {
   return html`${parts.map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`;
 }
 
-function addressOf(operation: OperationReport | undefined): Markup | undefined {
-  if (operation === undefined || operation.id === `${operation.method} ${operation.path}`) return undefined;
-  return html`<code>${operation.method} ${visible(operation.path)}</code>`;
+function addressOf({ id, method, path }: OperationReport): Markup | undefined {
+  return id === `${method} ${path}` ? undefined : html`<code>${method} ${visible(path)}</code>`;
 }
 
 function exchangeBlock(finding: PresentedFinding, exchange: PresentedExchange, index: number, isLast: boolean): Markup {
@@ -180,7 +148,7 @@ function exchangeBlock(finding: PresentedFinding, exchange: PresentedExchange, i
   const { response } = exchange;
   return html`<h3>Request${number}</h3>
 <div class="copied"><pre><code>${exchange.curl}</code></pre><button type="button" data-copy hidden>Copy</button></div>
-<h3>Response${number} <span class="status">${responseLine(exchange)}</span></h3>
+<h3>Response${number} <span class="status">${exchange.summary}</span></h3>
 ${isLast ? excerptBlock(finding, exchange) : undefined}
 <details class="whole"><summary>Full response: ${counted(Object.keys(response.headers).length, 'header')}, ${counted(response.text.length, 'character')}, ${durationText(response.milliseconds)}</summary>
 <pre>${Object.entries(response.headers).map(([name, value]) => html`<span class="quiet">${visible(name)}:</span> ${visible(value)}\n`)}
@@ -235,26 +203,18 @@ function linkToFinding(
   count: number,
 ): Markup {
   const text = html`<span class="mark">✗ </span>${count}`;
-  const concernsRow = (finding: PresentedFinding) => finding.operation === id || finding.also.includes(id);
-  const index = findings.findIndex((finding) => finding.category === category && concernsRow(finding));
-  return index < 0 ? text : html`<a href="#finding-${index + 1}">${text}</a>`;
+  const first = findings.find(
+    (finding) => finding.category === category && (finding.operation === id || finding.also.includes(id)),
+  );
+  return first === undefined ? text : html`<a href="#finding-${first.number}">${text}</a>`;
 }
 
-function coverageSection(report: PresentedReport, options: Presentation): Markup {
-  const missed = [...unreached(report.operations)];
-  const left = gaps(report.coverage, report.operations);
+function coverageSection({ coverage, gaps }: PresentedReport, options: Presentation): Markup {
   return html`<section id="coverage">
 <h2>Coverage</h2>
-<div class="bars">${coverageRows(report.coverage).map(barRow)}</div>
-${missed.length + left.length === 0 ? undefined : html`<h3>Not covered</h3>`}
-${missed.map(
-  ([
-    reason,
-    operations,
-  ]) => html`<details class="gap"><summary><strong>${counted(operations.length, 'operation')}</strong> ${visible(reason)}</summary>
-<ul>${operations.map(({ id, method, path }) => html`<li>${visible(id)} <code>${method} ${visible(path)}</code></li>`)}</ul></details>`,
-)}
-${left.map((one) => gapBlock(one, options))}
+<div class="bars">${coverageRows(coverage).map(barRow)}</div>
+${gaps.length === 0 ? undefined : html`<h3>Not covered</h3>`}
+${gaps.map((one) => gapBlock(one, options))}
 </section>`;
 }
 
@@ -263,16 +223,14 @@ function barRow({ name, share, part }: CoverageRow): Markup {
   return html`<div class="${state}"><span>${name}</span><svg aria-hidden="true"><rect width="100%" height="100%"/><rect class="part" width="${(part * 100).toFixed(2)}%" height="100%"/></svg><span>${share.exercised.toLocaleString('en')} of ${share.all.toLocaleString('en')}</span><b>${percentText(part)}</b></div>`;
 }
 
-function gapBlock({ kind, reason, items }: Gap, options: Presentation): Markup {
+function gapBlock({ count, reason, items }: Gap, { directory }: Presentation): Markup {
   const left = items.length - itemLimit;
-  return html`<details class="gap"><summary><strong>${items.length.toLocaleString('en')} ${kindNames[kind]}</strong> ${visible(reason ?? 'not tried')}</summary>
-<ul>${items.slice(0, itemLimit).map((item) => gapItem(item, options))}${left > 0 ? html`<li>… ${left} more</li>` : undefined}</ul></details>`;
-}
-
-function gapItem({ operation, name, place }: CoverageItem, { directory }: Presentation): Markup {
-  const where =
-    place === undefined ? undefined : html` <code class="quiet">${visible(placeText(place, directory))}</code>`;
-  return html`<li>${visible(operation)} <code>${visible(name)}</code>${where}</li>`;
+  const shown = items.slice(0, itemLimit).map(({ name, place }) => {
+    const where = place && html` <code class="quiet">${visible(placeText(place, directory))}</code>`;
+    return html`<li>${visible(name)}${where}</li>`;
+  });
+  return html`<details class="gap"><summary><strong>${count}</strong> ${visible(reason)}</summary>
+<ul>${shown}${left > 0 ? html`<li>… ${left} more</li>` : undefined}</ul></details>`;
 }
 
 function noticesSection({ notices }: PresentedReport): Markup | undefined {

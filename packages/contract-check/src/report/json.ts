@@ -2,57 +2,30 @@
  * A report as JSON. The format is versioned: within `formatVersion` 1, properties are added, but not removed, renamed
  * or changed in meaning.
  */
-
-import type { Category, Finding, FindingPlace } from '../finding/finding.ts';
-import type { CheckName } from '../finding/rules.ts';
-import { ruleOf, type Severity } from '../finding/rules.ts';
+import type { Finding, FindingPlace } from '../finding/finding.ts';
+import type { Severity } from '../finding/rules.ts';
+import type { Exchange } from '../http/call.ts';
 import { type Presentation, type PresentedExchange, type PresentedFinding, present } from './presented.ts';
-import type { Coverage, OperationReport, Report } from './report.ts';
+import type { Report } from './report.ts';
 
-export interface JsonReport {
+type Shown = Omit<Report, 'findings' | 'stopped' | 'shortfall'>;
+
+export interface JsonReport extends Shown {
   readonly formatVersion: 1;
-  /** URL of the document's root file, its title, and the URL of the server. */
-  readonly spec: string;
-  readonly title: string;
-  readonly url: string;
-  /** The same seed sends the same requests to the same server. */
-  readonly seed: number;
-  readonly milliseconds: number;
-  readonly requests: number;
-  /** One entry for each checked operation, with the number of observations and findings per category. */
-  readonly operations: readonly OperationReport[];
   readonly findings: readonly JsonFinding[];
-  /** What the contract declares, and whether the run covered it; `reason` says why not. */
-  readonly coverage: Coverage;
-  /** What the run called and what it left out, why it ended early, what it should have reached, and what it left on the server. */
-  readonly plan: Report['plan'];
+  /** Why the run ended early, and what it should have reached; null if it completed. */
   readonly stopped: Report['stopped'] | null;
   readonly shortfall: Report['shortfall'] | null;
-  readonly left: Report['left'];
-  readonly notices: readonly string[];
 }
 
-export interface JsonFinding {
-  readonly check: CheckName;
-  readonly category: Category;
-  /** The operation id; `also` has the other operations with the same cause. */
-  readonly operation: string;
-  readonly also: readonly string[];
-  readonly title: string;
-  readonly expected: string;
-  readonly actual: string;
-  readonly fix: string;
+export interface JsonFinding extends Omit<Finding, 'places' | 'place' | 'pointer' | 'exchanges'> {
   /** How bad it is, and what the server must do. */
   readonly severity: Severity;
   readonly rule: string;
   /** Everywhere that the cause was observed, this finding first. */
   readonly places: readonly (Omit<FindingPlace, 'place'> & { readonly place: FindingPlace['place'] | null })[];
-  /** File, line (from 1) and JSON Pointer in the contract; null if there is none. */
   readonly place: Finding['place'] | null;
-  /** A JSON Pointer into the body of the last response; null if the finding is not about a part of it. */
   readonly pointer: string | null;
-  /** Identifies the difference across runs. */
-  readonly cause: string;
   /** Requests and responses that show it, in order; secrets are replaced by `$NAME`. */
   readonly exchanges: readonly JsonExchange[];
 }
@@ -60,13 +33,7 @@ export interface JsonFinding {
 export interface JsonExchange {
   /** A command for a POSIX shell that repeats the request. */
   readonly curl: string;
-  readonly request: {
-    readonly method: string;
-    readonly url: string;
-    readonly headers: Readonly<Record<string, string>>;
-    /** Null without a body. */
-    readonly body: string | null;
-  };
+  readonly request: Omit<Exchange['request'], 'body'> & { readonly body: string | null };
   readonly response: {
     /** 0 if the server did not respond. */
     readonly status: number;
@@ -81,39 +48,32 @@ export function renderJson(report: Report, options: Presentation = {}): string {
 }
 
 export function jsonReport(report: Report, options: Presentation = {}): JsonReport {
-  const {
-    spec,
-    title,
-    url,
-    seed,
-    milliseconds,
-    requests,
-    operations,
-    findings,
-    coverage,
-    plan,
-    stopped,
-    shortfall,
-    left,
-    notices,
-  } = present(report, options);
+  const shown = present(report, options);
+  const { spec, title, url, seed, milliseconds, requests, operations, coverage, plan, left, notices } = shown;
   return {
     formatVersion: 1,
     ...{ spec, title, url, seed, milliseconds, requests },
-    findings: findings.map(jsonFinding),
-    ...{ operations, coverage, plan, stopped: stopped ?? null, shortfall: shortfall ?? null, left, notices },
+    findings: shown.findings.map(jsonFinding),
+    ...{
+      operations,
+      coverage,
+      plan,
+      stopped: shown.stopped ?? null,
+      shortfall: shown.shortfall ?? null,
+      left,
+      notices,
+    },
   };
 }
 
 function jsonFinding(finding: PresentedFinding): JsonFinding {
-  const { check, category, operation, also, title, expected, actual, fix, place, cause, exchanges } = finding;
-  const { severity, text: rule } = ruleOf(check);
+  const { check, severity, rule, category, operation, also, title, expected, actual, fix, cause } = finding;
   return {
     ...{ check, severity, rule, category, operation, also, title, expected, actual, fix, cause },
     places: finding.places.map((one) => ({ ...one, place: one.place ?? null })),
-    place: place ?? null,
+    place: finding.place ?? null,
     pointer: finding.pointer ?? null,
-    exchanges: exchanges.map(jsonExchange),
+    exchanges: finding.exchanges.map(jsonExchange),
   };
 }
 

@@ -6,10 +6,8 @@ import {
   type Presentation,
   type PresentedFinding,
   type PresentedReport,
-  placeText,
+  plainText,
   present,
-  responseLine,
-  verdict,
 } from './presented.ts';
 import type { OperationReport, Report } from './report.ts';
 
@@ -95,26 +93,13 @@ function failedCase(finding: PresentedFinding, { directory }: Presentation): Tes
     },
     failure: {
       ...attributed({ type: legal(finding.check), message: legal(finding.title) }),
-      '#text': legal(details(finding, directory)),
+      '#text': legal(plainText(finding, longestBody)),
     },
   };
 }
 
-function details(finding: PresentedFinding, directory: string | undefined): string {
-  const last = finding.exchanges.at(-1);
-  return [
-    `Expected: ${finding.expected}`,
-    `Actual: ${finding.actual}`,
-    ...(finding.place === undefined ? [] : [`Contract: ${placeText(finding.place, directory)}`]),
-    ...finding.exchanges.map((exchange) => `Request: ${exchange.curl}\nResponse: ${responseLine(exchange)}`),
-    ...(last === undefined || last.response.text === '' ? [] : [last.response.text.slice(0, longestBody)]),
-    `Fix: ${finding.fix}`,
-    ...(finding.also.length === 0 ? [] : [`Also in: ${finding.also.join(', ')}`]),
-  ].join('\n');
-}
-
 function propertiesOf(report: PresentedReport) {
-  const values = { url: report.url, seed: String(report.seed), verdict: verdict(report) };
+  const values = { url: report.url, seed: String(report.seed), verdict: report.verdict };
   return Object.entries(values).map(([name, value]) => attributed({ name, value: legal(value) }));
 }
 

@@ -8,8 +8,6 @@ export interface TableRow {
   readonly detail: string;
   readonly state: 'found' | 'clean' | 'unreached';
   readonly checks: Readonly<Record<Category, Tally>>;
-  /** More than one for a group. */
-  readonly operations: readonly OperationReport[];
 }
 
 /** Up to this number, each operation has its own row. */
@@ -42,36 +40,18 @@ export function stateOf(operation: OperationReport): TableRow['state'] {
 function singleRow(operation: OperationReport): TableRow {
   const { id, method, path, checks } = operation;
   const address = `${method} ${path}`;
-  return {
-    label: id,
-    detail: id === address ? '' : address,
-    state: stateOf(operation),
-    checks,
-    operations: [operation],
-  };
+  return { label: id, detail: id === address ? '' : address, state: stateOf(operation), checks };
 }
 
 function groupRow(label: string, operations: readonly OperationReport[]): TableRow {
   const [only] = operations;
   if (operations.length === 1 && only !== undefined) return singleRow(only);
-  const sums = categories.map((category) => [category, sum(operations.map(({ checks }) => checks[category]))] as const);
-  return {
-    label,
-    detail: `${operations.length} operations`,
-    state: 'clean',
-    checks: Object.fromEntries(sums) as Record<Category, Tally>,
-    operations,
-  };
-}
-
-function sum(tallies: readonly Tally[]): Tally {
-  return tallies.reduce(
-    (all, tally) => ({ observations: all.observations + tally.observations, findings: all.findings + tally.findings }),
-    {
-      observations: 0,
-      findings: 0,
-    },
-  );
+  const sum = (category: Category, of: keyof Tally) =>
+    operations.reduce((all, { checks }) => all + checks[category][of], 0);
+  const checks = Object.fromEntries(
+    categories.map((one) => [one, { observations: sum(one, 'observations'), findings: sum(one, 'findings') }]),
+  ) as TableRow['checks'];
+  return { label, detail: `${operations.length} operations`, state: 'clean', checks };
 }
 
 /** The number of segments that all paths share, such as a version. */

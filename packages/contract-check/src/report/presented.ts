@@ -2,11 +2,12 @@
 import { isAbsolute, relative } from 'node:path';
 import type { Place } from '../document/document.ts';
 import type { Finding } from '../finding/finding.ts';
+import { ruleOf, type Severity } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
-import { percentText, reachText } from './coverage-table.ts';
+import { kindNames, percentText, reachText } from './coverage-table.ts';
 import { curlOf } from './curl.ts';
 import { maskExchange, maskText, type Secret, secretsIn } from './mask.ts';
-import type { Report, Shortfall } from './report.ts';
+import { type CoverageItem, coverageKinds, type OperationReport, type Report, type Shortfall } from './report.ts';
 
 export interface Presentation {
   /** Credentials to mask. Secrets are also masked by name. */
@@ -15,35 +16,94 @@ export interface Presentation {
   readonly directory?: string;
 }
 
+/** What every format of a report shows, masked. */
 export interface PresentedReport extends Report {
+  /** The first and the last line. */
+  readonly verdict: string;
+  readonly state: 'good' | 'fair' | 'bad';
   readonly findings: readonly PresentedFinding[];
+  readonly gaps: readonly Gap[];
 }
 
 export interface PresentedFinding extends Finding {
+  readonly number: number;
+  readonly severity: Severity;
+  readonly rule: string;
+  /** `GET /clients`; undefined outside the contract, or if it is the ID of the operation. */
+  readonly address: string | undefined;
+  /** The place in the contract. */
+  readonly contract: string | undefined;
+  /** What follows the requests: what to do, and where else the cause was observed. */
+  readonly details: readonly Detail[];
   readonly exchanges: readonly PresentedExchange[];
 }
 
+export type Detail = readonly [label: 'fix' | 'also in' | 'same cause', text: string];
+
 export interface PresentedExchange extends Exchange {
   readonly curl: string;
+  /** `200 application/json`. */
+  readonly summary: string;
+}
+
+/** What was not covered, for one reason. */
+export interface Gap {
+  /** `3 statuses`. */
+  readonly count: string;
+  readonly reason: string;
+  readonly items: readonly { readonly name: string; readonly place: Place | undefined }[];
 }
 
 /** The only way from a report to an output: masks every text of it. */
-export function present(report: Report, presentation: Presentation): PresentedReport {
-  const known = presentation.secrets ?? [];
-  const exchanges = report.findings.flatMap((finding) => finding.exchanges);
-  const secrets = [...known, ...secretsIn(exchanges, known)];
+export function present(report: Report, { secrets: known = [], directory }: Presentation): PresentedReport {
+  const secrets = [
+    ...known,
+    ...secretsIn(
+      report.findings.flatMap((finding) => finding.exchanges),
+      known,
+    ),
+  ];
   const mask = (text: string) => maskText(text, secrets);
   const maskReason = <T extends { readonly reason: string | undefined }>(item: T): T => ({
     ...item,
     reason: item.reason && mask(item.reason),
   });
+  const operations = report.operations.map(maskReason);
+  const coverage = { ...report.coverage, items: report.coverage.items.map(maskReason) };
   return {
     ...report,
+    operations,
+    coverage,
+    verdict: verdict(report),
+    state: report.findings.length > 0 ? 'bad' : isComplete(report) ? 'good' : 'fair',
     spec: mask(report.spec),
     url: mask(report.url),
-    operations: report.operations.map(maskReason),
-    findings: report.findings.map((finding) => presentedFinding(finding, secrets)),
-    coverage: { ...report.coverage, items: report.coverage.items.map(maskReason) },
+    gaps: gapsOf(coverage.items, operations),
+    findings: report.findings.map((finding, index) => {
+      const operation = operations.find(({ id }) => id === finding.operation);
+      const address = operation && `${operation.method} ${operation.path}`;
+      const { severity, text: rule } = ruleOf(finding.check);
+      const shown = {
+        ...finding,
+        title: mask(finding.title),
+        expected: mask(finding.expected),
+        actual: mask(finding.actual),
+        fix: mask(finding.fix),
+        cause: mask(finding.cause),
+        places: finding.places.map((one) => ({ ...one, title: mask(one.title), cause: mask(one.cause) })),
+      };
+      return {
+        ...shown,
+        ...{ number: index + 1, severity, rule, address: address === finding.operation ? undefined : address },
+        contract: finding.place && placeText(finding.place, directory),
+        details: detailsOf(shown),
+        exchanges: finding.exchanges.map((exchange) => ({
+          ...maskExchange(exchange, secrets),
+          curl: curlOf(exchange, secrets),
+          summary: responseLine(exchange),
+        })),
+      };
+    }),
     left: {
       created: report.left.created.map((one) => ({ ...one, targets: one.targets.map(mask) })),
       changed: report.left.changed.map((one) => ({ ...one, target: mask(one.target) })),
@@ -52,21 +112,56 @@ export function present(report: Report, presentation: Presentation): PresentedRe
   };
 }
 
-function presentedFinding(finding: Finding, secrets: readonly Secret[]): PresentedFinding {
-  const mask = (text: string) => maskText(text, secrets);
-  return {
-    ...finding,
-    title: mask(finding.title),
-    expected: mask(finding.expected),
-    actual: mask(finding.actual),
-    fix: mask(finding.fix),
-    cause: mask(finding.cause),
-    places: finding.places.map((one) => ({ ...one, title: mask(one.title), cause: mask(one.cause) })),
-    exchanges: finding.exchanges.map((exchange) => ({
-      ...maskExchange(exchange, secrets),
-      curl: curlOf(exchange, secrets),
+function detailsOf({ fix, also, places, title }: Finding): Detail[] {
+  const different = places.slice(1).filter((place) => place.title !== title);
+  const others = also.filter((id) => !different.some(({ operation }) => operation === id));
+  return [
+    ['fix', fix],
+    ...(others.length === 0 ? [] : [['also in', others.join(', ')] as const]),
+    ...different.map((place) => ['same cause', `${place.operation}: ${place.title}`] as const),
+  ];
+}
+
+/** Operations that were not reached, and items of the others that were not covered, most frequent reason first. */
+function gapsOf(items: readonly CoverageItem[], operations: readonly OperationReport[]): Gap[] {
+  const missed = operations.filter(({ reached }) => !reached);
+  const ids = new Set(missed.map(({ id }) => id));
+  const all = [
+    ...missed.map(({ id, reason }) => ({
+      ...{ kind: 'operation' as const, name: id, place: undefined },
+      reason: reason ?? 'No request succeeded.',
     })),
-  };
+    ...items
+      .filter(({ exercised, operation, kind }) => !exercised && kind !== 'operation' && !ids.has(operation))
+      .map(({ kind, operation, name, place, reason }) => ({ kind, name: `${operation} ${name}`, place, reason })),
+  ];
+  return coverageKinds.flatMap((kind) => {
+    const ofKind = Map.groupBy(
+      all.filter((item) => item.kind === kind),
+      ({ reason }) => reason ?? 'not tried',
+    );
+    return [...ofKind]
+      .sort(([, one], [, other]) => other.length - one.length)
+      .map(([reason, list]) => ({
+        ...{ reason, items: list },
+        count: counted(list.length, kindNames[kind].replace(/(?<=us)es$|s$/, ''), kindNames[kind]),
+      }));
+  });
+}
+
+/** A finding as plain text. */
+export function plainText(
+  { title, expected, actual, contract, exchanges, details }: PresentedFinding,
+  longestBody: number,
+): string {
+  const body = exchanges.at(-1)?.response.text.slice(0, longestBody) ?? '';
+  return [
+    ...[title, `Expected: ${expected}`, `Actual: ${actual}`],
+    ...(contract === undefined ? [] : [`Contract: ${contract}`]),
+    ...exchanges.map(({ curl, summary }) => `Request: ${curl}\nResponse: ${summary}`),
+    ...(body === '' ? [] : [body]),
+    ...details.map(([label, text]) => `${label[0]?.toUpperCase()}${label.slice(1)}: ${text}`),
+  ].join('\n');
 }
 
 /** The path of a file relative to a directory that contains it; unchanged otherwise. */
@@ -81,8 +176,8 @@ export function placeText(place: Place, directory?: string): string {
   return `${fileOf(place.file, directory)}:${place.line}`;
 }
 
-/** Summarizes a response: `200 application/json`. Status 0 means that none was received. */
-export function responseLine({ response }: Exchange): string {
+/** Status 0 means that no response was received. */
+function responseLine({ response }: Exchange): string {
   if (response.status === 0) return 'no response';
   return [response.status, response.mediaType || 'no media type'].join(' ');
 }
@@ -126,8 +221,7 @@ function shortfallText({ kind, covered, minimum }: Shortfall): string {
   return `${percentText(covered / 100)} of ${name} reached, ${minimum} % required`;
 }
 
-/** The summary: the first and the last line of a report. */
-export function verdict(report: Report): string {
+function verdict(report: Report): string {
   const count = report.findings.length === 0 ? 'No findings' : counted(report.findings.length, 'finding');
   const why =
     report.stopped === undefined

@@ -12,8 +12,8 @@ import {
   type PresentedExchange,
   type PresentedFinding,
   type PresentedReport,
+  plainText,
   present,
-  responseLine,
 } from './presented.ts';
 import type { Report } from './report.ts';
 
@@ -53,7 +53,6 @@ function rulesOf(findings: readonly PresentedFinding[]): ReportingDescriptor[] {
   return [...Map.groupBy(findings, ({ check }) => check)].map(([id, [finding]]) => ({
     id,
     shortDescription: { text: ruleOf(id).text },
-    fullDescription: { text: `${ruleOf(id).text} Otherwise, the server differs from its contract.` },
     help: { text: finding?.fix ?? '' },
     defaultConfiguration: { level: ruleOf(id).severity },
     properties: { tags: ['contract', finding?.category ?? ''] },
@@ -71,8 +70,8 @@ function resultOf(
     ruleId: finding.check,
     ruleIndex: rules.findIndex(({ id }) => id === finding.check),
     kind: 'fail',
-    level: ruleOf(finding.check).severity,
-    message: { text: messageOf(finding) },
+    level: finding.severity,
+    message: { text: plainText(finding, 0) },
     locations: [locationOf(finding, report, options)],
     relatedLocations: finding.places.slice(1).map((place, id) => ({
       ...locationOf(place, report, options),
@@ -83,17 +82,6 @@ function resultOf(
     ...(last === undefined ? {} : webOf(last)),
     properties: { category: finding.category, operation: finding.operation, also: [...finding.also] },
   };
-}
-
-function messageOf(finding: PresentedFinding): string {
-  const requests = finding.exchanges.map((exchange) => `${exchange.curl}\nResponse: ${responseLine(exchange)}`);
-  return [
-    finding.title,
-    `Expected: ${finding.expected}`,
-    `Actual: ${finding.actual}`,
-    `Fix: ${finding.fix}`,
-    ...requests,
-  ].join('\n\n');
 }
 
 /** Code hosting platforms show only results with a location; others are assigned to the beginning of the document. */

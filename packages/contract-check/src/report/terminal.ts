@@ -2,26 +2,21 @@
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
-import { categories, type Finding } from '../finding/finding.ts';
-import { ruleOf } from '../finding/rules.ts';
+import { categories } from '../finding/finding.ts';
 import type { Progress } from '../options.ts';
-import { bar, coverageRows, gaps, kindNames, percentText, unreached } from './coverage-table.ts';
+import { coverageRows, percentText } from './coverage-table.ts';
 import { excerptOf } from './excerpt.ts';
 import { type TableRow, tableRows } from './operation-table.ts';
 import { leftLines, stoppedText } from './plan.ts';
 import {
   counted,
   fileOf,
-  isComplete,
   type Presentation,
   type PresentedExchange,
   type PresentedFinding,
   type PresentedReport,
-  placeText,
   present,
   relevantHeaders,
-  responseLine,
-  verdict,
 } from './presented.ts';
 import type { Report, Tally } from './report.ts';
 import { visible } from './visible.ts';
@@ -57,15 +52,15 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
   const page = pageOf(options);
   const shown = present(report, options);
   const parts = [
-    [...summary(report, page), ...heading(shown, page)],
+    [...summary(shown, page), ...heading(shown, page)],
     table(shown, page),
     ...findings(shown, page),
     coverage(shown, page),
     missed(shown, page),
     section('Left on the server', leftLines(shown.left), page),
-    notices(shown, page),
+    section('Notes', shown.notices, page),
     shown.stopped === undefined ? [] : wrapped(stoppedText(shown.stopped), page.width, ''),
-    summary(report, page),
+    summary(shown, page),
   ];
   return `${parts
     .filter((lines) => lines.length > 0)
@@ -75,7 +70,7 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
 
 /** Only the summary, in one line. */
 export function renderVerdict(report: Report, options: TerminalOptions = {}): string {
-  return `${summary(report, { ...pageOf(options), width: Number.POSITIVE_INFINITY })}\n`;
+  return `${summary(present(report, options), { ...pageOf(options), width: Number.POSITIVE_INFINITY })}\n`;
 }
 
 function pageOf({ color = false, width = 100, directory }: TerminalOptions): Page {
@@ -83,9 +78,10 @@ function pageOf({ color = false, width = 100, directory }: TerminalOptions): Pag
   return { width: Math.max(40, width), directory, paint };
 }
 
-function summary(report: Report, { paint, width }: Page): string[] {
-  const color: Style = report.findings.length > 0 ? 'red' : isComplete(report) ? 'green' : 'yellow';
-  return wrapped(verdict(report), width, '').map((line) => paint(['bold', color], line));
+const colors = { bad: 'red', good: 'green', fair: 'yellow' } as const;
+
+function summary({ verdict, state }: PresentedReport, { paint, width }: Page): string[] {
+  return wrapped(verdict, width, '').map((line) => paint(['bold', colors[state]], line));
 }
 
 function heading({ title, url, spec }: PresentedReport, { paint, directory }: Page): string[] {
@@ -142,46 +138,30 @@ function findings(report: PresentedReport, page: Page): string[][] {
   const shown = report.findings.slice(0, maxFindings);
   const rest = report.findings.length - shown.length;
   return [
-    ...shown.map((finding, index) => findingLines(finding, index + 1, report, page)),
+    ...shown.map((finding) => findingLines(finding, page)),
     rest === 0
       ? []
       : [page.paint('dim', `… and ${counted(rest, 'more finding', 'more findings')}: --html FILE shows all.`)],
   ];
 }
 
-function findingLines(finding: PresentedFinding, number: number, report: PresentedReport, page: Page): string[] {
-  const operation = report.operations.find(({ id }) => id === finding.operation);
-  const address = operation === undefined ? '' : ` ${operation.method} ${operation.path}`;
-  const name = finding.operation === address.trim() ? '' : finding.operation;
-  const { paint } = page;
-  return [
-    ...wrapped(`✗ ${number}  ${visible(finding.title)}`, page.width, '     ').map((line) =>
-      paint(['red', 'bold'], line),
-    ),
-    ...wrapped(`     ${visible(`${name}${address}`.trim())}`, page.width, '     '),
-    paint('dim', `     ${ruleOf(finding.check).severity} · ${finding.category} · ${visible(finding.check)}`),
-    ...field('expected', finding.expected, page),
-    ...field('actual', finding.actual, page),
-    ...(finding.place === undefined ? [] : field('contract', placeText(finding.place, page.directory), page)),
-    ...exchangeLines(finding, page),
-    ...field('fix', finding.fix, page),
-    ...placeLines(finding, page),
-  ];
-}
-
 const maxPlaces = 12;
 
-/** Where else the cause was observed, and what else it causes. */
-function placeLines({ title, places, also }: PresentedFinding, page: Page): string[] {
-  const different = places.slice(1).filter((place) => place.title !== title);
-  const named = new Set(different.map(({ operation }) => operation));
-  const same = also.filter((operation) => !named.has(operation));
-  const shown = different.slice(0, maxPlaces).map((place) => `${place.operation}: ${place.title}`);
-  const rest = different.length - shown.length;
+function findingLines(finding: PresentedFinding, page: Page): string[] {
+  const { paint, width } = page;
+  const { number, title, operation, address = '', severity, category, check, contract, details } = finding;
+  const shown = details.slice(0, maxPlaces);
+  const rest = details.length - shown.length;
   return [
-    ...(same.length === 0 ? [] : field('also in', same.join(', '), page)),
-    ...shown.flatMap((text, index) => field(index === 0 ? 'same cause' : '', text, page)),
-    ...(rest === 0 ? [] : field('', `… and ${counted(rest, 'more place', 'more places')}: --json FILE has all.`, page)),
+    ...wrapped(`✗ ${number}  ${visible(title)}`, width, '     ').map((line) => paint(['red', 'bold'], line)),
+    ...wrapped(`     ${visible(`${operation} ${address}`.trim())}`, width, '     '),
+    paint('dim', `     ${severity} · ${category} · ${visible(check)}`),
+    ...field('expected', finding.expected, page),
+    ...field('actual', finding.actual, page),
+    ...(contract === undefined ? [] : field('contract', contract, page)),
+    ...exchangeLines(finding, page),
+    ...shown.flatMap(([label, text], index) => field(label === shown[index - 1]?.[0] ? '' : label, text, page)),
+    ...(rest === 0 ? [] : field('', `… and ${counted(rest, 'more place')}: --json FILE has all.`, page)),
   ];
 }
 
@@ -219,8 +199,8 @@ function shortCurl(line: string): string {
   return `${line.slice(0, longestCurl)}… (${line.length.toLocaleString('en')} characters; --html or --json FILE has all)`;
 }
 
-function responseLines(finding: Finding, exchange: PresentedExchange, isLast: boolean, page: Page): string[] {
-  const first = field('response', responseLine(exchange), page);
+function responseLines(finding: PresentedFinding, exchange: PresentedExchange, isLast: boolean, page: Page): string[] {
+  const first = field('response', exchange.summary, page);
   if (!isLast) return first;
   const headers = relevantHeaders(finding, exchange).map(([name, value]) => `${name}: ${value}`);
   const body = excerptOf(finding, exchange.response);
@@ -234,6 +214,8 @@ function responseLines(finding: Finding, exchange: PresentedExchange, isLast: bo
   ];
 }
 
+const barWidth = 20;
+
 function coverage(report: PresentedReport, { paint }: Page): string[] {
   const rows = coverageRows(report.coverage);
   const names = Math.max(...rows.map(({ name }) => name.length));
@@ -244,7 +226,8 @@ function coverage(report: PresentedReport, { paint }: Page): string[] {
   return [
     paint('bold', 'Coverage'),
     ...rows.map(({ name, part }, index) => {
-      const { full, empty } = bar(part, 20);
+      const full = '█'.repeat(Math.floor(part * barWidth));
+      const empty = '░'.repeat(barWidth - full.length);
       const style = part === 1 ? 'green' : part >= 0.8 ? 'yellow' : 'red';
       const numbers = `${counts[index]?.padStart(countWidth)}${percentText(part).padStart(7)}`;
       return `  ${name.padEnd(names)}  ${paint(style, full)}${paint('dim', empty)}  ${numbers}`;
@@ -253,29 +236,16 @@ function coverage(report: PresentedReport, { paint }: Page): string[] {
 }
 
 /** Maximum number of names to list. */
-const maxNames = 3;
+const maxNames = 10;
 
-function missed(report: PresentedReport, page: Page): string[] {
-  const { paint } = page;
-  const operations = [...unreached(report.operations)].flatMap(([reason, list]) => [
-    ...bullet(`${counted(list.length, 'operation')}: ${visible(reason)}`, page),
-    ...wrapped(`    ${list.map(({ id }) => visible(id)).join(', ')}`, page.width, '    ').map((line) =>
-      paint('dim', line),
-    ),
-  ]);
-  const others = gaps(report.coverage, report.operations).flatMap(({ kind, reason, items }) => {
-    const names = items.slice(0, maxNames).map(({ operation, name }) => visible(`${operation} ${name}`));
+function missed({ gaps }: PresentedReport, page: Page): string[] {
+  const lines = gaps.flatMap(({ count, reason, items }) => {
+    const names = items.slice(0, maxNames).map(({ name }) => visible(name));
     const more = items.length > maxNames ? [`… ${items.length - maxNames} more`] : [];
-    return [
-      ...bullet(`${items.length.toLocaleString('en')} ${kindNames[kind]}: ${visible(reason ?? 'not tried.')}`, page),
-      ...wrapped(`    ${[...names, ...more].join(', ')}`, page.width, '    ').map((line) => paint('dim', line)),
-    ];
+    const list = wrapped(`    ${[...names, ...more].join(', ')}`, page.width, '    ');
+    return [...bullet(`${count}: ${visible(reason)}`, page), ...list.map((line) => page.paint('dim', line))];
   });
-  return operations.length + others.length === 0 ? [] : [paint('bold', 'Not covered'), ...operations, ...others];
-}
-
-function notices({ notices: texts }: PresentedReport, page: Page): string[] {
-  return section('Notes', texts, page);
+  return lines.length === 0 ? [] : [page.paint('bold', 'Not covered'), ...lines];
 }
 
 function section(title: string, texts: readonly string[], page: Page): string[] {
