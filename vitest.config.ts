@@ -17,15 +17,15 @@ const notToday = process.env.NIGHTLY === undefined ? ['**/*.nightly.test.ts'] : 
 /** Tests of the server that need a database. All of them run on PostgreSQL, which takes half of the time of PGlite. */
 const databaseTests = '{packages/server/{src,test},packages/demo-data/src}/**/*.test.ts';
 /**
- * What depends on the engine also runs on PGlite: its own tests, migrations, the SQL of filters, aggregates and changes, locks, and the
- * process that owns a database. `ENGINES=all` runs everything on both, as each night.
+ * What depends on the engine also runs on PGlite: its own tests, migrations, the SQL of filters, aggregates and changes, and the process that
+ * owns a database. Concurrent transactions, which its one connection runs one by one, do not. `ENGINES=all` runs everything on both, as each
+ * night.
  */
 const engineTests = [
   'packages/server/src/platform/store/**/*.test.ts',
   'packages/server/src/query/{where,aggregate}.test.ts',
   'packages/server/src/entity/{statements,concurrent-writes}.test.ts',
   'packages/server/src/background/clock.test.ts',
-  'packages/server/src/modules/**/concurrency.test.ts',
   'packages/server/src/modules/events/feed/feed.test.ts',
   'packages/server/src/**/*.pglite.test.ts',
   'packages/server/src/**/*.pglite.nightly.test.ts',

@@ -92,7 +92,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'every filter of every search, and three rounds of upserts of the same rows by 20 callers',
-    sample: 'every fourth column of related records, and one round',
+    sample: 'every eighth column of related records, and one round',
     command: [...vitest, `${server}/query/searchable.test.ts`, `${server}/entity/concurrent-upserts.postgres.test.ts`],
     environment: { SEARCHABLE: 'all', UPSERT_ROUNDS: '3' },
   },
