@@ -92,13 +92,13 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'every filter of every search, and three rounds of upserts of the same rows by 20 callers',
-    sample: 'every eighth column of related records, and one round',
+    sample: 'every fourth column of related records, and one round',
     command: [...vitest, `${server}/query/searchable.test.ts`, `${server}/entity/concurrent-upserts.postgres.test.ts`],
     environment: { SEARCHABLE: 'all', UPSERT_ROUNDS: '3' },
   },
   {
     name: 'the mock, the client, the reference, the samples and the tools of models, for every operation',
-    sample: 'every third to fifth operation, and in the browser one of each method',
+    sample: 'every third to eighth operation, and in the browser one of each method',
     command: [
       ...vitest,
       'packages/mock/test/mock.test.ts',
