@@ -115,6 +115,11 @@ const proofs: readonly Proof[] = [
     command: ['node', 'scripts/test/broken-rules.ts'],
   },
   {
+    name: 'upgrades from the last two versions and back, while callers read and write, on the demo data mid',
+    sample: 'that a process stays ready and starts again after newer migrations that only add to the schema',
+    command: ['node', 'packages/server/scripts/upgrade.ts'],
+  },
+  {
     name: 'the migration of a small firm from before the ledger',
     sample: 'that of a tiny firm',
     command: [...vitest, 'packages/demo-data/src/profiles/ledger-migration.postgres.test.ts'],

@@ -61,7 +61,7 @@ async function copyRows(from: string, to: string): Promise<number> {
   await Promise.all([source.connect(), target.connect()]);
   try {
     const known = await columnsOf(source);
-    const wanted = [...(await columnsOf(target))].filter(([table]) => known.has(table) && table !== 'schema_migration');
+    const wanted = [...(await columnsOf(target))].filter(([table]) => known.has(table) && !table.startsWith('schema_'));
     const tables = wanted.map(([table]) => table);
     // In any order: foreign keys are checked at the end.
     await target.query(deferForeignKeys);

@@ -3,7 +3,7 @@ import { ContentMissing } from '../../platform/storage/storage.ts';
 import { readCopiedRows } from '../../platform/store/copied-rows.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import type { Transaction } from '../../platform/store/session.ts';
-import { tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
+import { newestMigration, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { noTenant, type Operator } from '../tenants.ts';
 import { contentLine, endLine, FileDigest, headerLine, rowLine } from './file-format.ts';
 import { encryptedColumns, FileKey } from './file-key.ts';
@@ -67,7 +67,7 @@ async function findTenant(transaction: Transaction, name: string): Promise<{ ten
   const columns = await tenantColumns(transaction);
   const found = await transaction.first<FoundTenant>(sql`
     select tenant.id as "tenantId", row_to_json(r) as tenant, now() as "exportedAt",
-      (select max(name) from schema_migration) as schema
+      ${newestMigration} as schema
     from tenant cross join lateral (select ${sql.join(columns.map((column) => sql.ref(`tenant.${column}`)))}) r
     where tenant.name = ${name}`);
   if (found === undefined) throw new Error(noTenant(name));

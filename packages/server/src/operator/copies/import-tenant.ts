@@ -13,7 +13,7 @@ import {
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { serviceRole } from '../../platform/store/role.ts';
 import type { Transaction } from '../../platform/store/session.ts';
-import { type TenantTable, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
+import { newestMigration, type TenantTable, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { eventsRecorded, partitionsDue } from '../../platform/store/trace.ts';
 import { booksOf } from '../books.ts';
 import type { Operator } from '../tenants.ts';
@@ -100,7 +100,7 @@ export async function importTenant(operator: Operator, request: ImportRequest): 
 }
 
 async function checkSchema(transaction: Transaction, path: string, { schema }: FileHeader): Promise<void> {
-  const found = await transaction.first<{ schema: string }>(sql`select max(name) as schema from schema_migration`);
+  const found = await transaction.first<{ schema: string }>(sql`select ${newestMigration} as schema`);
   const here = found?.schema ?? '';
   if (schema === here) return;
   const difference = `${path} has the schema ${schema}, and this database has ${here}.`;

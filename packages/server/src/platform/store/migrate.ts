@@ -11,9 +11,39 @@ import { type MigrationFile, parseMigration } from './migration-file.ts';
 export type Migrations = ReadonlyMap<string, string>;
 
 const folder = fileURLToPath(new URL('migrations', sourceFile('platform/store/migrate.ts')));
-const table = 'schema_migration';
-/** Selects the names of the migrations that the database has. */
-export const namesOfMigrations = `select name from ${table} order by name`;
+/** The migrations that a program must know to use the database. */
+const required = 'schema_migration';
+/**
+ * The migrations that the version before does not notice: they are held to rules and remove nothing. That version does not read
+ * this table, so it can run beside them, and start again after them.
+ */
+const expansions = 'schema_expansion';
+
+/** A migration that the database has. */
+interface DoneMigration {
+  readonly name: string;
+  readonly isRequired: boolean;
+}
+
+function tableOf(text: string): string {
+  const { locks, contracts } = parseMigration(text);
+  return locks !== undefined && contracts === undefined ? expansions : required;
+}
+
+/** Selects the names of the migrations that the database has, from those of the two tables that exist. */
+function selectDone(tables: readonly string[]): string {
+  return tables.map((table) => `select name, ${table === required} as "isRequired" from ${table}`).join(' union all ');
+}
+
+/** Returns the migrations that the database has. @param run runs a statement as the owner of the tables */
+export async function doneMigrations(run: (text: string) => Promise<{ rows: unknown[] }>): Promise<DoneMigration[]> {
+  const { rows: found } = await run(
+    `select name from unnest(array['${required}', '${expansions}']) name where to_regclass(name) is not null`,
+  );
+  if (found.length === 0) return [];
+  const { rows } = await run(selectDone((found as { name: string }[]).map(({ name }) => name)));
+  return rows as DoneMigration[];
+}
 
 export async function readMigrations(): Promise<Migrations> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
@@ -52,14 +82,19 @@ export const standardPatience: LockPatience = { timeout: 500, attempts: 40 };
  * @throws DatabaseError if a newer version of this program has migrated the database
  */
 export async function pendingMigrations(pool: Pool, migrations: Migrations): Promise<string[]> {
-  const done = await migrationsDone(pool);
-  const unknown = done.filter((name) => !migrations.has(name));
+  const done = await doneMigrations((text) => pool.query(text));
+  const unknown = done.filter(({ name, isRequired }) => isRequired && !migrations.has(name));
   if (unknown.length > 0) {
+    const names = unknown.map(({ name }) => name).sort();
     throw new DatabaseError(
-      `The database is newer than this program: it has ${unknown.join(', ')}. Start the version that migrated it, or a later one.`,
+      `The database is newer than this program: it has ${names.join(', ')}. Start the version that migrated it, or a later one.`,
     );
   }
-  const present = new Set(done);
+  return without(migrations, done);
+}
+
+function without(migrations: Migrations, done: readonly DoneMigration[]): string[] {
+  const present = new Set(done.map(({ name }) => name));
   return [...migrations.keys()].filter((name) => !present.has(name)).sort();
 }
 
@@ -91,10 +126,12 @@ export async function migrate(
   try {
     await lock(client, progress);
     try {
-      await client.query(
-        `create table if not exists ${table} (name varchar(255) primary key, timestamp varchar(255) not null)`,
-      );
-      const pending = await pendingIn(client, migrations);
+      for (const table of [required, expansions]) {
+        await client.query(
+          `create table if not exists ${table} (name varchar(255) primary key, timestamp varchar(255) not null)`,
+        );
+      }
+      const pending = without(migrations, await doneMigrations((text) => client.query(text)));
       for (const [index, name] of pending.entries()) {
         const startedAt = performance.now();
         progress.started(name, index, pending.length);
@@ -124,12 +161,6 @@ async function lock(client: PoolClient, progress: MigrationProgress): Promise<vo
   }
 }
 
-async function pendingIn(client: PoolClient, migrations: Migrations): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(namesOfMigrations);
-  const present = new Set(rows.map(({ name }) => name));
-  return [...migrations.keys()].filter((name) => !present.has(name)).sort();
-}
-
 interface Application {
   readonly client: PoolClient;
   readonly name: string;
@@ -142,7 +173,7 @@ async function apply(application: Application, text: string): Promise<void> {
   const file = parseMigration(text);
   try {
     if (file.inTransaction) await withRetries(application, () => applyAtOnce(application, text));
-    else await applyStatements(application, file);
+    else await applyStatements(application, file, text);
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     const reason = translateError(error, false);
@@ -156,25 +187,28 @@ async function apply(application: Application, text: string): Promise<void> {
 async function applyAtOnce({ client, name, patience }: Application, text: string): Promise<void> {
   await client.query(`begin; set local lock_timeout = ${patience.timeout}; set local statement_timeout = 0`);
   await client.query(text);
-  await record(client, name);
+  await record(client, name, text);
   await client.query('commit');
 }
 
-async function applyStatements(application: Application, { statements }: MigrationFile): Promise<void> {
+async function applyStatements(application: Application, { statements }: MigrationFile, text: string): Promise<void> {
   const { client, name, progress, patience } = application;
-  for (const { text, inBatches } of statements) {
+  for (const { text: statement, inBatches } of statements) {
     // It waits for transactions that run, without blocking others.
-    const timeout = /\bconcurrently\b/i.test(text) ? 0 : patience.timeout;
+    const timeout = /\bconcurrently\b/i.test(statement) ? 0 : patience.timeout;
     await client.query(`set lock_timeout = ${timeout}; set statement_timeout = 0`);
-    const run = () => withRetries(application, () => client.query(text));
+    const run = () => withRetries(application, () => client.query(statement));
     for (let rows = await run(); inBatches && (rows.rowCount ?? 0) > 0; rows = await run())
       progress.batch(name, rows.rowCount ?? 0);
   }
-  await record(client, name);
+  await record(client, name, text);
 }
 
-function record(client: PoolClient, name: string) {
-  return client.query(`insert into ${table} (name, timestamp) values ($1, $2)`, [name, new Date().toISOString()]);
+function record(client: PoolClient, name: string, text: string) {
+  return client.query(`insert into ${tableOf(text)} (name, timestamp) values ($1, $2)`, [
+    name,
+    new Date().toISOString(),
+  ]);
 }
 
 const lockNotAvailable = '55P03';
@@ -195,13 +229,4 @@ async function withRetries<Result>(
       await pause(patience.timeout * Math.min(attempt, 10) * (0.5 + Math.random()));
     }
   }
-}
-
-async function migrationsDone(pool: Pool): Promise<string[]> {
-  const { rows: found } = await pool.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [
-    table,
-  ]);
-  if (!found[0]?.exists) return [];
-  const { rows } = await pool.query<{ name: string }>(namesOfMigrations);
-  return rows.map((row) => row.name);
 }

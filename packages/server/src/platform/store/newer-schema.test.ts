@@ -46,6 +46,13 @@ test('statements that a newer version of the schema does not affect succeed', as
   await vi.waitFor(async () => expect(await ready()).toMatchObject({ status: 200, body: { status: 'ready' } }), 10_000);
 });
 
+test('a process is ready while a newer version has only added to the schema, and reports statements that fail anyway', async () => {
+  await store.ownerStatements(`insert into schema_expansion (name, timestamp) values ('9998_more', '')`);
+  expect(await calls.listIndustries()).toMatchObject(upgraded);
+  expect(await ready()).toMatchObject({ status: 200, body: { status: 'ready' } });
+  await store.ownerStatements(`delete from schema_expansion where name = '9998_more'`);
+});
+
 test('a process whose statements do not fail is not ready either', async () => {
   await store.ownerStatements(`insert into schema_migration (name, timestamp) values ('9999_later', '')`);
   await vi.waitFor(async () => expect(await ready()).toMatchObject(upgraded), 10_000);

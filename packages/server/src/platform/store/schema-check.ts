@@ -1,18 +1,23 @@
 import { withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
 import { DatabaseError, DatabaseUnavailable, DatabaseUpgraded, TransactionConflict } from './errors.ts';
-import { type Migrations, namesOfMigrations } from './migrate.ts';
+import { doneMigrations, type Migrations } from './migrate.ts';
 
 /** How often readiness checks look for migrations, in milliseconds. */
 const lookEvery = 2_000;
 /** SQLSTATE of an object that is not in the required state. */
 const outOfDate = '55000';
 
-/** Detects that a newer version of this program has migrated the database while this process runs. */
+/**
+ * Detects that a newer version of this program has migrated the database while this process runs. If that only added to the schema,
+ * the process remains ready, so that it can serve until it is replaced.
+ */
 export class SchemaCheck {
   readonly #engine: Engine;
   readonly #known: Migrations;
+  /** Those that this program must know, and those that it should not notice. */
   #unknown: readonly string[] = [];
+  #unnoticed: readonly string[] = [];
   #lookedAt = -Infinity;
 
   constructor(engine: Engine, known: Migrations) {
@@ -37,7 +42,8 @@ export class SchemaCheck {
   async causeOf(error: unknown): Promise<unknown> {
     if (!isUnexpected(error)) return error;
     await this.#look();
-    return this.#unknown.length === 0 ? error : new DatabaseUpgraded(this.#unknown, error.sqlState ?? outOfDate);
+    const unknown = [...this.#unknown, ...this.#unnoticed];
+    return unknown.length === 0 ? error : new DatabaseUpgraded(unknown, error.sqlState ?? outOfDate);
   }
 
   /** Never rejects. */
@@ -45,9 +51,13 @@ export class SchemaCheck {
     this.#lookedAt = performance.now();
     try {
       await withConnection(this.#engine.pool, async (connection) => {
-        const results = [await this.#engine.binding.begin(connection, 'owner', `${namesOfMigrations}; commit`)].flat();
-        const names = results.flatMap(({ rows }) => rows.map(({ name }) => String(name)));
-        this.#unknown = names.filter((name) => !this.#known.has(name));
+        const done = await doneMigrations(async (text) => {
+          const results = [await this.#engine.binding.begin(connection, 'owner', `${text}; commit`)].flat();
+          return { rows: results.flatMap(({ rows }) => rows).filter((row) => 'name' in row) };
+        });
+        const unknown = done.filter(({ name }) => !this.#known.has(name));
+        this.#unknown = unknown.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+        this.#unnoticed = unknown.filter(({ isRequired }) => !isRequired).map(({ name }) => name);
       });
     } catch {
       // The database is unavailable, which other checks report.

@@ -31,6 +31,10 @@ export async function tenantTables(transaction: Pick<Transaction, 'all'>): Promi
   return inOrderOfReferences(await transaction.all(plannedForValues(catalog)));
 }
 
+/** The name of the last migration that the database has. */
+export const newestMigration = sql<string>`(select max(name) from (
+  select name from schema_migration union all select name from schema_expansion) done)`;
+
 const catalog = sql<FoundTable>`
   select c.relname as name,
     (select coalesce(json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, null)) order by a.attnum), '[]')

@@ -1,0 +1,302 @@
+/**
+ * Upgrades a database from each of the last two versions of the program and rolls the program back, while callers read and write: no
+ * response other than 200 and 503, and none that takes more than a second. `--profile mid` is the demo data that is in the database,
+ * `--seconds` the duration of each phase, `--only COMMIT` one version alone.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { freePort } from '../test/free-port.ts';
+import { databaseUrl, dropDatabase, runOn } from '../test/postgres-server.ts';
+import { findServer } from '../test/postgres-setup.ts';
+
+/**
+ * The commits of the last two versions that were in use. A version that changes the schema becomes the first, and the second is removed.
+ */
+const versions = ['5e4b310', '7257929'] as const;
+
+const { values } = parseArgs({
+  options: {
+    profile: { type: 'string', default: 'mid' },
+    seconds: { type: 'string', default: '10' },
+    only: { type: 'string' },
+  },
+});
+const seconds = Number(values.seconds);
+/** Callers, each of which waits between two requests, in milliseconds. */
+const [callers, between] = [6, 40];
+const longest = 1_000;
+const repository = fileURLToPath(new URL('../../..', import.meta.url));
+
+type Phase = { requests: number; unavailable: number; durations: number[]; faults: string[] };
+type Environment = Record<string, string>;
+
+const postgres = await findServer();
+const folder = await mkdtemp(join(tmpdir(), 'financial-automation-upgrade-'));
+
+/** Returns whether nothing failed. */
+async function upgradeFrom(version: string): Promise<boolean> {
+  const before = await checkOut(version);
+  const database = `upgrade_${version}_${process.pid}`;
+  await runOn(postgres.url, `create database ${database} template template0`);
+  const environment = {
+    PATH: process.env.PATH ?? '',
+    HOME: process.env.HOME ?? '',
+    DATABASE_URL: databaseUrl(postgres.url, database),
+    MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    DATA_DIR: join(folder, `data-${version}`),
+    PAYMENT_PROCESSOR: 'sandbox',
+    RATE_LIMIT_FACTOR: '0',
+    LOG_LEVEL: 'warn',
+  };
+  const processes: Server[] = [];
+  try {
+    console.log(
+      `\nFrom ${version}, load of the machine: ${loadavg()
+        .map((load) => load.toFixed(1))
+        .join(', ')}`,
+    );
+    await run(before, environment, 'packages/server/src/cli.ts', 'migrate');
+    await run(before, environment, 'packages/demo-data/src/cli.ts', 'create', '--profile', values.profile);
+    const tenant = `demo_${values.profile}`;
+    const key = await run(
+      before,
+      environment,
+      'packages/server/src/cli.ts',
+      'api-key',
+      'create',
+      tenant,
+      'upgrade',
+      '--roles',
+      'API_ADMIN',
+    );
+    const start = async (place: string) => {
+      const server = await Server.start(place, environment);
+      processes.push(server);
+      return server;
+    };
+    const old = await start(before);
+    const load = await Load.start(old, tenant, key.trim());
+    await load.phase('version before', () => pause(seconds * 1_000));
+    await load.phase('migrations', () =>
+      run(repository, environment, 'packages/server/src/cli.ts', 'migrate').then(console.log),
+    );
+    await load.phase('version before, new schema', () => pause(seconds * 1_000));
+    console.log(`/readyz of the version before: ${await old.readiness()}`);
+    const next = await start(repository);
+    load.servers.push(next);
+    await load.phase('both', () => pause(seconds * 1_000));
+    load.take(old);
+    await old.stop();
+    await load.phase('new version', () => pause(seconds * 1_000));
+    const again = await start(before);
+    load.servers.push(again);
+    await load.phase('both, rolling back', () => pause(seconds * 1_000));
+    load.take(next);
+    await next.stop();
+    await load.phase('version before again', () => pause(seconds * 1_000));
+    await load.end();
+    return load.report();
+  } finally {
+    for (const server of processes) await server.stop();
+    await dropDatabase(postgres.url, database);
+  }
+}
+
+/** Copies a version to a folder and installs what it depends on. @throws Error with a sentence if there is no such commit. */
+async function checkOut(version: string): Promise<string> {
+  const place = join(folder, version);
+  try {
+    execFileSync('git', ['cat-file', '-e', `${version}^{commit}`], { cwd: repository, stdio: 'ignore' });
+  } catch {
+    throw new Error(
+      `The repository does not have the commit ${version}, a version that the upgrade starts from. Fetch all of its history: git fetch --unshallow`,
+    );
+  }
+  execFileSync('sh', ['-c', `mkdir '${place}' && git archive ${version} | tar -x -C '${place}'`], { cwd: repository });
+  // Scripts of packages only prepare tools of tests.
+  const install = ['--yes', 'pnpm@12', 'install', '--frozen-lockfile', '--prefer-offline', '--ignore-scripts'];
+  execFileSync('npx', install, { cwd: place, stdio: ['ignore', 'ignore', 'inherit'] });
+  return place;
+}
+
+async function run(place: string, environment: Environment, program: string, ...words: string[]): Promise<string> {
+  const child = spawn(process.execPath, [join(place, program), ...words], { cwd: place, env: environment });
+  let [out, error] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    error += chunk;
+  });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${program} ${words.join(' ')} failed in ${place}:\n${out}${error}`);
+  return out;
+}
+
+class Server {
+  readonly address: string;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+
+  private constructor(address: string, child: ChildProcess) {
+    this.address = address;
+    this.#child = child;
+    this.#ended = once(child, 'exit');
+  }
+
+  /** Starts a process, and waits until it is ready. */
+  static async start(place: string, environment: Environment): Promise<Server> {
+    const port = await freePort();
+    const words = [join(place, 'packages/server/src/cli.ts'), 'serve'];
+    const env = { ...environment, PORT: String(port) };
+    const child = spawn(process.execPath, words, { cwd: place, env, stdio: ['ignore', 'inherit', 'inherit'] });
+    const server = new Server(`http://127.0.0.1:${port}`, child);
+    while ((await server.readiness()) !== 200) {
+      if (child.exitCode !== null) throw new Error(`The process of ${place} ended with ${child.exitCode}.`);
+      await pause(100);
+    }
+    return server;
+  }
+
+  async readiness(): Promise<number> {
+    return fetch(`${this.address}/readyz`).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null) return;
+    this.#child.kill('SIGTERM');
+    await this.#ended;
+  }
+}
+
+/** Callers that use the servers in turn, as a load balancer distributes requests. */
+class Load {
+  readonly servers: Server[];
+  readonly #headers: Record<string, string>;
+  readonly #phases = new Map<string, Phase>();
+  #phase: Phase = { requests: 0, unavailable: 0, durations: [], faults: [] };
+  #turn = 0;
+  #isOver = false;
+  #callers: Promise<void>[] = [];
+
+  private constructor(server: Server, headers: Record<string, string>) {
+    this.servers = [server];
+    this.#headers = headers;
+  }
+
+  static async start(server: Server, tenant: string, apiKey: string): Promise<Load> {
+    const json = { 'Content-Type': 'application/json' };
+    const response = await fetch(`${server.address}/v1/auth/token`, {
+      method: 'POST',
+      headers: json,
+      body: JSON.stringify({ apiKey }),
+    });
+    const { access_token: token } = (await response.json()) as { access_token: string };
+    const load = new Load(server, { ...json, Authorization: `Bearer ${token}`, Tenant: tenant });
+    load.#callers = Array.from({ length: callers }, (_, caller) => load.#call(caller));
+    return load;
+  }
+
+  async phase(name: string, work: () => Promise<unknown>): Promise<void> {
+    this.#phase = { requests: 0, unavailable: 0, durations: [], faults: [] };
+    this.#phases.set(name, this.#phase);
+    await work();
+  }
+
+  take(server: Server): void {
+    this.servers.splice(this.servers.indexOf(server), 1);
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#callers);
+  }
+
+  report(): boolean {
+    console.table(
+      Object.fromEntries(
+        [...this.#phases].map(([name, { requests, unavailable, durations, faults }]) => {
+          durations.sort((a, b) => a - b);
+          const at = (share: number) => `${Math.round(durations[Math.floor(durations.length * share)] ?? 0)} ms`;
+          const last = `${Math.round(durations.at(-1) ?? 0)} ms`;
+          return [
+            name,
+            { requests, 503: unavailable, faults: faults.length, median: at(0.5), p99: at(0.99), longest: last },
+          ];
+        }),
+      ),
+    );
+    const faults = [...this.#phases].flatMap(([name, phase]) => phase.faults.map((fault) => `${name}: ${fault}`));
+    for (const fault of faults.slice(0, 20)) console.error(fault);
+    return faults.length === 0;
+  }
+
+  async #call(caller: number): Promise<void> {
+    for (let count = 1; !this.#isOver; count++) {
+      const [path, body] = requestOf(caller, count);
+      const server = this.servers[this.#turn++ % this.servers.length];
+      const phase = this.#phase;
+      const started = performance.now();
+      try {
+        const response = await fetch(`${server?.address}${path}`, {
+          method: 'POST',
+          headers: this.#headers,
+          body: JSON.stringify(body),
+        });
+        const text = await response.text();
+        const took = performance.now() - started;
+        phase.requests += 1;
+        phase.durations.push(took);
+        if (response.status === 503) phase.unavailable += 1;
+        else if (response.status !== 200) phase.faults.push(`${path}: ${response.status} ${text.slice(0, 300)}`);
+        else if (text.includes('"FAILED"')) phase.faults.push(`${path}: ${text.slice(0, 300)}`);
+        if (took > longest) phase.faults.push(`${path} took ${Math.round(took)} ms.`);
+      } catch (error) {
+        phase.faults.push(`${path}: ${error}`);
+      }
+      await pause(between);
+    }
+  }
+}
+
+/** Half of them write. */
+function requestOf(caller: number, count: number): [string, object] {
+  const name = `Upgrade ${caller} ${count}`;
+  switch (count % 4) {
+    case 0:
+      return ['/gql/v1/clients/search', { where: { name: { _ilike: '%pine%' } }, pageSize: 20 }];
+    case 1:
+      return ['/gql/v1/time_entries', { pageSize: 50 }];
+    case 2:
+      return ['/api/v1/records', { records: [{ type: 'Industry', systemRef: name, attributes: { name } }] }];
+    default:
+      return [
+        '/api/v1/records',
+        {
+          records: [
+            { type: 'Industry', systemRef: `Upgrade ${caller} ${count - 1}`, attributes: { name: `${name} again` } },
+          ],
+        },
+      ];
+  }
+}
+
+const chosen = versions.filter((version) => values.only === undefined || version === values.only);
+let isFailed = chosen.length === 0;
+if (isFailed) console.error(`There is no version ${values.only}: ${versions.join(', ')}.`);
+try {
+  for (const version of chosen) isFailed = !(await upgradeFrom(version)) || isFailed;
+} finally {
+  await rm(folder, { recursive: true, force: true });
+  await postgres.stop();
+}
+process.exit(isFailed ? 1 : 0);
