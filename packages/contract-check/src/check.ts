@@ -3,14 +3,13 @@ import { CannotRun } from './cannot-run.ts';
 import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { operationsOf } from './document/operation.ts';
-import { type Category, categories } from './finding/finding.ts';
 import { RunStopped } from './http/not-sent.ts';
 import type { CheckOptions } from './options.ts';
-import { shortfallOf } from './report/coverage-table.ts';
-import type { OperationReport, PlanEntry, Report, Stopped, Tally } from './report/report.ts';
+import type { PlanEntry, Report, Stopped } from './report/report.ts';
 import { Baselines } from './run/baseline.ts';
 import { cleanUp } from './run/clean-up.ts';
 import { Plan } from './run/plan.ts';
+import { resultsOf } from './run/results.ts';
 import { Session } from './run/session.ts';
 
 /**
@@ -112,42 +111,12 @@ async function signedIn<Value>(work: () => Promise<Value>): Promise<Value> {
 
 function reportOf(session: Session, url: string, milliseconds: number, missed: readonly string[]): Report {
   reportDeath(session);
-  const findings = session.registry.findings();
-  const operations: OperationReport[] = session.judged.map((operation) => {
-    const state = session.stateOf(operation);
-    const ownFindings = findings.filter(
-      (finding) => finding.operation === operation.id || finding.also.includes(operation.id),
-    );
-    const tally = (category: Category): Tally => ({
-      observations: state.observations[category],
-      findings: ownFindings.filter((finding) => finding.category === category).length,
-    });
-    return {
-      id: operation.id,
-      method: operation.method,
-      path: operation.path,
-      reached: state.isReached,
-      reason: state.isReached ? undefined : state.reason,
-      requests: state.requests,
-      checks: Object.fromEntries(
-        categories.map((category) => [category, tally(category)]),
-      ) as OperationReport['checks'],
-    };
-  });
-  const reasons = new Map(operations.map(({ id, reason }) => [id, reason]));
-  const coverage = session.coverage.coverage((operation) => reasons.get(operation));
-  const info = session.document.object(session.document.root.info);
   return {
-    spec: session.document.rootAddress,
-    title: String(info.title ?? ''),
+    ...resultsOf(session, session.options.minCoverage ?? defaultMinimum),
     url,
     seed: session.seed,
     milliseconds,
     requests: session.requests,
-    operations,
-    findings,
-    coverage,
-    shortfall: shortfallOf(coverage, session.options.minCoverage ?? defaultMinimum),
     plan: session.plan.entries,
     stopped: stoppedOf(session, missed),
     left: session.footprint.left(),

@@ -6,6 +6,7 @@ const members: Readonly<Record<'operation' | 'parameter' | 'property', Readonly<
     sorted: 'the default order of its rows, such as `[-createdAt, id]`',
     ties: 'the property by which rows are ordered that are equal in every other order, such as `id` or `-id`',
     nulls: '`first` or `last`: where rows without a value are in every order',
+    ignoresCase: '`true`: its orders compare texts without regard to case',
     filters: 'what each parameter filters by, as in `filter`, or `false` if none; `false`: filters are not checked',
     default: '`false`: omitting a parameter does not mean its default',
     total: '`false`: a property with the name of a total is not a total',
@@ -34,6 +35,7 @@ const members: Readonly<Record<'operation' | 'parameter' | 'property', Readonly<
     ignoresCase: '`true`: it finds words in upper and lower case',
     default: '`false`: omitting it does not mean its default',
     order: 'its values, if it is an order; `false`: it is not an order',
+    only: '`true`: the properties that it names are returned only if it names them',
     reused: '`false`: an idempotency key is rejected with another body',
   },
   property: {

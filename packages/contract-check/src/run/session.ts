@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
-import { type Candidate, type Category, categories } from '../finding/finding.ts';
+import type { Candidate, Category } from '../finding/finding.ts';
 import { FindingRegistry } from '../finding/finding-registry.ts';
 import { ruleOf } from '../finding/rules.ts';
 import { shrink } from '../finding/shrink.ts';
@@ -27,6 +27,7 @@ import { chosen, isNamedBy, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
 import { Reach } from './reach.ts';
 import { disagreeingReferences } from './references.ts';
+import { type OperationState, States } from './results.ts';
 import { seedOf } from './seed.ts';
 import { Transport } from './transport.ts';
 
@@ -50,16 +51,6 @@ const maxShrinkings = 600;
 
 /** In milliseconds. */
 const longestShrunk = 3000;
-
-interface OperationState {
-  requests: number;
-  isReached: boolean;
-  isNotImplemented: boolean;
-  /** Whether its input was checked completely. */
-  isChecked: boolean;
-  reason: string | undefined;
-  readonly observations: Record<Category, number>;
-}
 
 /**
  * One run against one server. Sends requests, checks every response, and collects what it learns. Checks access the
@@ -85,6 +76,7 @@ export class Session {
   readonly registry = new FindingRegistry();
   readonly coverage: CoverageBook;
   readonly reach = new Reach();
+  readonly states = new States();
   readonly notices: Set<string>;
   readonly seed: number;
   /** The path of the server's URL, which precedes every path of the contract. */
@@ -95,7 +87,6 @@ export class Session {
   /** Paths without a resource, and IDs that were invented, which can be called without harm. */
   readonly #absent = new Set<string>();
   #shrinkings = 0;
-  readonly #states = new Map<string, OperationState>();
 
   constructor(document: OpenApiDocument, url: string, options: CheckOptions) {
     this.document = document;
@@ -218,20 +209,7 @@ export class Session {
   }
 
   stateOf(operation: Operation): OperationState {
-    let state = this.#states.get(operation.id);
-    if (state === undefined) {
-      const observations = Object.fromEntries(categories.map((category) => [category, 0])) as Record<Category, number>;
-      state = {
-        requests: 0,
-        isReached: false,
-        isNotImplemented: false,
-        isChecked: false,
-        reason: undefined,
-        observations,
-      };
-      this.#states.set(operation.id, state);
-    }
-    return state;
+    return this.states.of(operation);
   }
 
   /** Counts an observation that could have produced a finding. */

@@ -2,17 +2,17 @@ import { CannotRun } from '../cannot-run.ts';
 import { documentOf } from '../check.ts';
 import type { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
-import { type Candidate, type Category, candidateOf, categories } from '../finding/finding.ts';
+import { type Candidate, candidateOf } from '../finding/finding.ts';
 import { FindingRegistry } from '../finding/finding-registry.ts';
 import type { Exchange } from '../http/call.ts';
 import { deserialize, pathPattern } from '../http/deserialize.ts';
 import { isJson } from '../http/serialize.ts';
 import { general, Judge } from '../judge/judge.ts';
 import type { CheckOptions } from '../options.ts';
-import { shortfallOf } from '../report/coverage-table.ts';
-import { nothingLeft, type OperationReport, type Report, type Tally } from '../report/report.ts';
+import { nothingLeft, type Report } from '../report/report.ts';
 import { CoverageBook } from '../run/coverage.ts';
 import { chosen } from '../run/plan.ts';
+import { resultsOf, States } from '../run/results.ts';
 import { Validators } from '../schema/validators.ts';
 
 /** Checks traffic of other clients against the contract, without sending requests. */
@@ -25,10 +25,7 @@ export class TrafficJudge {
   readonly #judge: Judge;
   readonly #registry = new FindingRegistry();
   readonly #coverage: CoverageBook;
-  readonly #tallies = new Map<
-    string,
-    { requests: number; isReached: boolean; observations: Record<Category, number> }
-  >();
+  readonly #states = new States();
   readonly #started = performance.now();
   #exchanges = 0;
   #unmatched = 0;
@@ -42,6 +39,7 @@ export class TrafficJudge {
     this.#validators = Validators.of(document);
     this.#judge = new Judge(document, this.#validators, options);
     this.#coverage = new CoverageBook(document, this.#judged);
+    for (const operation of this.#judged) this.#states.of(operation).reason = 'the traffic has no request for it';
   }
 
   static async create(options: CheckOptions): Promise<TrafficJudge> {
@@ -60,9 +58,10 @@ export class TrafficJudge {
       return this.#write(this.#undeclared(exchange, paths), exchange);
     }
     if (!this.#judged.includes(operation)) return [];
-    const tally = this.#tallyOf(operation);
-    tally.requests += 1;
-    tally.observations.responses += 1;
+    const state = this.#states.of(operation);
+    state.requests += 1;
+    state.observations.responses += 1;
+    state.reason = 'no request succeeded';
     const path = paths.find((one) => pathPattern(operation.path).test(one)) ?? url.pathname;
     const call = deserialize(this.#document, operation, {
       path,
@@ -71,49 +70,22 @@ export class TrafficJudge {
       body: request.body,
     });
     this.#coverage.recordExchange(call, exchange);
-    if (response.status >= 200 && response.status < 400) tally.isReached = true;
+    if (response.status >= 200 && response.status < 400) state.isReached = true;
     return this.#write([...this.#judge.judge(exchange), ...this.#accepted(operation, call, exchange)], exchange);
   }
 
   report(url: string): Report {
-    const findings = this.#registry.findings();
-    const operations = this.#judged.map((operation): OperationReport => {
-      const { requests, isReached, observations } = this.#tallyOf(operation);
-      const ownFindings = findings.filter(
-        (finding) => finding.operation === operation.id || finding.also.includes(operation.id),
-      );
-      const tally = (category: Category): Tally => ({
-        observations: observations[category],
-        findings: ownFindings.filter((one) => one.category === category).length,
-      });
-      return {
-        id: operation.id,
-        method: operation.method,
-        path: operation.path,
-        reached: isReached,
-        reason: isReached ? undefined : requests === 0 ? 'the traffic has no request for it' : 'no request succeeded',
-        requests,
-        checks: Object.fromEntries(
-          categories.map((category) => [category, tally(category)]),
-        ) as OperationReport['checks'],
-      };
-    });
-    const reasons = new Map(operations.map(({ id, reason }) => [id, reason]));
-    const coverage = this.#coverage.coverage((operation) => reasons.get(operation));
+    const results = {
+      document: this.#document,
+      judged: this.#judged,
+      states: this.#states,
+      registry: this.#registry,
+      coverage: this.#coverage,
+    };
     return {
-      spec: this.#document.rootAddress,
-      title: String(this.#document.object(this.#document.root.info).title ?? ''),
-      url,
-      seed: 0,
-      milliseconds: performance.now() - this.#started,
-      requests: this.#exchanges,
-      operations,
-      findings,
-      coverage,
-      shortfall: shortfallOf(coverage, this.#options.minCoverage ?? 0),
-      plan: [],
-      stopped: undefined,
-      left: nothingLeft,
+      ...resultsOf(results, this.#options.minCoverage ?? 0),
+      ...{ url, seed: 0, milliseconds: performance.now() - this.#started, requests: this.#exchanges },
+      ...{ plan: [], stopped: undefined, left: nothingLeft },
       notices: this.#unmatched === 0 ? [] : [`${this.#unmatched} requests match no operation of the contract.`],
     };
   }
@@ -199,19 +171,6 @@ export class TrafficJudge {
     const fresh = candidates.filter(({ cause }) => !this.#registry.has(cause));
     for (const candidate of fresh) this.#registry.write(candidate, [exchange]);
     return fresh;
-  }
-
-  #tallyOf({ id }: Operation): { requests: number; isReached: boolean; observations: Record<Category, number> } {
-    let tally = this.#tallies.get(id);
-    if (tally === undefined) {
-      tally = {
-        requests: 0,
-        isReached: false,
-        observations: Object.fromEntries(categories.map((category) => [category, 0])) as Record<Category, number>,
-      };
-      this.#tallies.set(id, tally);
-    }
-    return tally;
   }
 }
 

@@ -11,6 +11,8 @@ import { isBlank } from './values.ts';
 export interface Chooser {
   readonly name: string;
   readonly isOnly: boolean;
+  /** Whether the properties that it adds are never returned otherwise. */
+  readonly isStrict: boolean;
   readonly isList: boolean;
   readonly names: readonly string[];
 }
@@ -21,6 +23,7 @@ export function chooserOf(
   name: string,
   shape: Shape,
   shown: JsonObject,
+  isStrict: boolean,
 ): Chooser | undefined {
   const isOnly = /^(?:fields|select|onlyfields|fieldset)$/.test(keyOfName(name));
   if (!isOnly && !/^(?:include|includes|expand|embed|populate|with)$/.test(keyOfName(name))) return undefined;
@@ -31,7 +34,9 @@ export function chooserOf(
   const names = words.map(String).filter((one) => !required.includes(one));
   // With values that are not properties, such as `all`, the meaning is unclear.
   const isClear = words.every((one) => typeof one === 'string' && members.includes(one));
-  return !isClear || names.length < (isOnly ? 3 : 1) ? undefined : { name, isOnly, isList, names };
+  return !isClear || names.length < (isOnly ? 3 : 1)
+    ? undefined
+    : { name, isOnly, isStrict: isStrict && !isOnly, isList, names };
 }
 
 /** Sets of names to request: two of one name and, if several are allowed, two of two names. */
@@ -75,8 +80,18 @@ export async function chosenDifferences(
   plain: Received,
   send: (value: unknown) => Promise<Received | undefined>,
 ): Promise<Facts[]> {
-  const { name, isOnly, isList, names: all } = chooser;
+  const { name, isOnly, isStrict, isList, names: all } = chooser;
   const has = (list: readonly JsonObject[], member: string) => list.some((resource) => member in resource);
+  const unasked = isStrict ? all.filter((one) => has(plain.resources, one)) : [];
+  if (unasked.length > 0)
+    return [
+      {
+        title: `Properties that \`${name}\` does not request are returned`,
+        expected: `no ${unasked.join(', ')} without \`${name}\``,
+        actual: `with ${unasked.join(', ')}`,
+        exchanges: [plain.exchange],
+      },
+    ];
   // The properties that a name returns alone, so that it must also return them beside another.
   const single = new Set<string>();
   for (const choices of choicesOf(chooser, [

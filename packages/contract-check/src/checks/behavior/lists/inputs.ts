@@ -20,7 +20,9 @@ export function inputChecks({ listing }: ListSubject): ListCheck[] {
   );
   const choosers = slots.flatMap((slot) => {
     const isPossible = rowSchema !== undefined && slot.path.length === 1 && !slot.isRequired;
-    const chooser = isPossible ? chooserOf(document, slot.name, slot.shape, rowSchema) : undefined;
+    const chooser = isPossible
+      ? chooserOf(document, slot.name, slot.shape, rowSchema, slot.declared.only === true)
+      : undefined;
     return chooser === undefined ? [] : [{ slot, chooser }];
   });
   const { size } = controls;

@@ -10,6 +10,7 @@ export interface OrderKey {
   /** Undefined if it is not specified: `sort=price` may be either. */
   readonly isDescending: boolean | undefined;
   readonly nulls: Direction['nulls'];
+  readonly ignoresCase?: boolean;
   /** The value to send, or one item of it. */
   readonly unit?: unknown;
   /** Settings to send in addition, such as the direction. */
@@ -132,18 +133,20 @@ export interface DeclaredOrder {
   readonly ties: OrderKey | undefined;
   /** Where rows without a value are, in every order. */
   readonly nulls: Direction['nulls'];
+  readonly ignoresCase: boolean;
 }
 
 export function declaredOrder({ declared }: Listing, { properties }: FullList): DeclaredOrder {
   const nulls = (['first', 'last'] as const).find((one) => one === declared.nulls);
+  const ignoresCase = declared.ignoresCase === true;
   const keyOf = (word: unknown): OrderKey[] => {
     const { field, isDescending } = parsed(String(word));
     const property = properties.find(({ name }) => name === field);
-    return property === undefined ? [] : [{ property, isDescending, nulls, label: property.name }];
+    return property === undefined ? [] : [{ property, isDescending, nulls, ignoresCase, label: property.name }];
   };
   const [ties] = keyOf(declared.ties);
   const keys = (Array.isArray(declared.sorted) ? declared.sorted : []).flatMap(keyOf);
-  return { keys: keys.map((key) => ({ ...key, isDescending: key.isDescending ?? false })), ties, nulls };
+  return { keys: keys.map((key) => ({ ...key, isDescending: key.isDescending ?? false })), ties, nulls, ignoresCase };
 }
 
 /**
@@ -187,8 +190,10 @@ function nullBreach(values: readonly unknown[], { nulls }: OrderKey): string | u
   return isFirst || isLast ? undefined : 'rows without a value are mixed with other rows';
 }
 
-function valueBreach(values: readonly unknown[], { isDescending }: OrderKey): string | undefined {
-  const present = values.filter((value) => !isBlank(value));
+function valueBreach(values: readonly unknown[], { isDescending, ignoresCase }: OrderKey): string | undefined {
+  const present = values
+    .filter((value) => !isBlank(value))
+    .map((value) => (ignoresCase === true && typeof value === 'string' ? value.toLowerCase() : value));
   const [ascending, descending] = [misplaced(present, 1), misplaced(present, -1)];
   if (isDescending === undefined) return ascending && descending && ascending;
   return isDescending ? descending : ascending;

@@ -87,7 +87,7 @@ async function bothWays(
   subject: ListSubject,
   ordering: Ordering,
   property: Property,
-  { ties, nulls }: DeclaredOrder,
+  { ties, nulls, ignoresCase }: DeclaredOrder,
 ): Promise<Difference[] | undefined> {
   const { listing, list } = subject;
   const pages: { key: OrderKey; page: Page }[] = [];
@@ -97,7 +97,7 @@ async function bothWays(
   }
   if (pages.length === 0) return undefined;
   const found = pages.flatMap(({ key, page }) => [
-    ...judged(subject, ordering, [{ ...key, nulls: key.nulls ?? nulls }], page),
+    ...judged(subject, ordering, [{ ...key, ignoresCase, nulls: key.nulls ?? nulls }], page),
     ...(ties === undefined ? [] : breaches(subject, page.rows, [key, tieOf(ties, key)], [page], ordering.slot)),
   ]);
   const [up, down] = pages;

@@ -144,7 +144,8 @@ const chosen: OperationCheck = {
     const found: Difference[] = [];
     for (const parameter of operation.parameters.filter((one) => one.in === 'query' && !one.required)) {
       const shape = shapeOf(session.document, parameter.schema);
-      const chooser = schema && chooserOf(session.document, parameter.name, shape, schema);
+      const chooser =
+        schema && chooserOf(session.document, parameter.name, shape, schema, extensionOf(parameter.node).only === true);
       if (chooser === undefined) continue;
       const send = async (value: unknown) => {
         const exchange = await session.send(withValue(known, parameter, value));
