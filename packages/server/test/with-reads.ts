@@ -5,6 +5,9 @@ export function withReads(store: Store, read: Store['read']): Store {
   return {
     engine: store.engine,
     standbys: store.standbys,
+    cells: store.cells,
+    cell: (number) => store.cell(number),
+    cellOf: (tenantId) => store.cellOf(tenantId),
     read,
     write: (tenantId, work) => store.write(tenantId, work),
     system: (work) => store.system(work),

@@ -1,5 +1,6 @@
 import { ensureApiUser } from '../../../server/src/operator/api-keys.ts';
-import { createTenant, type Operator } from '../../../server/src/operator/tenants.ts';
+import type { Operator } from '../../../server/src/operator/operator.ts';
+import { createTenant } from '../../../server/src/operator/tenants.ts';
 import { type Filling, loadProfiles } from './load-profile.ts';
 import { besides, type ProfileName } from './profile.ts';
 

@@ -101,7 +101,7 @@ export async function claimKey(
 /** Number of rows that are deleted in one transaction. */
 const purgeBatch = 1_000;
 
-/** Deletes the expired keys of all tenants, and returns their number. */
+/** Deletes the expired keys of all tenants of a database, and returns their number. */
 export async function purgeExpiredKeys(store: Store): Promise<number> {
   const tenants = await store.system((transaction) => transaction.all<{ id: number }>(sql`select id from tenant`));
   let purged = 0;

@@ -56,7 +56,14 @@ export function healthRoutes({ store, log }: Pick<Service, 'store' | 'log'>): re
     try {
       await ready();
       const standbys = store.standbys?.states.map(({ leftOut }) => leftOut ?? 'used');
-      return { kind: 'json', status: 200, body: { status: 'ready', ...(standbys === undefined ? {} : { standbys }) } };
+      const [, ...others] = store.cells;
+      const cells = others.map(({ name, isReady }) => [name, isReady ? 'ready' : 'unavailable']);
+      const more = {
+        ...(standbys === undefined ? {} : { standbys }),
+        // Whoever is in the others is served, so the process is ready.
+        ...(cells.length === 0 ? {} : { cells: Object.fromEntries(cells) }),
+      };
+      return { kind: 'json', status: 200, body: { status: 'ready', ...more } };
     } catch (error) {
       log.warn({ err: error }, 'The service is not ready.');
       throw new Rejection('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });

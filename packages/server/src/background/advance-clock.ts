@@ -101,7 +101,8 @@ interface Lease {
 }
 
 /** @throws ClockIsAdvancing */
-async function takeLease({ store, log }: BackgroundService, tenant: Tenant): Promise<Lease> {
+async function takeLease({ store: all, log }: BackgroundService, tenant: Tenant): Promise<Lease> {
+  const store = all.cellOf(tenant.id);
   const id = newId();
   const until = `now() + interval '${leaseSeconds} seconds'`;
   const { rows } = await store.ownerStatements(
@@ -194,7 +195,8 @@ async function runTasks(
 }
 
 /** Waits for the jobs that are due. @returns whether they have ended */
-async function waitForJobs({ store }: BackgroundService, tenantId: number, most: number): Promise<boolean> {
+async function waitForJobs({ store: all }: BackgroundService, tenantId: number, most: number): Promise<boolean> {
+  const store = all.cellOf(tenantId);
   const began = performance.now();
   let [waitingBefore, waitsSince] = [-1, began];
   for (;;) {

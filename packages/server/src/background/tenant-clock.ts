@@ -10,7 +10,7 @@ export interface TenantClock {
 
 /** Returns the clock of a sandbox; undefined where the tenant has none of its own. */
 export async function clockOf(store: Store, tenantId: number): Promise<TenantClock | undefined> {
-  const { rows } = await store.ownerStatements(
+  const { rows } = await store.cellOf(tenantId).ownerStatements(
     `select clock_offset as "offset", coalesce(clock_leased_until > now(), false) as "isLeased"
      from tenant where id = $1 and is_sandbox`,
     [tenantId],

@@ -55,7 +55,7 @@ export async function transact<Result>(
     await beforeCommit?.(transaction);
     return done;
   });
-  if (hasEvents) store.notify(eventsRecorded, String(origin.tenant.id));
+  if (hasEvents) store.cellOf(origin.tenant.id).notify(eventsRecorded, String(origin.tenant.id));
   return result;
 }
 

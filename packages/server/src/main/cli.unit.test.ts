@@ -41,6 +41,8 @@ test('every command has a help text with its purpose and its arguments', async (
     'api-key revoke',
     'audit export',
     'books check',
+    'cell add',
+    'cell list',
     'clock advance',
     'deliveries replay',
     'files import',

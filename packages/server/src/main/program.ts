@@ -45,11 +45,19 @@ tenant
   .option('--currency <code>', 'ISO 4217', 'USD')
   .option('--time-zone <zone>', 'IANA', 'America/New_York')
   .option('--country <code>', 'ISO 3166 alpha-2', 'US')
+  .option('--cell <name>', 'the database that gets it; the one of DATABASE_URL by default')
   .option('--sandbox', 'with a clock of its own, which can be advanced; for good')
   .action(
     async (
       name: string,
-      options: { displayName?: string; currency: string; timeZone: string; country: string; sandbox?: boolean },
+      options: {
+        displayName?: string;
+        currency: string;
+        timeZone: string;
+        country: string;
+        sandbox?: boolean;
+        cell?: string;
+      },
     ) => {
       await doCommand('tenant create', { ...options, name, displayName: options.displayName ?? name }, true);
       console.log(`The tenant ${name} was created. To create an API key for it, run:`);
@@ -119,8 +127,9 @@ tenant
   )
   .argument('<file>', 'the file')
   .option('--name <name>', 'another name for the tenant')
+  .option('--cell <name>', 'the database that gets it; the one of DATABASE_URL by default')
   .option('--closed', 'do not serve it, and do not work for it, before "tenant open"', false)
-  .action(async (file: string, options: { name?: string; closed: boolean }) => {
+  .action(async (file: string, options: { name?: string; closed: boolean; cell?: string }) => {
     const { importFromFile } = await import('../operator/copies/run-copies.ts');
     await importFromFile(file, options, process.env);
   });
@@ -187,6 +196,28 @@ signingKey
   .action(async (kid: string) => {
     await doCommand('signing-key retire', { kid });
     console.log(`The key ${kid} is retired. All keys and tokens that it signed are rejected within 5 seconds.`);
+  });
+
+const cell = program
+  .command('cell')
+  .description('Databases that have tenants beside the one of DATABASE_URL, which has the directory.');
+cell
+  .command('add')
+  .description(
+    'Add an empty database: CELL_DATABASE_URL is its address, which is stored encrypted. Its schema is created. Serving processes open it within seconds.',
+  )
+  .argument('<name>', 'a name for it: a-z, 0-9, - and _')
+  .action(async (name: string) => {
+    const { number } = await doCommand('cell add', { name, url: process.env.CELL_DATABASE_URL ?? '' });
+    console.log(`The database ${name} is number ${number} of the directory. To create a tenant in it, run:`);
+    console.log(`  ${pasteable(`operator tenant create NAME --cell ${name}`)}`);
+  });
+cell
+  .command('list')
+  .description('List the databases, with the number of their tenants.')
+  .addOption(jsonOption())
+  .action(async ({ json }: ListOptions) => {
+    print(await doCommand('cell list', null), json);
   });
 
 const job = program.command('job').description('Background jobs.');

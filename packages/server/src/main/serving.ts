@@ -7,8 +7,11 @@ import { type BackgroundWork, startBackground } from '../background/background.t
 import { contractValidator } from '../contract/validator.ts';
 import { arrivalLimits } from '../http/connections.ts';
 import { startDelivery } from '../modules/events/delivery/delivery.ts';
+import { openCells } from '../operator/cells.ts';
 import { removeInterruptedImports } from '../operator/copies/interrupted-imports.ts';
 import { listenForCommands } from '../operator/socket.ts';
+import { Vault } from '../platform/auth/vault.ts';
+import { Cells } from '../platform/store/cells.ts';
 import { keepPartitions } from '../platform/store/partitions.ts';
 import type { Store } from '../platform/store/store.ts';
 import type { Config } from '../service/config.ts';
@@ -41,23 +44,32 @@ export async function prepareServing(
 ): Promise<Serving> {
   // Meanwhile the database opens.
   await contractValidator();
-  const store = await opening;
+  const home = await opening;
+  const store = await openCells(config, home, new Vault(config.masterKey), log);
+  if (store instanceof Cells) {
+    store.keepLooking();
+    opened.defer(() => store.close());
+  }
   const service = await createService(config, store, log);
   if (config.databaseUrl === undefined) {
     const commands = await listenForCommands(config.dataDir, { service });
     opened.defer(() => void commands.close());
   }
   const purge = () => {
-    purgeExpiredKeys(store).catch((error: unknown) => log.warn({ err: error }, 'Expired keys were not deleted.'));
-    removeInterruptedImports(service).catch((error: unknown) =>
-      log.warn({ err: error }, 'What interrupted imports have left was not deleted.'),
-    );
-    keepPartitions(store, config.auditYears).then(
-      ({ dropped }) => {
-        if (dropped.length > 0) log.info({ dropped }, 'Months of the audit log that are no longer kept were dropped.');
-      },
-      (error: unknown) => log.warn({ err: error }, 'The partitions of the audit log were not kept up to date.'),
-    );
+    for (const { store: one } of store.cells) {
+      if (one === undefined) continue;
+      purgeExpiredKeys(one).catch((error: unknown) => log.warn({ err: error }, 'Expired keys were not deleted.'));
+      removeInterruptedImports({ ...service, store: one }).catch((error: unknown) =>
+        log.warn({ err: error }, 'What interrupted imports have left was not deleted.'),
+      );
+      keepPartitions(one, config.auditYears).then(
+        ({ dropped }) => {
+          if (dropped.length > 0)
+            log.info({ dropped }, 'Months of the audit log that are no longer kept were dropped.');
+        },
+        (error: unknown) => log.warn({ err: error }, 'The partitions of the audit log were not kept up to date.'),
+      );
+    }
   };
   const purging = setInterval(purge, purgeInterval);
   opened.defer(() => clearInterval(purging));
@@ -71,7 +83,13 @@ export async function prepareServing(
     service,
     listener: createApp(service),
     startBackground() {
-      const started = [startBackground(service, work), startDelivery(service)];
+      const started: Promise<{ stop(grace: number): Promise<void> }>[] = [];
+      const startIn = (one: Store) => {
+        const own = { ...service, store: one };
+        started.push(startBackground(own, work), startDelivery(own));
+      };
+      if (store instanceof Cells) store.watch((cell) => cell.store !== undefined && startIn(cell.store));
+      else startIn(store);
       return (grace) => Promise.all(started.map(async (running) => (await running).stop(grace)));
     },
   };

@@ -5,7 +5,8 @@ import { type ApiKeyRow, listKeys, revokeKey } from '../platform/auth/api-key-st
 import type { Tenant } from '../platform/auth/caller.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { recordChanges, type TracedChange } from '../platform/store/trace.ts';
-import { type Operator, tenantNamed } from './tenants.ts';
+import type { Operator } from './operator.ts';
+import { tenantNamed } from './tenants.ts';
 
 export interface NewApiKey {
   readonly tenant: string;

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
-import { type Operator, tenantNamed } from './tenants.ts';
+import type { Operator } from './operator.ts';
+import { tenantNamed } from './tenants.ts';
 
 /** A part of the audit log of a tenant, by when its rows were written. */
 export interface AuditRequest {

@@ -13,7 +13,8 @@ import { CheckViolation } from '../platform/store/errors.ts';
 import { timeOf } from '../platform/store/session.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { recordChanges } from '../platform/store/trace.ts';
-import { type Operator, tenantNamed } from './tenants.ts';
+import type { Operator } from './operator.ts';
+import { tenantNamed } from './tenants.ts';
 
 export interface BooksRequest {
   readonly tenant: string;

@@ -1,7 +1,8 @@
 import { backgroundWork } from '../app/jobs.ts';
 import { advanceClock, laterBy } from '../background/advance-clock.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
-import { type Operator, tenantNamed } from './tenants.ts';
+import type { Operator } from './operator.ts';
+import { tenantNamed } from './tenants.ts';
 
 /**
  * Advances the clock of a sandbox, as the API does.

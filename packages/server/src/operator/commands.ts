@@ -3,22 +3,17 @@ import type { OperatorSettings } from '../platform/auth/tenant-settings.ts';
 import { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys.ts';
 import { type AuditPage, type AuditRequest, exportAudit } from './audit.ts';
 import { type BooksReport, type BooksRequest, checkBooks } from './books.ts';
+import { addCell, type CellRequest, type CellSummary, listCells } from './cells.ts';
 import { advanceTenantClock } from './clock.ts';
 import { type ExportRequest, type ExportSummary, exportTenant } from './copies/export-tenant.ts';
 import { type ImportRequest, type ImportSummary, importTenant } from './copies/import-tenant.ts';
 import { type ReplayRequest, replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
 import { type ImportedFiles, type ImportResult, importFiles } from './import-files.ts';
 import { type JobOverview, listJobs, retryJob } from './jobs.ts';
+import type { Operator } from './operator.ts';
 import { checkRows, type RowsReport, type RowsRequest } from './rows.ts';
 import { type SettingChange, setTenantSetting, showTenantSettings } from './tenant-settings.ts';
-import {
-  createTenant,
-  listTenants,
-  type NewTenant,
-  type Operator,
-  setTenantOpen,
-  type TenantSummary,
-} from './tenants.ts';
+import { createTenant, listTenants, type NewTenant, setTenantOpen, type TenantSummary } from './tenants.ts';
 
 /**
  * The operator's commands by name. Arguments and results are plain JSON, so that a running server can execute them too.
@@ -35,6 +30,8 @@ export interface Commands {
   'api-key create': { input: NewApiKey; result: { id: string; key: string; expiresAt: string } };
   'api-key list': { input: { tenant: string }; result: Awaited<ReturnType<typeof listApiKeys>> };
   'api-key revoke': { input: { tenant: string; id: string }; result: null };
+  'cell add': { input: CellRequest; result: { number: number } };
+  'cell list': { input: null; result: CellSummary[] };
   'signing-key list': { input: null; result: SigningKeyState[] };
   'signing-key rotate': { input: null; result: { kid: string } };
   'signing-key retire': { input: { kid: string }; result: null };
@@ -80,6 +77,8 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
     await revokeApiKey(operator, tenant, id);
     return null;
   },
+  'cell add': addCell,
+  'cell list': listCells,
   'signing-key list': ({ service }) => service.keys.list(),
   'signing-key rotate': async ({ service }) => ({ kid: await service.keys.rotate() }),
   'signing-key retire': async ({ service }, { kid }) => {

@@ -3,7 +3,8 @@ import { type RepeatedEvent, sendAgain } from '../modules/events/delivery/send-a
 import { rotateSecret } from '../modules/events/signatures/webhook-secret.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/store.ts';
-import { type Operator, tenantNamed } from './tenants.ts';
+import type { Operator } from './operator.ts';
+import { tenantNamed } from './tenants.ts';
 
 /**
  * The events to send again: that of one attempt, or all that failed since an instant and have not been delivered since.

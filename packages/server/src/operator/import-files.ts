@@ -9,7 +9,8 @@ import { checkContentType } from '../modules/files/content-type.ts';
 import { addFile, addRejectedFile, file, type NewFile } from '../modules/files/file.ts';
 import type { StoredContent } from '../platform/storage/storage.ts';
 import { reasonOf } from '../platform/store/errors.ts';
-import { asOperator, type Operator, tenantNamed } from './tenants.ts';
+import type { Operator } from './operator.ts';
+import { asOperator, tenantNamed } from './tenants.ts';
 
 /** Files of a folder on this machine, with the client and source to record. */
 export interface ImportedFiles {

@@ -1,4 +1,5 @@
-import type { Operator } from './tenants.ts';
+import type { Store } from '../platform/store/store.ts';
+import type { Operator } from './operator.ts';
 
 /** Jobs that wait or run, by name, and dead jobs. */
 export interface JobOverview {
@@ -22,6 +23,27 @@ interface DeadJob {
 type JobOperator = { readonly service: Pick<Operator['service'], 'store'> };
 
 export async function listJobs({ service: { store } }: JobOperator): Promise<JobOverview> {
+  const all = await Promise.all(store.cells.map(({ number }) => jobsOf(store.cell(number))));
+  const queues = Map.groupBy(
+    all.flatMap((one) => one.queues),
+    ({ job }) => job,
+  );
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
+  return {
+    queues: [...queues].toSorted().map(([job, found]) => ({
+      job,
+      waiting: sum(found.map(({ waiting }) => waiting)),
+      running: sum(found.map(({ running }) => running)),
+    })),
+    dead: all
+      .flatMap(({ dead }) => dead)
+      .toSorted((one, other) => (one.diedAt > other.diedAt ? -1 : 1))
+      .slice(0, 100),
+  };
+}
+
+/** The jobs of one database. */
+async function jobsOf(store: Store): Promise<JobOverview> {
   const queues = await store.ownerStatements(
     `select name as job, count(*) filter (where status = 'WAITING')::integer as waiting,
        count(*) filter (where status = 'RUNNING')::integer as running
@@ -55,12 +77,15 @@ export async function listJobs({ service: { store } }: JobOperator): Promise<Job
  * @throws Error with a sentence if no dead job has this ID.
  */
 export async function retryJob({ service: { store } }: JobOperator, id: string): Promise<void> {
-  const { rows } = await store.ownerStatements(
-    `with retried as (
-       update background_job set status = 'WAITING', due_at = now(), runs = 0, failures = 0, ended_at = null
-       where status = 'DEAD' and id::text = $1 returning name)
-     select pg_notify('background_job', name) from retried`,
-    [id],
-  );
-  if (rows.length === 0) throw new Error(`No dead job has the ID ${id}. "job list" shows them.`);
+  const retry = async (one: Store) =>
+    one.ownerStatements(
+      `with retried as (
+         update background_job set status = 'WAITING', due_at = now(), runs = 0, failures = 0, ended_at = null
+         where status = 'DEAD' and id::text = $1 returning name)
+       select pg_notify('background_job', name) from retried`,
+      [id],
+    );
+  const results = await Promise.all(store.cells.map(({ number }) => retry(store.cell(number))));
+  if (results.every(({ rows }) => rows.length === 0))
+    throw new Error(`No dead job has the ID ${id}. "job list" shows them.`);
 }

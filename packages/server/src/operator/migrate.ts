@@ -1,8 +1,10 @@
+import { Vault } from '../platform/auth/vault.ts';
 import { type PlannedMigration, type UpgradeReport, upgradeDatabase } from '../platform/store/upgrade.ts';
 import { type Config, databaseOf } from '../service/config.ts';
+import { cellsIn } from './cells.ts';
 
 /**
- * Applies the migrations that the database of a server lacks, and prints what it does.
+ * Applies the migrations that the database of a server lacks, and then the other databases of its directory, and prints what it does.
  *
  * @param onlyPlan whether to print the plan and apply nothing.
  * @throws Error with a sentence if the database is embedded or unavailable, or a migration fails.
@@ -11,7 +13,12 @@ export async function migrateDatabase(config: Config, onlyPlan: boolean, print: 
   if (config.databaseUrl === undefined)
     throw new Error('The embedded database is migrated whenever it is opened. Set DATABASE_URL to migrate a server.');
   const log = { info: print, warn: print };
-  await upgradeDatabase({ ...databaseOf(config), log, onlyPlan }, reportTo(print, onlyPlan));
+  const options = { ...databaseOf(config), log, onlyPlan };
+  await upgradeDatabase(options, reportTo(print, onlyPlan));
+  for (const { name, url } of await cellsIn(options, new Vault(config.masterKey))) {
+    print(`Database ${name}:`);
+    await upgradeDatabase({ ...options, databaseUrl: url, standbyUrls: [] }, reportTo(print, onlyPlan));
+  }
 }
 
 function reportTo(print: (line: string) => void, onlyPlan: boolean): UpgradeReport {

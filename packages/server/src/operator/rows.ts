@@ -8,7 +8,8 @@ import { selection } from '../entity/select.ts';
 import { type CustomTypeRow, listCustomTypes, recordTypeOf } from '../modules/records/custom-type.ts';
 import { compileFields } from '../modules/records/custom-values.ts';
 import type { Session } from '../platform/store/store.ts';
-import { type Operator, tenantNamed } from './tenants.ts';
+import type { Operator } from './operator.ts';
+import { tenantNamed } from './tenants.ts';
 
 /** The last row that has been checked. */
 export interface RowPosition {

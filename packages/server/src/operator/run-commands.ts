@@ -12,9 +12,10 @@ import type { Limits } from '../platform/store/limits.ts';
 import { openStore } from '../platform/store/store.ts';
 import { type Config, databaseOf, readConfig } from '../service/config.ts';
 import { createMetrics } from '../service/metrics.ts';
+import { openCells } from './cells.ts';
 import { type CommandName, type Commands, runCommand } from './commands.ts';
+import type { Operator } from './operator.ts';
 import { callServer, isServing } from './socket.ts';
-import type { Operator } from './tenants.ts';
 
 export type Run = <Name extends CommandName>(
   name: Name,
@@ -69,15 +70,17 @@ export async function onDatabase<Result>(
 ): Promise<Result> {
   const database = databaseOf(config);
   const log = pino({ level: 'silent' });
-  const store = await openStore({ ...database, limits: { ...database.limits, ...limits }, log });
+  const home = await openStore({ ...database, limits: { ...database.limits, ...limits }, log });
+  const vault = new Vault(config.masterKey);
+  const store = await openCells(config, home, vault, log, limits);
   try {
-    const vault = new Vault(config.masterKey);
     const keys = await KeyRing.open(store, vault);
     const [tokens, directory, storage] = [new Tokens(keys, vault), new Directory(store), await openStorage(config)];
     const processor = await openProcessor(config.payments, store, log);
     const clock = { log, metrics: createMetrics(), processor };
     return await work({ service: { store, storage, vault, keys, tokens, directory, ...clock } });
   } finally {
-    await store.close();
+    if (store !== home) await store.close();
+    await home.close();
   }
 }

@@ -137,7 +137,7 @@ test('every setting of tenants has an effect here', () => {
 test.each(Object.entries(effects))('tenant set › %s takes effect within seconds', async (setting, effect) => {
   const name = setting.toLowerCase();
   const set = async (value: string) => {
-    await setTenantSetting({ service }, { tenant: name, setting, value });
+    await setTenantSetting(service, { tenant: name, setting, value });
     now += 5_001;
   };
   const tenant = await service.addTenant(name);

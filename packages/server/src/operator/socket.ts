@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type CommandName, type Commands, isCommand, runCommand } from './commands.ts';
-import type { Operator } from './tenants.ts';
+import type { Operator } from './operator.ts';
 
 /**
  * Only one process can open the embedded database, so a running server executes the operator's commands. They are sent

@@ -5,7 +5,7 @@ import { Directory } from '../platform/auth/directory.ts';
 import { setTenantSetting, showTenantSettings } from './tenant-settings.ts';
 
 const { store } = await testStore();
-const operator = { service: { store } };
+const operator = { service: { directory: new Directory(store) } };
 const set = (setting: string, value: string) => setTenantSetting(operator, { tenant: 'alpha', setting, value });
 
 test('tenant set › changes one setting, which every process applies within seconds', async () => {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { type OperatorSettings, parseSetting, readTenantSettings } from '../platform/auth/tenant-settings.ts';
 import { DatabaseError } from '../platform/store/errors.ts';
-import { noTenant, type Operator } from './tenants.ts';
+import { noTenant, type Operator } from './operator.ts';
+import { storeOfTenant } from './placement.ts';
 
 export interface SettingChange {
   readonly tenant: string;
@@ -11,7 +12,7 @@ export interface SettingChange {
 }
 
 /** These commands need the database only. */
-type SettingsOperator = { readonly service: Pick<Operator['service'], 'store'> };
+type SettingsOperator = { readonly service: Pick<Operator['service'], 'directory'> };
 
 interface StoredTenant {
   readonly id: number;
@@ -30,7 +31,8 @@ export async function setTenantSetting(
   change: SettingChange,
 ): Promise<OperatorSettings> {
   const { currency, timeZone, ...others } = parseSetting(change.setting, change.value);
-  return service.store.system(async (transaction) => {
+  const store = await storeOfTenant({ service }, change.tenant);
+  return store.system(async (transaction) => {
     if (timeZone !== undefined) {
       // The database has its own list of time zones.
       await transaction.all(sql`select now() at time zone ${timeZone}`).catch((error) => {
@@ -48,7 +50,8 @@ export async function setTenantSetting(
 
 /** All settings of a tenant, including defaults. @throws Error with a sentence if the tenant does not exist. */
 export async function showTenantSettings({ service }: SettingsOperator, tenant: string): Promise<OperatorSettings> {
-  const stored = await service.store.system((transaction) =>
+  const store = await storeOfTenant({ service }, tenant);
+  const stored = await store.system((transaction) =>
     transaction.first(sql<StoredTenant>`
       select id, currency, time_zone as "timeZone", settings from tenant where name = ${tenant}`),
   );

@@ -7,12 +7,13 @@ import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import { org } from '../modules/clients/reference-data.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import { parseSetting, readTenantSettings } from '../platform/auth/tenant-settings.ts';
-import { pasteable } from '../platform/operator-command.ts';
 import { UniqueViolation } from '../platform/store/errors.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/session.ts';
+import type { Cell, Store } from '../platform/store/store.ts';
 import { partitionsDue } from '../platform/store/trace.ts';
-import type { Service } from '../service/service.ts';
+import { noTenant, type Operator } from './operator.ts';
+import { inCell, storeOfTenant } from './placement.ts';
 
 export interface NewTenant {
   /** The name in the `Tenant` header of requests. */
@@ -26,6 +27,8 @@ export interface NewTenant {
   readonly country: string;
   /** Whether it has a clock of its own. It cannot be changed later. */
   readonly sandbox?: boolean | undefined;
+  /** The database of the directory that gets it; the one with the directory by default. */
+  readonly cell?: string | undefined;
   /** The ID of the legal entity if it is predefined, as in demo data. */
   readonly orgId?: string | undefined;
 }
@@ -45,50 +48,33 @@ export async function createTenant({ service }: Operator, input: NewTenant): Pro
     throw new Error(`"${input.country}" is not a valid country, which is an ISO 3166-1 alpha-2 code, such as US.`);
   }
   try {
-    const { tenant } = await transactNew(
-      service.store,
-      async (transaction) => byOperator(service, await insertTenant(transaction, input), 'tenant create'),
-      (unit) =>
-        unit.plan((plan) =>
-          plan.create(
-            org,
-            {
-              name: input.displayName,
-              legalName: input.displayName,
-              code: 'MAIN',
-              currency: input.currency,
-              country: input.country,
-              timeZone: input.timeZone,
-              fiscalYearStartMonth: 1,
-            },
-            { id: input.orgId },
+    const insert = (store: Store) =>
+      transactNew(
+        store,
+        async (transaction) => byOperator(service, await insertTenant(transaction, input), 'tenant create'),
+        (unit) =>
+          unit.plan((plan) =>
+            plan.create(
+              org,
+              {
+                name: input.displayName,
+                legalName: input.displayName,
+                code: 'MAIN',
+                currency: input.currency,
+                country: input.country,
+                timeZone: input.timeZone,
+                fiscalYearStartMonth: 1,
+              },
+              { id: input.orgId },
+            ),
           ),
-        ),
-    );
+      );
+    const { tenant } = await inCell({ service }, input.name, input.cell ?? null, insert);
     return tenant;
   } catch (error) {
     if (error instanceof UniqueViolation) throw new Error(`The tenant ${input.name} already exists.`);
     throw error;
   }
-}
-
-/** What tasks need that run when a clock is advanced. */
-type OfClock = 'log' | 'metrics' | 'processor';
-
-/** The resources that an operator's command works on. */
-export interface Operator {
-  readonly service: Pick<Service, 'store' | 'storage' | 'vault' | 'tokens' | 'keys' | 'directory' | OfClock>;
-  /** Shows how far long work is; undefined where nobody watches. */
-  readonly progress?: ((progress: Progress) => void) | undefined;
-}
-
-/** How far long work is. */
-export interface Progress {
-  readonly step: string;
-  /** Of the whole work. */
-  readonly done: number;
-  /** Undefined if it is not known. */
-  readonly total?: number | undefined;
 }
 
 async function insertTenant(transaction: Transaction, input: NewTenant): Promise<Tenant> {
@@ -108,18 +94,26 @@ export interface TenantSummary {
   readonly timeZone: string;
   /** Whether the tenant is open: closed tenants are not served. */
   readonly active: boolean;
+  /** The database that has it; absent where there is only one. */
+  readonly cell?: string;
 }
 
-/** All tenants, by name. */
-export function listTenants({
-  service,
+/** All tenants, by name. @throws DatabaseUnavailable if a database of the directory is unavailable */
+export async function listTenants({
+  service: { store },
 }: {
   readonly service: Pick<Operator['service'], 'store'>;
 }): Promise<TenantSummary[]> {
-  return service.store.system((transaction) =>
-    transaction.all(sql<TenantSummary>`
-      select name, display_name as "displayName", currency, time_zone as "timeZone", active from tenant order by name`),
-  );
+  const hasOthers = store.cells.length > 1;
+  const ofCell = async ({ number, name }: Cell) => {
+    const found = await store.cell(number).system((transaction) =>
+      transaction.all(sql<TenantSummary>`
+        select name, display_name as "displayName", currency, time_zone as "timeZone", active from tenant`),
+    );
+    return hasOthers ? found.map((tenant) => ({ ...tenant, cell: name })) : found;
+  };
+  const all = (await Promise.all(store.cells.map(ofCell))).flat();
+  return all.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 /**
@@ -129,13 +123,14 @@ export function listTenants({
  * @throws Error with a sentence if it does not exist.
  */
 export async function setTenantOpen({ service }: Operator, name: string, isOpen: boolean): Promise<void> {
-  await service.store.system(async (transaction) => {
+  const store = await storeOfTenant({ service }, name);
+  await store.system(async (transaction) => {
     const changed = await transaction.first(sql`
       update tenant set active = ${isOpen} where name = ${name} returning id`);
     if (changed === undefined) throw new Error(noTenant(name));
     await recordOperatorAct(transaction, { operation: isOpen ? 'tenant open' : 'tenant close', subject: name });
   });
-  for (const channel of [jobsDue, partitionsDue]) service.store.notify(channel, '');
+  for (const channel of [jobsDue, partitionsDue]) store.notify(channel, '');
 }
 
 /** Returns the tenant with the name. @throws Error with a sentence if it does not exist. */
@@ -146,11 +141,6 @@ export async function tenantNamed(
   const tenant = await service.directory.tenant(name);
   if (tenant === undefined) throw new Error(noTenant(name));
   return tenant;
-}
-
-/** Describes a tenant that does not exist, with the command to create it. */
-export function noTenant(name: string): string {
-  return `The tenant ${name} does not exist. To create it, run: ${pasteable(`operator tenant create ${name}`)}`;
 }
 
 /** Runs one transaction of the operator for a tenant, audited as the operator. */

@@ -44,7 +44,7 @@ async function exported(
 }
 
 function imported({ service }: TestService, file: string, name: string | null = null, key: string | null = null) {
-  return importTenant({ service }, { file, name, transferKey: key, isClosed: false });
+  return importTenant({ service }, { file, name, transferKey: key, isClosed: false, cell: null });
 }
 
 /** Everything that an import could leave behind. */
@@ -140,6 +140,7 @@ test('tenant import › creates the tenant with the same rows, and leaves other 
     name: 'copy',
     transferKey: null,
     isClosed: false,
+    cell: null,
   });
   expect(summary).toMatchObject({
     tenant: 'copy',
@@ -362,7 +363,7 @@ test('tenant import › beside the original, a closed copy leaves it its payment
   );
   const { path } = await exported(source, 'firm');
   await store.ownerStatements(`update background_job set status = 'COMPLETED', ended_at = now() where name = 'copied'`);
-  const request = { file: path, name: 'beside', transferKey: null, isClosed: true };
+  const request = { file: path, name: 'beside', transferKey: null, isClosed: true, cell: null };
   const { linksElsewhere } = await importTenant({ service }, request);
   expect(linksElsewhere).toBeGreaterThan(0);
   expect(await service.directory.tenant('beside')).toBeUndefined();

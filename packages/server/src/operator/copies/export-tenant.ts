@@ -4,7 +4,8 @@ import { readCopiedRows } from '../../platform/store/copied-rows.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import type { Transaction } from '../../platform/store/session.ts';
 import { newestMigration, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
-import { noTenant, type Operator } from '../tenants.ts';
+import { noTenant, type Operator } from '../operator.ts';
+import { storeOfTenant } from '../placement.ts';
 import { contentLine, endLine, FileDigest, headerLine, rowLine } from './file-format.ts';
 import { encryptedColumns, FileKey } from './file-key.ts';
 import { openTarget, type Target } from './write-file.ts';
@@ -36,7 +37,8 @@ const partLength = 3 << 16;
  * @throws Error with a sentence if the tenant does not exist, or the file cannot be written; then there is no file.
  */
 export async function exportTenant(operator: Operator, request: ExportRequest): Promise<ExportSummary> {
-  const { store, vault } = operator.service;
+  const { store: home, vault } = operator.service;
+  const store = await storeOfTenant(operator, request.tenant);
   const key = new FileKey(vault, request.transferKey ?? undefined);
   const target = await openTarget(request.to);
   try {
@@ -45,7 +47,7 @@ export async function exportTenant(operator: Operator, request: ExportRequest): 
       (transaction, found) => new Export(operator, transaction, found, key, target).run(),
     );
     const details = { rows: summary.rows, sha256: summary.sha256 };
-    await store.system((transaction) =>
+    await home.system((transaction) =>
       recordOperatorAct(transaction, { operation: 'tenant export', subject: request.tenant, details }),
     );
     await target.end();

@@ -13,10 +13,12 @@ import {
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import { serviceRole } from '../../platform/store/role.ts';
 import type { Transaction } from '../../platform/store/session.ts';
+import type { Store } from '../../platform/store/store.ts';
 import { newestMigration, type TenantTable, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
 import { eventsRecorded, partitionsDue } from '../../platform/store/trace.ts';
 import { booksOf } from '../books.ts';
-import type { Operator } from '../tenants.ts';
+import type { Operator } from '../operator.ts';
+import { inCell } from '../placement.ts';
 import type { ContentPart, FileEnd, FileHeader, FileRow } from './file-format.ts';
 import { FileKey } from './file-key.ts';
 import { holdImport, removeImport, reserveImport } from './interrupted-imports.ts';
@@ -27,6 +29,8 @@ export interface ImportRequest {
   readonly file: string;
   /** The name of the tenant; null for the one that it had. */
   readonly name: string | null;
+  /** The database of the directory that gets it; null for the one with the directory. */
+  readonly cell: string | null;
   /** Whether the tenant is closed; otherwise it is if it was. */
   readonly isClosed: boolean;
   /** The key of the secrets in the file, 32 bytes in base64; null for the master key. */
@@ -58,15 +62,32 @@ const worthStatistics = 2_000;
  * tenant exists. Nothing remains then.
  */
 export async function importTenant(operator: Operator, request: ImportRequest): Promise<ImportSummary> {
-  const { store, vault } = operator.service;
+  const { vault, storage } = operator.service;
   const key = new FileKey(vault, request.transferKey ?? undefined);
   operator.progress?.({ step: 'verifying the file', done: 0 });
   const { header, end } = await verifyFile(request.file, key);
   const name = request.name ?? header.tenant.name;
   if (!new RegExp(schemaOf('TenantName').pattern ?? '').test(name))
     throw new Error('The name of a tenant has 2 to 63 of a-z, 0-9 and _, and starts with a letter.');
+  return inCell(operator, name, request.cell, (store) =>
+    importInto(store, { operator, request, key, header, end, name, storage }),
+  );
+}
+
+interface VerifiedImport {
+  readonly operator: Operator;
+  readonly storage: Operator['service']['storage'];
+  readonly request: ImportRequest;
+  readonly key: FileKey;
+  readonly header: FileHeader;
+  readonly end: FileEnd;
+  readonly name: string;
+}
+
+async function importInto(store: Store, verified: VerifiedImport): Promise<ImportSummary> {
+  const { operator, request, key, header, end, name, storage } = verified;
   await store.system((transaction) => checkSchema(transaction, request.file, header));
-  const tenantId = await reserveImport(operator.service, name);
+  const tenantId = await reserveImport({ store, storage }, name);
   try {
     const file = await openFile(request.file, key);
     return await store.writeNew(
@@ -91,7 +112,7 @@ export async function importTenant(operator: Operator, request: ImportRequest): 
     );
   } catch (error) {
     // If the database is unavailable, the next import or a serving process removes it.
-    await removeImport(operator.service, tenantId).catch(() => undefined);
+    await removeImport({ store, storage }, tenantId).catch(() => undefined);
     throw explained(error, request.file, name);
   } finally {
     store.notify(eventsRecorded, String(tenantId));
@@ -122,7 +143,7 @@ async function insertTenant(transaction: Transaction, id: number, values: FileHe
 
 /** Describes a failure to the operator. */
 function explained(error: unknown, path: string, name: string): unknown {
-  if (error instanceof UniqueViolation && error.table === 'tenant')
+  if (error instanceof UniqueViolation && /^tenant(_place)?$/.test(error.table))
     return new Error(`The tenant ${name} already exists.`);
   if (error instanceof ForeignKeyViolation)
     return new Error(

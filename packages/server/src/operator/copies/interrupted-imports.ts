@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { UniqueViolation } from '../../platform/store/errors.ts';
 import type { Transaction } from '../../platform/store/session.ts';
-import type { Operator } from '../tenants.ts';
+import type { Operator } from '../operator.ts';
 
 /** An import holds this advisory lock, with the ID of its tenant, while its transaction runs. */
 const lockOfImports = 72306;
@@ -21,7 +21,8 @@ export async function reserveImport(service: Resources, name: string): Promise<n
   await removeInterruptedImports(service);
   try {
     const reserved = await service.store.system(async (transaction) => {
-      const known = await transaction.first(sql`select from tenant where name = ${name}`);
+      const known = await transaction.first(sql`select from tenant where name = ${name}
+        union all select from tenant_place where name = ${name}`);
       if (known !== undefined)
         throw new Error(`The tenant ${name} already exists. To import it under another name, use --name.`);
       return transaction.first<{ id: number }>(sql`

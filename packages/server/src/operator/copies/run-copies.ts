@@ -27,13 +27,13 @@ export async function exportToFile(tenant: string, to: string, { TRANSFER_KEY }:
 
 export async function importFromFile(
   file: string,
-  { name, closed }: { readonly name?: string; readonly closed: boolean },
+  { name, closed, cell }: { readonly name?: string; readonly closed: boolean; readonly cell?: string },
   { TRANSFER_KEY }: NodeJS.ProcessEnv,
 ): Promise<void> {
   const progress = showProgress(process.stderr);
   const summary = await withOperator(
     (run) => {
-      const request = { file: resolve(file), name: name ?? null, isClosed: closed };
+      const request = { file: resolve(file), name: name ?? null, isClosed: closed, cell: cell ?? null };
       return run('tenant import', { ...request, transferKey: transferKey(TRANSFER_KEY) });
     },
     { creates: true, progress: progress.show },

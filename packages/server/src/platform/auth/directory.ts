@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { Rejection } from '../../contract/rejection.ts';
 import { unauthenticated } from '../../http/problem.ts';
@@ -22,6 +22,21 @@ interface KeyState {
   readonly lastUsedAt: string | null;
 }
 
+interface PlacedTenant extends Omit<Tenant, 'id' | 'settings'> {
+  readonly cell: number;
+  /** Null if it is in another database, or closed. */
+  readonly id: number | null;
+  readonly settings: unknown;
+}
+
+/** Where a tenant is, and the tenant itself if it is in the database with the directory. */
+function placedTenant(name: string): RawBuilder<PlacedTenant> {
+  return sql<PlacedTenant>`
+    select place.cell, id, place.name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox"
+    from tenant_place place left join tenant on tenant.name = place.name and tenant.active
+    where place.name = ${name}`;
+}
+
 /** Tenants and API users with their keys, read from the database and cached for some seconds. */
 export class Directory {
   readonly #store: Store;
@@ -42,14 +57,24 @@ export class Directory {
   }
 
   async #readTenant(name: string): Promise<Tenant | undefined> {
-    const row = await this.#store.system((transaction) =>
-      transaction.first(sql<Omit<Tenant, 'settings'> & { settings: unknown }>`
-        select id, name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox" from tenant where name = ${name} and active`),
-    );
-    if (row === undefined) return undefined;
-    const tenant = { ...row, settings: readTenantSettings(row.settings) };
+    const place = await this.#store.system((transaction) => transaction.first(placedTenant(name)));
+    if (place === undefined) return undefined;
+    // In another database, it is number 0 of its own directory.
+    const row =
+      place.cell === 0
+        ? place
+        : await this.#store.cell(place.cell).system((transaction) => transaction.first(placedTenant(name)));
+    if (row?.id == null) return undefined;
+    const { cell: _cell, ...columns } = row;
+    const tenant = { ...columns, id: row.id, settings: readTenantSettings(row.settings) };
     this.#tenants.set(name, tenant);
     return tenant;
+  }
+
+  /** Returns the database that has the tenant, open or closed; undefined if there is no such tenant. */
+  async storeOf(name: string): Promise<Store | undefined> {
+    const place = await this.#store.system((transaction) => transaction.first(placedTenant(name)));
+    return place === undefined ? undefined : this.#store.cell(place.cell);
   }
 
   /** Returns the current state of an API key, or undefined if the tenant has no such key. */

@@ -104,9 +104,28 @@ export interface Store {
   ready(): Promise<void>;
   /** Standbys that reads use; undefined without any. */
   readonly standbys?: Pick<Standbys, 'states' | 'observe'> | undefined;
+  /** All databases with tenants; only this one, unless it has a directory. */
+  readonly cells: readonly Cell[];
+  /** The database with the number. @throws DatabaseUnavailable if it is not open */
+  cell(number: number): Store;
+  /** The database of a tenant. @throws DatabaseUnavailable if it is not open */
+  cellOf(tenantId: number): Store;
   /** Waits for work in progress. */
   close(): Promise<void>;
 }
+
+/** A database with tenants. */
+export interface Cell {
+  /** 0 is the database with the directory. */
+  readonly number: number;
+  readonly name: string;
+  /** Undefined while it has not been opened. */
+  readonly store: Store | undefined;
+  readonly isReady: boolean;
+}
+
+/** The name of the database with the directory. */
+export const homeCell = 'home';
 
 /**
  * Opens the database and brings its schema up to date, or checks that it is.
@@ -186,6 +205,18 @@ class EngineStore implements Store {
 
   get engine(): 'pglite' | 'postgres' {
     return this.#engine.name;
+  }
+
+  get cells(): readonly Cell[] {
+    return [{ number: 0, name: homeCell, store: this, isReady: true }];
+  }
+
+  cell(): Store {
+    return this;
+  }
+
+  cellOf(): Store {
+    return this;
   }
 
   get standbys(): Standbys | undefined {

@@ -17,10 +17,12 @@ test('columns of tenants and functions take their time from the clock of the ten
     'api_key',
     'api_user',
     'background_job',
+    'cell',
     'idempotency_key',
     'operator_log',
     'signing_key',
     'tenant',
+    'tenant_import',
     'webhook_secret',
   ]);
   const functions = await store.ownerStatements(

@@ -13,7 +13,17 @@ export interface FoundLink {
  * Returns the link of a token, or undefined if no open tenant has it. The database compares hashes, so the response time
  * does not reveal anything about the token.
  */
-export function findLink(store: Store, token: string): Promise<FoundLink | undefined> {
+export async function findLink(store: Store, token: string): Promise<FoundLink | undefined> {
+  // A tenant can have moved since the link was created, so the token does not say where it is.
+  const results = await Promise.allSettled(store.cells.map(async ({ number }) => findIn(store.cell(number), token)));
+  const found = results.find((one) => one.status === 'fulfilled' && one.value !== undefined);
+  if (found?.status === 'fulfilled') return found.value;
+  // It may be in a database that is unavailable.
+  for (const one of results) if (one.status === 'rejected') throw one.reason;
+  return undefined;
+}
+
+function findIn(store: Store, token: string): Promise<FoundLink | undefined> {
   return store.system((transaction) =>
     transaction.first<FoundLink>(sql`
       select tenant.name as "tenantName", known.quick_payment_link_id as "linkId"

@@ -21,7 +21,7 @@ export const recoverEvents: Handler<'recoverEvents'> = async (context, { path: {
     await sendAgain(transaction, tenantId, events);
     return { status: 202 as const, body: { events: events.length } };
   });
-  context.service.store.notify(partitionsDue, '');
+  context.service.store.cellOf(context.tenant.id).notify(partitionsDue, '');
   return result;
 };
 

@@ -24,6 +24,6 @@ export const retryDelivery: Handler<'retryDelivery'> = async (context, { path: {
     await sendAgain(transaction, tenantId, [event]);
     return { status: 202 as const, body: { events: 1 } };
   });
-  context.service.store.notify(partitionsDue, '');
+  context.service.store.cellOf(context.tenant.id).notify(partitionsDue, '');
   return result;
 };

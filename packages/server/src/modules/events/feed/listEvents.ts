@@ -69,7 +69,7 @@ async function assignPositions({ service: { store }, tenant }: Context): Promise
       sql<{ assigned: number; partitions: number }>`select * from assign_event_positions(${mostAssigned})`,
     ),
   );
-  if (result !== undefined && result.partitions > 0) store.notify(partitionsDue, '');
+  if (result !== undefined && result.partitions > 0) store.cellOf(tenant.id).notify(partitionsDue, '');
   return result?.assigned ?? 0;
 }
 

@@ -1,0 +1,118 @@
+import { sql } from 'kysely';
+import type { Vault } from '../platform/auth/vault.ts';
+import { Cells, tenantsOfCell } from '../platform/store/cells.ts';
+import { UniqueViolation } from '../platform/store/errors.ts';
+import type { Limits } from '../platform/store/limits.ts';
+import { recordOperatorAct } from '../platform/store/operator-log.ts';
+import { homeCell, openEngine, openStore, type Store, type StoreOptions } from '../platform/store/store.ts';
+import { type Config, databaseOf } from '../service/config.ts';
+import type { Operator } from './operator.ts';
+
+const urlPurpose = 'cell-url';
+
+/** Opens the databases of the directory. The embedded database has no directory. */
+export async function openCells(
+  config: Config,
+  home: Store,
+  vault: Vault,
+  log: CellsLog,
+  limits: Partial<Limits> = {},
+): Promise<Store> {
+  if (home.engine === 'pglite') return home;
+  const options = databaseOf(config);
+  return Cells.open(home, {
+    open: (databaseUrl) =>
+      openStore({ ...options, limits: { ...options.limits, ...limits }, databaseUrl, standbyUrls: [], log }),
+    decrypt: (encrypted) => vault.decrypt(urlPurpose, encrypted),
+    log,
+  });
+}
+
+/** Returns the other databases of the directory, whatever migrations it has. */
+export async function cellsIn(options: StoreOptions, vault: Vault): Promise<{ name: string; url: string }[]> {
+  const engine = await openEngine(options, silent);
+  try {
+    const { rows: found } = await engine.pool.query(`select to_regclass('cell') is not null as exists`);
+    if (found[0]?.exists !== true) return [];
+    const { rows } = await engine.pool.query('select name, url_encrypted as encrypted from cell order by number');
+    return rows.map(({ name, encrypted }) => ({ name, url: vault.decrypt(urlPurpose, encrypted) }));
+  } finally {
+    await engine.close();
+  }
+}
+
+const silent = { info() {}, warn() {} };
+
+type CellsLog = { info(message: string): void; warn(message: string): void };
+
+export interface CellRequest {
+  readonly name: string;
+  readonly url: string;
+}
+
+/**
+ * Adds an empty database to the directory: applies the migrations, and gives its tenants IDs of their own. Serving processes open it
+ * within seconds.
+ *
+ * @throws Error with a sentence if it cannot be added.
+ */
+export async function addCell({ service }: Operator, { name, url }: CellRequest): Promise<{ number: number }> {
+  const { store, vault } = service;
+  if (store.engine === 'pglite')
+    throw new Error('The embedded database cannot be the directory of others. Set DATABASE_URL.');
+  if (!/^[a-z][a-z0-9_-]{0,62}$/.test(name) || name === homeCell)
+    throw new Error(
+      `The name of a database has up to 63 of a-z, 0-9, - and _, starts with a letter, and is not ${homeCell}.`,
+    );
+  if (!/^postgres(ql)?:/.test(url) || !URL.canParse(url))
+    throw new Error(
+      'Set CELL_DATABASE_URL to the address of the database, such as postgres://user:password@host:5432/database.',
+    );
+  const added = await openStore({ databaseUrl: url, poolSize: 2, migrations: 'apply' });
+  try {
+    return await store.system(async (transaction) => {
+      // One after the other, so that each gets a number of its own.
+      await transaction.all(sql`lock table cell in share row exclusive mode`);
+      const next = await transaction.first<{ number: number }>(
+        sql`select coalesce(max(number), 0) + 1 as number from cell`,
+      );
+      const number = next?.number ?? 1;
+      await added.system(async (other) => {
+        const used = await other.first(sql`select from tenant union all select from cell limit 1`);
+        if (used !== undefined) throw new Error('The database has tenants, or is a directory. Add an empty one.');
+        await other.all(sql`select setval(pg_get_serial_sequence('tenant', 'id'), ${number * tenantsOfCell})`);
+      });
+      await transaction.all(sql`
+        insert into cell (number, name, url_encrypted) values (${number}, ${name}, ${vault.encrypt(urlPurpose, url)})`);
+      await recordOperatorAct(transaction, { operation: 'cell add', subject: name, details: { number } });
+      return { number };
+    });
+  } catch (error) {
+    if (error instanceof UniqueViolation) throw new Error(`The database ${name} is in the directory already.`);
+    throw error;
+  } finally {
+    await added.close();
+  }
+}
+
+export interface CellSummary {
+  readonly number: number;
+  readonly name: string;
+  readonly state: 'available' | 'unavailable';
+  readonly tenants: number;
+}
+
+/** The databases of the directory, with the number of their tenants. */
+export async function listCells({ service: { store } }: Pick<Operator, 'service'>): Promise<CellSummary[]> {
+  const placed = await store.system((transaction) =>
+    transaction.all<{ cell: number; tenants: number }>(
+      sql`select cell, count(*) as tenants from tenant_place group by cell`,
+    ),
+  );
+  return store.cells.map(({ number, name, isReady }) => ({
+    number,
+    name,
+    state: isReady ? 'available' : 'unavailable',
+    tenants: placed.find(({ cell }) => cell === number)?.tenants ?? 0,
+  }));
+}

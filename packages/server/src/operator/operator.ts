@@ -1,0 +1,26 @@
+import { pasteable } from '../platform/operator-command.ts';
+import type { Service } from '../service/service.ts';
+
+/** What tasks need that run when a clock is advanced. */
+type OfClock = 'log' | 'metrics' | 'processor';
+
+/** The resources that an operator's command works on. */
+export interface Operator {
+  readonly service: Pick<Service, 'store' | 'storage' | 'vault' | 'tokens' | 'keys' | 'directory' | OfClock>;
+  /** Shows how far long work is; undefined where nobody watches. */
+  readonly progress?: ((progress: Progress) => void) | undefined;
+}
+
+/** How far long work is. */
+export interface Progress {
+  readonly step: string;
+  /** Of the whole work. */
+  readonly done: number;
+  /** Undefined if it is not known. */
+  readonly total?: number | undefined;
+}
+
+/** Describes a tenant that does not exist, with the command to create it. */
+export function noTenant(name: string): string {
+  return `The tenant ${name} does not exist. To create it, run: ${pasteable(`operator tenant create ${name}`)}`;
+}

@@ -1,0 +1,49 @@
+import { sql } from 'kysely';
+import { homeCell, type Store } from '../platform/store/store.ts';
+import { noTenant, type Operator } from './operator.ts';
+
+/** Returns the database that has the tenant, open or closed. @throws Error with a sentence if it does not exist */
+export async function storeOfTenant(
+  { service: { directory } }: { readonly service: Pick<Operator['service'], 'directory'> },
+  name: string,
+): Promise<Store> {
+  const store = await directory.storeOf(name);
+  if (store === undefined) throw new Error(noTenant(name));
+  return store;
+}
+
+/**
+ * Creates a tenant in a database of the directory, where its name is placed before. If this process is killed in between, the same
+ * call can be repeated.
+ *
+ * @param cell the name of the database; null for the one with the directory.
+ * @throws Error with a sentence if the name is used or the database is not in the directory.
+ */
+export async function inCell<Result>(
+  { service: { store } }: Pick<Operator, 'service'>,
+  name: string,
+  cell: string | null,
+  create: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const number = store.cells.find((one) => one.name === (cell ?? homeCell))?.number;
+  if (number === undefined) throw new Error(`The directory has no database ${cell}. "operator cell list" shows them.`);
+  const target = store.cell(number);
+  // Its trigger places it.
+  if (number === 0) return create(target);
+  const exists = () => target.system((transaction) => transaction.first(sql`select from tenant where name = ${name}`));
+  const place = await store.system((transaction) =>
+    transaction.first<{ cell: number }>(sql`
+      insert into tenant_place (name, cell) values (${name}, ${number})
+      on conflict (name) do update set cell = tenant_place.cell returning cell`),
+  );
+  if (place?.cell !== number || (await exists()) !== undefined) throw new Error(`The tenant ${name} already exists.`);
+  try {
+    return await create(target);
+  } catch (error) {
+    if ((await exists()) === undefined)
+      await store.system((transaction) =>
+        transaction.all(sql`delete from tenant_place where name = ${name} and cell = ${number}`),
+      );
+    throw error;
+  }
+}

@@ -1,0 +1,163 @@
+import { sql } from 'kysely';
+import { DatabaseUnavailable, reasonOf } from './errors.ts';
+import type { StoreLog } from './limits.ts';
+import { type Cell, homeCell, type Store } from './store.ts';
+
+/** IDs of tenants start at the number of their database times this, so an ID leads to its database. */
+export const tenantsOfCell = 10_000_000;
+
+interface KnownCell {
+  readonly name: string;
+  readonly url: string;
+  store: Store | undefined;
+  isReady: boolean;
+  work: Promise<void> | undefined;
+}
+
+export interface CellsOptions {
+  readonly open: (url: string) => Promise<Store>;
+  readonly decrypt: (encrypted: Buffer) => string;
+  readonly log: StoreLog;
+}
+
+/** How often the directory is read, and databases are checked, in milliseconds. */
+const lookEvery = 4_000;
+
+/**
+ * Tenants that are spread over several databases. Everything about a tenant happens in its own one, and what belongs to no tenant in
+ * the first one, which has the directory. If another one is unavailable, only its tenants are.
+ */
+export class Cells implements Store {
+  readonly #home: Store;
+  readonly #options: CellsOptions;
+  readonly #others = new Map<number, KnownCell>();
+  readonly #watchers: ((cell: Cell) => void)[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  private constructor(home: Store, options: CellsOptions) {
+    this.#home = home;
+    this.#options = options;
+  }
+
+  /** Opens all databases of the directory that are available. */
+  static async open(home: Store, options: CellsOptions): Promise<Cells> {
+    const cells = new Cells(home, options);
+    await cells.look();
+    return cells;
+  }
+
+  /** Reads the directory from now on, opens databases that were added, and tries those again that were unavailable. */
+  keepLooking(): void {
+    this.#timer ??= setInterval(() => {
+      this.look().catch((error: unknown) => this.#options.log.warn(`The directory was not read: ${reasonOf(error)}.`));
+    }, lookEvery);
+    this.#timer.unref();
+  }
+
+  async look(): Promise<void> {
+    const rows = await this.#home.system((transaction) =>
+      transaction.all<{ number: number; name: string; encrypted: Buffer }>(
+        sql`select number, name, url_encrypted as encrypted from cell order by number`,
+      ),
+    );
+    for (const { number, name, encrypted } of rows) {
+      const url = this.#options.decrypt(encrypted);
+      const known = this.#others.get(number);
+      if (known?.url === url) continue;
+      // Requests in progress keep the connections that they have.
+      void known?.store?.close();
+      this.#others.set(number, { name, url, store: undefined, isReady: false, work: undefined });
+    }
+    await Promise.all([...this.#others].map(([number, cell]) => this.#check(number, cell)));
+  }
+
+  #check(number: number, cell: KnownCell): Promise<void> {
+    cell.work ??= this.#openOrCheck(number, cell).finally(() => {
+      cell.work = undefined;
+    });
+    return cell.work;
+  }
+
+  /** Never rejects. */
+  async #openOrCheck(number: number, cell: KnownCell): Promise<void> {
+    const { log, open } = this.#options;
+    try {
+      if (cell.store === undefined) {
+        cell.store = await open(cell.url);
+        for (const watcher of this.#watchers) watcher({ ...cell, number });
+      } else await cell.store.ready();
+      if (!cell.isReady) log.info(`The database ${cell.name} is available.`);
+      cell.isReady = true;
+    } catch (error) {
+      log.warn(`The database ${cell.name} is unavailable, and so are its tenants: ${messageOf(error)}`);
+      cell.isReady = false;
+    }
+  }
+
+  get cells(): readonly Cell[] {
+    const home = { number: 0, name: homeCell, store: this.#home, isReady: true };
+    return [home, ...[...this.#others].map(([number, { name, store, isReady }]) => ({ number, name, store, isReady }))];
+  }
+
+  /** Calls the function for each database that is open, and later for each that is opened. */
+  watch(handle: (cell: Cell) => void): void {
+    this.#watchers.push(handle);
+    for (const cell of this.cells) if (cell.store !== undefined) handle(cell);
+  }
+
+  cell(number: number): Store {
+    if (number === 0) return this.#home;
+    const store = this.#others.get(number)?.store;
+    if (store === undefined) throw new DatabaseUnavailable('The database of the tenant is unavailable.');
+    return store;
+  }
+
+  cellOf(tenantId: number): Store {
+    return this.cell(Math.floor(tenantId / tenantsOfCell));
+  }
+
+  get engine(): Store['engine'] {
+    return this.#home.engine;
+  }
+
+  get standbys(): Store['standbys'] {
+    return this.#home.standbys;
+  }
+
+  read: Store['read'] = async (tenantId, work, place) => this.cellOf(tenantId).read(tenantId, work, place);
+
+  write: Store['write'] = async (tenantId, work) => this.cellOf(tenantId).write(tenantId, work);
+
+  system: Store['system'] = (work) => this.#home.system(work);
+
+  writeNew: Store['writeNew'] = (insert, work) => this.#home.writeNew(insert, work);
+
+  snapshot: Store['snapshot'] = (find, work) => this.#home.snapshot(find, work);
+
+  ownerStatements: Store['ownerStatements'] = (text, values) => this.#home.ownerStatements(text, values);
+
+  listen: Store['listen'] = (channel, onNotification) => this.#home.listen(channel, onNotification);
+
+  notify(channel: string, payload: string): void {
+    this.#home.notify(channel, payload);
+  }
+
+  ready(): Promise<void> {
+    return this.#home.ready();
+  }
+
+  /** Closes the other databases. Whoever has opened the first one closes it. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(
+      [...this.#others.values()].map(async (cell) => {
+        await cell.work;
+        await cell.store?.close();
+      }),
+    );
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
