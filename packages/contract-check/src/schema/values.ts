@@ -71,12 +71,8 @@ interface Generation {
 const deepest = 6;
 const bottom = 40;
 const largest = 1500;
-const rolls = () => fc.nat({ max: 2 ** 30 - 1 });
 
-/**
- * Generates values for schemas, deterministically by seed. The validator checks every returned value, except those of
- * an arbitrary.
- */
+/** Generates values for schemas, deterministically by seed. The validator checks every value but those of `generate`. */
 export class Values {
   readonly #document: OpenApiDocument;
   readonly #validators: Validators;
@@ -85,17 +81,6 @@ export class Values {
   constructor(document: OpenApiDocument, validators: Validators) {
     this.#document = document;
     this.#validators = validators;
-  }
-
-  /** An arbitrary of nearly always valid values. Shrinks towards first branches and low numbers. */
-  arbitrary(schema: JsonObject, direction: Direction, extent: Extent): Arbitrary<unknown> {
-    return fc.gen().map((draw) =>
-      this.#generate(
-        [schema],
-        '',
-        this.#generation(direction, extent, () => draw(rolls)),
-      ),
-    );
   }
 
   /** A valid value; undefined if none was found, because the schema is unsupported or allows no value. */

@@ -49,16 +49,12 @@ test('every body of a large contract has a value of every extent, the same for t
 test('a generated value is nearly always valid, whatever the seed', () => {
   const requests = bodies.filter(([, , direction]) => direction === 'request');
   fc.assert(
-    fc.property(
-      fc
-        .constantFrom(...requests)
-        .chain(([id, schema]) => values.arbitrary(schema, 'request', 'some').map((value) => ({ id, schema, value }))),
-      ({ id, schema, value }) => {
-        // Schemas with `not` are checked only by the validator.
-        if (JSON.stringify(shapeOf(ours, schema).not) !== '[]') return;
-        expect(validators.breaches(schema, value, 'request'), id).toEqual([]);
-      },
-    ),
+    fc.property(fc.constantFrom(...requests), fc.integer(), ([id, schema], seed) => {
+      const value = values.generate([schema], 'request', 'some', seed);
+      // Schemas with `not` are checked only by the validator.
+      if (JSON.stringify(shapeOf(ours, schema).not) !== '[]') return;
+      expect(validators.breaches(schema, value, 'request'), id).toEqual([]);
+    }),
     { numRuns: 200 },
   );
 });
