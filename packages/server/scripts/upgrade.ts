@@ -104,7 +104,8 @@ async function upgradeFrom(version: string): Promise<boolean> {
     return load.report();
   } finally {
     for (const server of processes) await server.stop();
-    await dropDatabase(postgres.url, database);
+    // While the server vacuums a large database, only a superuser can drop it.
+    await dropDatabase(postgres.url, database).catch((error) => console.error(`${database} was not dropped: ${error}`));
   }
 }
 

@@ -162,6 +162,7 @@ function testConfig(): Service['config'] {
     standbyUrls: [],
     dataDir,
     s3: undefined,
+    tenantConcurrency: 50,
     auditYears: 7,
     migrateAtStart: false,
     poolSize: 10,

@@ -9,6 +9,8 @@ export interface ShareLimits {
   readonly wait: number;
   /** Number of requests of one tenant that may wait. */
   readonly waiting: number;
+  /** The most of a tenant in this process, where all processes together have a bound. */
+  readonly boundOf?: (tenantName: string) => number;
   /** What is limited, in the plural: all requests by default. */
   readonly subject?: string;
 }
@@ -38,7 +40,12 @@ export const standardWait = 1_000;
 export function shareLimits(connections: number): ShareLimits {
   const total = Math.max(1, connections - 1);
   const perTenant = Math.ceil(total / 2);
-  return { total, perTenant, perUser: Math.ceil((perTenant * 3) / 4), wait: standardWait, waiting: 100 };
+  return { total, perTenant, perUser: shareOfUser(perTenant), wait: standardWait, waiting: 100 };
+}
+
+/** What one API user may have of the places of its tenant. */
+function shareOfUser(perTenant: number): number {
+  return Math.ceil((perTenant * 3) / 4);
 }
 
 /**
@@ -93,7 +100,8 @@ export class Shares {
   async enter(tenantName: string, userName: string): Promise<() => void> {
     const tenant = shareNamed(this.#tenants, tenantName);
     const user = shareNamed(tenant.users, userName);
-    const { total, perTenant, perUser, waiting } = this.#limits;
+    const { total, waiting } = this.#limits;
+    const { perTenant, perUser } = this.#bind(tenant, tenantName);
     let waited = 0;
     // Waiting requests are held back by their own limits, so a place that is free for this request is not free for them.
     if (this.#inProgress < total && tenant.inProgress < perTenant && user.inProgress < perUser)
@@ -110,6 +118,31 @@ export class Shares {
       if (user.inProgress + user.waiting === 0) tenant.users.delete(userName);
       this.#startNext();
     };
+  }
+
+  /** The limits of a tenant with its part of what all processes may have. */
+  #bind(tenant: Share, tenantName: string): ShareLimits {
+    const { boundOf } = this.#limits;
+    if (boundOf === undefined) return this.#limits;
+    tenant.most = Math.min(this.#limits.perTenant, boundOf(tenantName));
+    return this.#limitsOf(tenant);
+  }
+
+  #limitsOf({ most }: Share): ShareLimits {
+    const { perTenant, perUser } = this.#limits;
+    return most >= perTenant
+      ? this.#limits
+      : { ...this.#limits, perTenant: most, perUser: Math.min(perUser, shareOfUser(most)) };
+  }
+
+  /** Returns the tenants that had several requests in progress or waiting at a time since the last call. */
+  takeBusy(): string[] {
+    const busy: string[] = [];
+    for (const [name, tenant] of this.#tenants) {
+      if (tenant.peak > 1) busy.push(name);
+      tenant.peak = tenant.inProgress + tenant.waiting;
+    }
+    return busy;
   }
 
   usage(): Usage {
@@ -131,7 +164,7 @@ export class Shares {
   } {
     const tenant = this.#tenants.get(tenantName);
     return {
-      limits: this.#limits,
+      limits: tenant === undefined ? this.#limits : this.#limitsOf(tenant),
       inProgress: tenant?.inProgress ?? 0,
       waiting: tenant?.waiting ?? 0,
       average: tenant?.average() ?? 0,
@@ -164,10 +197,16 @@ export class Shares {
   }
 
   #startNext(): void {
-    const { total, perTenant, perUser } = this.#limits;
+    const { total } = this.#limits;
     while (this.#inProgress < total && this.#waiting > 0) {
-      const tenant = next(this.#tenants, (one) => one.inProgress < perTenant && hasStartable(one, perUser));
-      const user = tenant === undefined ? undefined : next(tenant.users, (one) => isStartable(one, perUser));
+      const tenant = next(this.#tenants, (one) => {
+        const { perTenant, perUser } = this.#limitsOf(one);
+        return one.inProgress < perTenant && hasStartable(one, perUser);
+      });
+      const user =
+        tenant === undefined
+          ? undefined
+          : next(tenant.users, (one) => isStartable(one, this.#limitsOf(tenant).perUser));
       const start = user?.queue.shift();
       if (start === undefined) return;
       start();
@@ -179,12 +218,13 @@ export class Shares {
       share.setInProgress(share.inProgress + inProgress);
       share.waiting += waiting;
     }
+    tenant.peak = Math.max(tenant.peak, tenant.inProgress + tenant.waiting);
     this.#inProgress += inProgress;
     this.#waiting += waiting;
   }
 
   #rejection(tenant: Share, user: Share): Rejection {
-    const { perTenant, perUser, subject = 'requests' } = this.#limits;
+    const { perTenant, perUser, subject = 'requests' } = this.#limitsOf(tenant);
     const headers = { 'Retry-After': '1' };
     const limit = user.inProgress >= perUser ? 'user' : tenant.inProgress >= perTenant ? 'tenant' : 'service';
     this.#observer.rejected(limit);
@@ -215,6 +255,9 @@ class Share {
   waiting = 0;
   /** Sequence number of its last start. */
   turn = 0;
+  /** Of a tenant: the most that may be in progress, and the most that were in progress or waiting since `takeBusy`. */
+  most = Number.POSITIVE_INFINITY;
+  peak = 0;
   #average = 0;
   #since = performance.now();
 

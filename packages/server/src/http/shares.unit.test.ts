@@ -37,6 +37,28 @@ async function end(name: string): Promise<void> {
 
 const settled = () => vi.advanceTimersByTimeAsync(0);
 
+test('Shares › holds a tenant to its part of the bound of all processes, and tells which tenants are busy', async () => {
+  let bound = 1;
+  shares = new Shares(
+    { ...limits, boundOf: (tenant) => (tenant === 'a' ? bound : 9) },
+    { started() {}, rejected() {} },
+  );
+  enter('a/x 1', 'a/x 2', 'b/y 1', 'b/y 2');
+  await settled();
+  expect(started).toEqual(['a/x 1', 'b/y 1', 'b/y 2']);
+  expect(shares.takeBusy()).toEqual(['a', 'b']);
+  expect(shares.usageOf('a').limits).toMatchObject({ perTenant: 1, perUser: 1 });
+  await end('b/y 1');
+  expect(started).toHaveLength(3);
+  bound = 3;
+  enter('a/z 1');
+  await end('b/y 2');
+  expect(started).toEqual(['a/x 1', 'b/y 1', 'b/y 2', 'a/z 1', 'a/x 2']);
+  for (const name of ['a/x 1', 'a/x 2', 'a/z 1']) await end(name);
+  shares.takeBusy();
+  expect(shares.takeBusy()).toEqual([]);
+});
+
 test('Shares › limits the requests of an API user and of a tenant', async () => {
   enter('a/x 1', 'a/x 2', 'a/x 3', 'a/y 1', 'a/y 2');
   await settled();

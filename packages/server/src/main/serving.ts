@@ -11,6 +11,7 @@ import { openCells } from '../operator/cells.ts';
 import { removeInterruptedImports } from '../operator/copies/interrupted-imports.ts';
 import { listenForCommands } from '../operator/socket.ts';
 import { Vault } from '../platform/auth/vault.ts';
+import { Heartbeat } from '../platform/heartbeat.ts';
 import { Cells } from '../platform/store/cells.ts';
 import { keepPartitions } from '../platform/store/partitions.ts';
 import type { Store } from '../platform/store/store.ts';
@@ -71,6 +72,12 @@ export async function prepareServing(
       );
     }
   };
+  // The embedded database has no other process.
+  if (store.engine === 'postgres') {
+    const heartbeat = new Heartbeat(store, () => service.shares.takeBusy(), service.tenantBound);
+    await heartbeat.start();
+    opened.defer(() => heartbeat.stop());
+  }
   const purging = setInterval(purge, purgeInterval);
   opened.defer(() => clearInterval(purging));
   purge();

@@ -26,6 +26,8 @@ export interface Config {
   /** The bucket that stores the content of files; undefined stores it in `dataDir`. */
   readonly s3: S3Settings | undefined;
   readonly poolSize: number;
+  /** How many requests of one tenant may be in progress in all processes. */
+  readonly tenantConcurrency: number;
   /** How many years rows of the audit log are kept; 0 keeps all. */
   readonly auditYears: number;
   /** Whether a process that serves applies pending migrations to PostgreSQL; otherwise it refuses to start with them. */
@@ -145,6 +147,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       S3_ENDPOINT: url({ default: '' }),
       DATABASE_POOLER: str({ choices: ['none', 'transaction'], default: 'none' }),
       CONNECT_TIMEOUT_MS: atLeast(50)({ default: standardLimits.firstConnect }),
+      TENANT_CONCURRENCY: atLeast(1)({ default: 50 }),
       AUDIT_LOG_YEARS: atLeast(0)({ default: 7 }),
       MIGRATE_AT_START: str({ choices: ['on', 'off'], default: 'off' }),
       POOL_SIZE: atLeast(1)({ default: 10 }),
@@ -188,6 +191,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     dataDir,
     s3: s3Settings(read.S3_BUCKET, read.S3_REGION, read.S3_ENDPOINT),
     poolSize: read.POOL_SIZE,
+    tenantConcurrency: read.TENANT_CONCURRENCY,
     auditYears: read.AUDIT_LOG_YEARS,
     migrateAtStart: read.MIGRATE_AT_START === 'on',
     pooler: read.DATABASE_POOLER === 'transaction' ? 'transaction' : undefined,

@@ -7,6 +7,7 @@ import { createRateLimit, type RateLimit } from '../http/rate-limit.ts';
 import { RejectionDelay } from '../http/rejection-delay.ts';
 import { measuredCostlySearches, measuredLargeBodies, measuredShares } from '../http/share-metrics.ts';
 import { type Shares, shareLimits, standardWait } from '../http/shares.ts';
+import { TenantBound } from '../http/tenant-bound.ts';
 import { DeliveryAddresses } from '../platform/addresses.ts';
 import { Directory } from '../platform/auth/directory.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
@@ -42,6 +43,8 @@ export interface Service {
   /** Slows down callers who ignore rejections. */
   readonly rejectionDelay: RejectionDelay;
   readonly shares: Shares;
+  /** The parts of this process of what each tenant may have in progress in all. */
+  readonly tenantBound: TenantBound;
   /** Limits how many costly searches run at the same time. */
   readonly costlySearches: Shares;
   /** Limits how many large bodies are in memory. */
@@ -67,6 +70,7 @@ export async function createService(
   const keys = await KeyRing.open(store, vault);
   const metrics = createMetrics();
   const counters = sharedCounters(store);
+  const tenantBound = new TenantBound(config.tenantConcurrency);
   if (store.standbys !== undefined) measureStandbys(store.standbys, metrics.registry);
   // PGlite has one connection: a few requests queue for it, so that it is never idle between them.
   const connections = store.engine === 'pglite' ? pgliteRequests : config.poolSize;
@@ -83,7 +87,11 @@ export async function createService(
     counters,
     rateLimit: createRateLimit(config.rateLimitFactor, counters),
     failureLimit: createFailureLimit(config.rateLimitFactor, counters),
-    shares: measuredShares({ ...shareLimits(connections), wait }, metrics.registry),
+    shares: measuredShares(
+      { ...shareLimits(connections), wait, boundOf: (tenant) => tenantBound.of(tenant) },
+      metrics.registry,
+    ),
+    tenantBound,
     costlySearches: measuredCostlySearches(connections, wait, metrics.registry),
     largeBodies: measuredLargeBodies(wait, metrics.registry),
     recentRequests: new RecentRequests(),
