@@ -15,6 +15,7 @@ import { hashOf } from '../modules/billing/link/payment-link.ts';
 import { findLink } from '../modules/billing/pay/link-page.ts';
 import { Directory } from '../platform/auth/directory.ts';
 import { Cells } from '../platform/store/cells.ts';
+import { DatabaseUnavailable } from '../platform/store/errors.ts';
 import { createApiKey } from './api-keys.ts';
 import { addCell, listCells } from './cells.ts';
 import { exportTenant } from './copies/export-tenant.ts';
@@ -184,7 +185,10 @@ test('a database that is down takes only its tenants with it', async () => {
   expect(await alpha('/gql/v1/clients/search')).toMatchObject({ status: 200 });
   expect(await beta('/gql/v1/clients/search')).toMatchObject({ status: 503, retryAfter: expect.any(String) });
   expect(await beta('/api/v1/records', record('lost'))).toMatchObject({ status: 503 });
-  await expect(findLink(cells, 'unknown')).rejects.toThrow();
+  // At once, without a connection.
+  const ofBeta = await idOf('alpha').then((id) => id + 10_000_000);
+  expect(() => cells.cellOf(ofBeta)).toThrow(DatabaseUnavailable);
+  await expect(findLink(cells, 'unknown')).rejects.toThrow(DatabaseUnavailable);
 
   // A process that starts meanwhile serves the others, and opens it when it is back.
   const other = await started();

@@ -107,8 +107,10 @@ export class Cells implements Store {
 
   cell(number: number): Store {
     if (number === 0) return this.#home;
-    const store = this.#others.get(number)?.store;
-    if (store === undefined) throw new DatabaseUnavailable('The database of the tenant is unavailable.');
+    const { store, isReady } = this.#others.get(number) ?? {};
+    // Requests that wait for a database that does not respond would take the places of those for others.
+    if (store === undefined || isReady !== true)
+      throw new DatabaseUnavailable('The database of the tenant is unavailable.');
     return store;
   }
 

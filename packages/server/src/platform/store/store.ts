@@ -106,9 +106,9 @@ export interface Store {
   readonly standbys?: Pick<Standbys, 'states' | 'observe'> | undefined;
   /** All databases with tenants; only this one, unless it has a directory. */
   readonly cells: readonly Cell[];
-  /** The database with the number. @throws DatabaseUnavailable if it is not open */
+  /** The database with the number. @throws DatabaseUnavailable if it was unavailable when it was last checked */
   cell(number: number): Store;
-  /** The database of a tenant. @throws DatabaseUnavailable if it is not open */
+  /** The database of a tenant. @throws DatabaseUnavailable like `cell` */
   cellOf(tenantId: number): Store;
   /** Waits for work in progress. */
   close(): Promise<void>;
