@@ -6,6 +6,7 @@ import { allOperations, type Operation } from '../contract/contract.ts';
 import { clientGroup } from '../modules/clients/client-group.ts';
 import { clientType } from '../modules/clients/reference-data.ts';
 import { asOperator, createTenant } from '../operator/tenants.ts';
+import { tenantTables } from '../platform/store/tenant-tables.ts';
 
 const { service, store, signIn, addTenant } = await testService();
 
@@ -54,10 +55,7 @@ const theirs = await createTenantWithData('theirs', 'Plain');
 
 /** All rows of a tenant in all tables, as text. */
 async function everything(tenantId: number): Promise<string> {
-  const tables = await store.system((transaction) =>
-    transaction.all<{ name: string }>(sql`select table_name as name from information_schema.columns
-      where table_schema = 'public' and column_name = 'tenant_id' order by 1`),
-  );
+  const tables = await store.system((transaction) => tenantTables(transaction));
   return store.read(tenantId, async (session) => {
     const rows = [];
     for (const { name } of tables)
