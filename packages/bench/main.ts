@@ -5,6 +5,7 @@ const others: Readonly<Record<string, string>> = {
   validation: 'the validator alone',
   idle: 'processes without work, with 1,000 tenants',
   standby: 'reads on a standby beside reads on the primary',
+  soak: 'whether memory grows in half an hour of mixed load',
   writes: 'new contacts beside hand-written SQL',
   billing: 'time and billing beside hand-written SQL',
   delivery: 'events on their way to receivers',

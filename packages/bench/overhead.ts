@@ -1,7 +1,11 @@
-/** Measures the overhead of a request; see README.md beside this file. `--rounds N` and `--only NAME` narrow it. */
+/**
+ * Measures the overhead of a request; see README.md beside this file. `--rounds N`, `--only NAME` and `--stacks NAME,NAME` narrow
+ * it; `--profile FOLDER` writes CPU profiles, and `--record` keeps the ratios for later runs to compare with.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { Pool } from 'undici';
@@ -12,11 +16,21 @@ import { readConfig } from '../server/src/service/config.ts';
 import { createService } from '../server/src/service/service.ts';
 import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
 import { findServer } from '../server/test/postgres-setup.ts';
+import { compareWithLast, ratiosOf, recordRatios, type ScenarioRatios } from './ratios.ts';
 import { report, type Sample } from './report.ts';
 import { onboard, type Request, type Scenario, scenarios } from './scenarios.ts';
+import type { StackMessage } from './stack.ts';
 import { stacks } from './stacks.ts';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, only: { type: 'string' } } });
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '9' },
+    only: { type: 'string' },
+    stacks: { type: 'string', default: Object.keys(stacks).join() },
+    profile: { type: 'string' },
+    record: { type: 'boolean', default: false },
+  },
+});
 /** A stack that runs, and the connections that load it. */
 interface Running {
   readonly child: ChildProcess;
@@ -25,6 +39,7 @@ interface Running {
 }
 
 const rounds = Number(values.rounds);
+const chosenStacks = values.stacks.split(',');
 const connections = 8;
 const tenant = 'bench';
 const clientsToStartWith = 2_000;
@@ -46,17 +61,26 @@ const processes: Record<string, Running> = {};
 let numbers = 0;
 try {
   const { token, clientId } = await prepare();
-  for (const name of Object.keys(stacks)) processes[name] = await start(name);
+  for (const name of chosenStacks) processes[name] = await start(name);
   const chosen = scenarios(clientId).filter(({ name }) => values.only === undefined || name.includes(values.only));
+  const ratios: ScenarioRatios = {};
   for (const scenario of chosen) {
     const samples: Sample[] = [];
-    for (const name of Object.keys(stacks)) await measure(name, scenario, token);
+    for (const name of chosenStacks) await measure(name, scenario, token);
+    if (values.profile !== undefined) for (const name of chosenStacks) await tell(name, { startProfile: true });
     for (let round = 1; round <= rounds; round += 1) {
       process.stdout.write(`\r${scenario.name}: round ${round} of ${rounds}   `);
-      for (const name of Object.keys(stacks)) samples.push(await measure(name, scenario, token));
+      // Those that ran later would otherwise always find the machine as the others left it.
+      const order = round % 2 === 1 ? chosenStacks : chosenStacks.toReversed();
+      for (const name of order) samples.push(await measure(name, scenario, token));
     }
-    report(samples, Object.keys(stacks));
+    if (values.profile !== undefined)
+      for (const name of chosenStacks) await tell(name, { writeProfile: profileOf(values.profile, name, scenario) });
+    report(samples, chosenStacks);
+    ratios[scenario.name] = ratiosOf(samples, chosenStacks);
   }
+  compareWithLast(ratios);
+  if (values.record) recordRatios(ratios);
 } finally {
   for (const { child } of Object.values(processes)) child.kill();
   await dropDatabase(postgres.url, database);
@@ -105,23 +129,38 @@ async function prepare(): Promise<{ token: string; clientId: string }> {
 }
 
 async function start(name: string): Promise<Running> {
-  const child = fork(new URL('stack.ts', import.meta.url), [name], { env: environment });
+  const child = fork(new URL('stack.ts', import.meta.url), [name], {
+    env: environment,
+    execArgv: ['--v8-pool-size=0'],
+  });
   const [message] = await once(child, 'message');
   const pool = new Pool(`http://127.0.0.1:${message.port}`, { connections });
   return { child, port: message.port, pool };
 }
 
-async function cpuOf(child: ChildProcess, scenario: Scenario): Promise<number> {
-  child.send({ reuseRead: scenario.withoutDatabase ?? false });
-  const [message] = await once(child, 'message');
-  return message.cpu;
+/** @returns microseconds of processor time that the stack has used */
+async function tell(stack: string, message: StackMessage): Promise<number> {
+  const { child } = runningStack(stack);
+  child.send(message);
+  const [response] = await once(child, 'message');
+  return response.cpu;
+}
+
+function runningStack(stack: string): Running {
+  const running = processes[stack];
+  if (running === undefined) throw new Error(`The stack ${stack} does not run.`);
+  return running;
+}
+
+function profileOf(folder: string, stack: string, scenario: Scenario): string {
+  return join(folder, `${stack}-${scenario.name.replaceAll(/\W+/g, '-')}.cpuprofile`);
 }
 
 async function measure(stack: string, scenario: Scenario, token: string): Promise<Sample> {
-  const running = processes[stack];
-  if (running === undefined) throw new Error(`The stack ${stack} does not run.`);
+  const running = runningStack(stack);
   const count = scenario.requests;
-  const before = await cpuOf(running.child, scenario);
+  const reuseRead = scenario.withoutDatabase ?? false;
+  const before = await tell(stack, { reuseRead });
   const started = performance.now();
   let left = count;
   await Promise.all(
@@ -133,7 +172,7 @@ async function measure(stack: string, scenario: Scenario, token: string): Promis
     }),
   );
   const seconds = (performance.now() - started) / 1000;
-  const used = (await cpuOf(running.child, scenario)) - before;
+  const used = (await tell(stack, { reuseRead })) - before;
   return { stack, scenario: scenario.name, cpu: used / count, perSecond: count / seconds };
 }
 

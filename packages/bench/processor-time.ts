@@ -1,4 +1,4 @@
-/** Processor time of processes, as `/proc` counts it on Linux. */
+/** Processor time and memory of processes, as `/proc` counts them on Linux. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Ticks of the processor clock in a second. */
@@ -21,13 +21,25 @@ export function usedByServer(server: number): number {
 
 /** Processor time of the server of a database, to which at least one connection is open. */
 export function usedByDatabase(url: string): number {
+  const [backend] = backendsOf(url);
+  if (backend === undefined) throw new Error('The database has no processes on this machine.');
+  return usedByServer(parentOf(backend));
+}
+
+/** The processes that serve the connections to a database. */
+export function backendsOf(url: string): number[] {
   const database = ` ${new URL(url).pathname.slice(1)} `;
-  const backend = allProcesses().find((pid) => {
+  return allProcesses().filter((pid) => {
     const title = read(`/proc/${pid}/cmdline`) ?? '';
     return title.startsWith('postgres: ') && title.includes(database);
   });
-  if (backend === undefined) throw new Error('The database has no processes on this machine.');
-  return usedByServer(parentOf(backend));
+}
+
+/** Resident memory of a process in MB, and the part of it that no file and no other process shares. */
+export function memoryOf(pid: number): { readonly resident: number; readonly own: number } {
+  const status = read(`/proc/${pid}/status`) ?? '';
+  const megabytes = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0) / 1024;
+  return { resident: megabytes('VmRSS'), own: megabytes('RssAnon') };
 }
 
 function allProcesses(): number[] {

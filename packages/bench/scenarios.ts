@@ -22,10 +22,10 @@ type Upsert = Operations['upsertContacts']['requestBody']['content']['applicatio
 /** The most frequent kinds of calls. */
 export function scenarios(clientId: string): readonly Scenario[] {
   return [
-    { name: 'read by id', requests: 10_000, request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }) },
+    { name: 'read by id', requests: 2_000, request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }) },
     {
       name: 'read by id, without the database',
-      requests: 10_000,
+      requests: 2_000,
       withoutDatabase: true,
       request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }),
     },

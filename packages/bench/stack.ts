@@ -1,6 +1,9 @@
 /** One stack as a process: it serves on a free port, and sends its parent the port and the CPU time that it has used. */
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { Session as InspectorSession } from 'node:inspector/promises';
 import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
 import { pino } from 'pino';
 import { Directory } from '../server/src/platform/auth/directory.ts';
 import { openStore, type Session } from '../server/src/platform/store/store.ts';
@@ -30,11 +33,35 @@ const storeOrReused = withReads(store, <Result>(tenantId: number, work: (session
 const service = await createService(config, storeOrReused, log);
 // It reads the caller every few seconds, which must not count as the read that is measured.
 const directory = new Directory(store);
-const server = createServer(await createListener({ ...service, directory }));
+// A stack is idle while the others are measured, and must not close a connection just when it is used again.
+const server = createServer({ keepAliveTimeout: 600_000 }, await createListener({ ...service, directory }));
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
-process.on('message', (message: { reuseRead: boolean }) => {
-  isReused = message.reuseRead;
-  if (!isReused) reused = undefined;
+
+/** What the parent sends. The response is the processor time that the process has used, in microseconds. */
+export interface StackMessage {
+  readonly reuseRead?: boolean;
+  readonly startProfile?: true;
+  /** The file of the profile. */
+  readonly writeProfile?: string;
+}
+
+const inspector = new InspectorSession();
+process.on('message', async ({ reuseRead, startProfile, writeProfile }: StackMessage) => {
+  if (reuseRead !== undefined) {
+    isReused = reuseRead;
+    if (!isReused) reused = undefined;
+  }
+  if (startProfile) {
+    inspector.connect();
+    await inspector.post('Profiler.enable');
+    await inspector.post('Profiler.start');
+  }
+  if (writeProfile !== undefined) {
+    const { profile } = await inspector.post('Profiler.stop');
+    inspector.disconnect();
+    mkdirSync(dirname(writeProfile), { recursive: true });
+    writeFileSync(writeProfile, JSON.stringify(profile));
+  }
   const { user, system } = process.cpuUsage();
   process.send?.({ cpu: user + system });
 });
