@@ -114,11 +114,11 @@ export class BackgroundLoader extends BaseLoader {
     return last;
   }
 
-  protected async insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<number> {
+  async insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<number> {
     if (this.#current !== undefined) {
       const all = [...rows];
       this.#rows.update(JSON.stringify([table, columns, all]));
-      if (this.#current !== 'skipped') await this.#current.rows(table, columns, all);
+      if (this.#current !== 'skipped') await this.#current.insert(table, columns, all);
       return all.length;
     }
     let count = 0;

@@ -28,21 +28,7 @@ export async function loadCharges(
   jobs: readonly JobSeed[],
   work: Work,
 ): Promise<void> {
-  const columns = [
-    'staff_id',
-    'job_id',
-    'code',
-    'expense_date',
-    'cost',
-    'markup_percent',
-    'billable_amount',
-    'description',
-    'status',
-    'rejection_reason',
-    'approved_by_id',
-    'approved_at',
-  ];
-  await loader.entities('expense_entry', columns, expenseRows(Math.ceil(entries / 48), firm, jobs, work));
+  await loader.entities('expense_entry', expenseRows(Math.ceil(entries / 48), firm, jobs, work));
   addFees(firm, jobs, work);
 }
 
@@ -74,22 +60,22 @@ function* expenseRows(count: number, firm: Firm, jobs: readonly JobSeed[], work:
     const id = rowId(42, number, createdAt);
     const place = random.below(firm.expenseCodes.length);
     const code = firm.expenseCodes[place] ?? '';
-    yield [
+    yield {
       id,
       createdAt,
-      firm.people[person]?.id ?? '',
-      job.id,
+      staff_id: firm.people[person]?.id ?? '',
+      job_id: job.id,
       code,
-      dateText(day),
-      (cost / 100).toFixed(2),
-      markup === 0 ? null : String(markup),
-      (amount / 100).toFixed(2),
-      number % 50 === 3 ? 'Reisekosten – Größe 4 (Übernachtung)' : (purposes[place] ?? null),
+      expense_date: dateText(day),
+      cost: (cost / 100).toFixed(2),
+      markup_percent: markup === 0 ? null : String(markup),
+      billable_amount: (amount / 100).toFixed(2),
+      description: number % 50 === 3 ? 'Reisekosten – Größe 4 (Übernachtung)' : (purposes[place] ?? null),
       status,
-      status === 'REJECTED' ? 'The receipt is missing.' : null,
-      isApproved ? (firm.people[0]?.id ?? null) : null,
-      isApproved ? instantText(createdAt + 3_600_000) : null,
-    ];
+      rejection_reason: status === 'REJECTED' ? 'The receipt is missing.' : null,
+      approved_by_id: isApproved ? (firm.people[0]?.id ?? null) : null,
+      approved_at: isApproved ? instantText(createdAt + 3_600_000) : null,
+    };
     if (isApproved && amount > 0) add(work, { kind: 'EXPENSE', job: index, day, amount, entryId: id, person, code });
   }
 }

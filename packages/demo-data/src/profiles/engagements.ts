@@ -32,65 +32,33 @@ export async function loadEngagements(
 ): Promise<readonly EngagementSeed[]> {
   const numbers = new Map<number, number>();
   const engagements = [...seedsOf(firm, clients, jobs, numbers)];
-  await loader.entities(
-    'engagement',
-    [
-      'client_id',
-      'name',
-      'engagement_ref',
-      'type',
-      'fiscal_year',
-      'start_date',
-      'end_date',
-      'status',
-      'partner_id',
-      'manager_id',
-      'fee_amount',
-      'fee_type',
-      'currency',
-      'expires_at',
-      'decline_reason',
-      'sent_at',
-      'executed_at',
-      'completed_at',
-    ],
-    engagementRows(engagements, firm),
-  );
+  await loader.entities('engagement', engagementRows(engagements, firm));
   await loader.rows(
     'engagement_staff',
-    ['engagement_id', 'position', 'staff_id', 'role'],
-    engagements.map(({ id, job }) => [id, 0, firm.people[job.team[0] ?? 0]?.id ?? '', 'PREPARER']),
+    engagements.map(({ id, job }) => ({
+      engagement_id: id,
+      position: 0,
+      staff_id: firm.people[job.team[0] ?? 0]?.id ?? '',
+      role: 'PREPARER',
+    })),
   );
   await loader.rows(
     'engagement_signer',
-    ['engagement_id', 'position', 'contact_id', 'status', 'signed_at'],
-    engagements.map(({ id, client, status, start }) => [
-      id,
-      0,
-      client.contactId,
-      isSigned(status) ? 'SIGNED' : status === 'DECLINED' ? 'DECLINED' : 'PENDING',
-      isSigned(status) ? instantText(instantAt(start - 2, 19)) : null,
-    ]),
+    engagements.map(({ id, client, status, start }) => ({
+      engagement_id: id,
+      position: 0,
+      contact_id: client.contactId,
+      status: isSigned(status) ? 'SIGNED' : status === 'DECLINED' ? 'DECLINED' : 'PENDING',
+      signed_at: isSigned(status) ? instantText(instantAt(start - 2, 19)) : null,
+    })),
   );
   await loader.rows(
     'engagement_job',
-    ['engagement_id', 'position', 'id', 'is_active'],
-    engagements.flatMap(({ id, jobId }) => (jobId === undefined ? [] : [[id, 0, jobId, true]])),
+    engagements.flatMap(({ id, jobId }) =>
+      jobId === undefined ? [] : [{ engagement_id: id, position: 0, id: jobId, is_active: true }],
+    ),
   );
-  await loader.entities(
-    'engagement_document',
-    [
-      'engagement_id',
-      'document_type_id',
-      'document_type_name',
-      'file_name',
-      'mime_type',
-      'status',
-      'version_number',
-      'signed_at',
-    ],
-    documentRows(engagements),
-  );
+  await loader.entities('engagement_document', documentRows(engagements));
   await saveCounters(
     loader,
     [...numbers].map(([year, value]) => [`engagement.engagement_ref.${year}`, value]),
@@ -147,32 +115,33 @@ function* seedsOf(
 function* engagementRows(engagements: readonly EngagementSeed[], firm: Firm): Generator<EntityRow> {
   for (const [index, { id, ref, client, start, end, fiscalYear, status, job }] of engagements.entries()) {
     const sentAt = status === 'DRAFT' || status === 'CANCELLED' ? null : instantText(instantAt(start - 9, 16));
-    yield [
+    yield {
       id,
-      instantAt(start - 12, 16) + (index % 100_000),
-      client.id,
-      `${job.name}, ${client.name}`.slice(0, 200),
-      ref,
-      job.kind.engagement,
-      fiscalYear,
-      dateText(start),
-      dateText(end),
+      createdAt: instantAt(start - 12, 16) + (index % 100_000),
+      client_id: client.id,
+      name: `${job.name}, ${client.name}`.slice(0, 200),
+      engagement_ref: ref,
+      type: job.kind.engagement,
+      fiscal_year: fiscalYear,
+      start_date: dateText(start),
+      end_date: dateText(end),
       status,
-      firm.partnerIds[index % firm.partnerIds.length] ?? null,
-      firm.managerId,
-      job.fee === undefined ? null : (job.fee / 100).toFixed(2),
-      job.billingType,
-      'USD',
-      status === 'SENT'
-        ? instantText(instantAt(firm.span.today + 30 + (index % 60), 16))
-        : status === 'EXPIRED'
-          ? instantText(instantAt(start + 21, 16))
-          : null,
-      status === 'DECLINED' ? (declineReasons[index % declineReasons.length] ?? null) : null,
-      sentAt,
-      isSigned(status) ? instantText(instantAt(start - 2, 19)) : null,
-      status === 'COMPLETED' ? instantText(instantAt(start + 140, 19)) : null,
-    ];
+      partner_id: firm.partnerIds[index % firm.partnerIds.length] ?? null,
+      manager_id: firm.managerId,
+      fee_amount: job.fee === undefined ? null : (job.fee / 100).toFixed(2),
+      fee_type: job.billingType,
+      currency: 'USD',
+      expires_at:
+        status === 'SENT'
+          ? instantText(instantAt(firm.span.today + 30 + (index % 60), 16))
+          : status === 'EXPIRED'
+            ? instantText(instantAt(start + 21, 16))
+            : null,
+      decline_reason: status === 'DECLINED' ? (declineReasons[index % declineReasons.length] ?? null) : null,
+      sent_at: sentAt,
+      executed_at: isSigned(status) ? instantText(instantAt(start - 2, 19)) : null,
+      completed_at: status === 'COMPLETED' ? instantText(instantAt(start + 140, 19)) : null,
+    };
   }
 }
 
@@ -186,19 +155,30 @@ function* documentRows(engagements: readonly EngagementSeed[]): Generator<Entity
     const { letter: type, signedCopy } = documentTypes;
     const name = `Engagement letter ${ref}`;
     const mime = 'application/pdf';
-    yield [rowId(71, index, createdAt), createdAt, id, type.id, type.name, `${name}.pdf`, mime, letter, 1, signedAt];
+    yield {
+      id: rowId(71, index, createdAt),
+      createdAt,
+      engagement_id: id,
+      document_type_id: type.id,
+      document_type_name: type.name,
+      file_name: `${name}.pdf`,
+      mime_type: mime,
+      status: letter,
+      version_number: 1,
+      signed_at: signedAt,
+    };
     if (signed && index % 4 === 0)
-      yield [
-        rowId(72, index, createdAt),
+      yield {
+        id: rowId(72, index, createdAt),
         createdAt,
-        id,
-        signedCopy.id,
-        signedCopy.name,
-        `${name} signed.pdf`,
-        mime,
-        'SIGNED',
-        1,
-        signedAt,
-      ];
+        engagement_id: id,
+        document_type_id: signedCopy.id,
+        document_type_name: signedCopy.name,
+        file_name: `${name} signed.pdf`,
+        mime_type: mime,
+        status: 'SIGNED',
+        version_number: 1,
+        signed_at: signedAt,
+      };
   }
 }

@@ -32,23 +32,7 @@ export async function loadFiles(
   clients: readonly ClientSeed[],
   jobs: readonly JobSeed[],
 ): Promise<void> {
-  const columns = [
-    'status',
-    'active',
-    'file_name',
-    'source',
-    'mime_type',
-    'size_bytes',
-    'sha256',
-    'client_id',
-    'job_id',
-    'engagement_id',
-    'uploaded_by_type',
-    'uploaded_by_id',
-    'folder_path',
-    'tax_year',
-  ];
-  await loader.entities('file', columns, fileRows(files, firm, clients, jobs));
+  await loader.entities('file', fileRows(files, firm, clients, jobs));
 }
 
 function* fileRows(
@@ -79,23 +63,24 @@ function* fileRows(
     const by = source === 'CLIENT_REQUEST' ? 'CONTACT' : source === 'DELIVERABLE' ? 'SYSTEM' : 'STAFF';
     // A name of the maximum length of file systems.
     const name = number % 5_000 === 77 ? 'Very long '.repeat(24) : (names[number % names.length] ?? 'File');
-    yield [
-      rowId(80, number, createdAt),
+    yield {
+      id: rowId(80, number, createdAt),
       createdAt,
       status,
-      status !== 'DELETED',
-      `${name} ${number}.txt`,
+      active: status !== 'DELETED',
+      file_name: `${name} ${number}.txt`,
       source,
-      'text/plain',
-      fileContent.length,
-      status === 'REJECTED' ? null : sha256,
-      client.id,
-      job.id,
-      number % 4 === 0 ? (job.engagementId ?? null) : null,
-      by,
-      by === 'CONTACT' ? client.contactId : by === 'STAFF' ? (firm.people[job.team[0] ?? 0]?.id ?? null) : null,
-      `/${client.ref}/${job.fiscalYear}`,
-      job.fiscalYear,
-    ];
+      mime_type: 'text/plain',
+      size_bytes: fileContent.length,
+      sha256: status === 'REJECTED' ? null : sha256,
+      client_id: client.id,
+      job_id: job.id,
+      engagement_id: number % 4 === 0 ? (job.engagementId ?? null) : null,
+      uploaded_by_type: by,
+      uploaded_by_id:
+        by === 'CONTACT' ? client.contactId : by === 'STAFF' ? (firm.people[job.team[0] ?? 0]?.id ?? null) : null,
+      folder_path: `/${client.ref}/${job.fiscalYear}`,
+      tax_year: job.fiscalYear,
+    };
   }
 }

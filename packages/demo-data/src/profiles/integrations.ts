@@ -71,16 +71,19 @@ export async function loadIntegrations(
   const created = existing.length === 0 ? types : types.slice(2);
   await loader.entities(
     'custom_record_type',
-    ['name', 'display_name', 'fields'],
     created.map(([name, fields], index): EntityRow => {
       const stored = fields.map((field, rank) => ({ ...completeField({ ...field, rank }) }));
-      return [rowId(90, index, foundedAt + index), foundedAt + index, name, name, stored];
+      return {
+        id: rowId(90, index, foundedAt + index),
+        createdAt: foundedAt + index,
+        name,
+        display_name: name,
+        fields: stored,
+      };
     }),
   );
-  const columns = ['type', 'attributes'];
   await loader.entities(
     'custom_record',
-    columns,
     recordRows(
       Math.ceil(entries / 20),
       created.map(([name]) => name),
@@ -88,15 +91,7 @@ export async function loadIntegrations(
       span,
     ),
   );
-  const subscriptionColumns = [
-    'delivery_url',
-    'entity_type',
-    'operations',
-    'filter_expression',
-    'description',
-    'created_by_api_user_id',
-  ];
-  await loader.entities('event_subscription', subscriptionColumns, subscriptionRows(span, apiUserId));
+  await loader.entities('event_subscription', subscriptionRows(span, apiUserId));
   // Each was active once, and has the corresponding rows.
   await loader.run(sql`
     update event_subscription set active = false, deactivated_at = ${instantText(instantAt(span.today - 30, 18))}
@@ -133,7 +128,7 @@ function* recordRows(
       SurveyResponse: { score: random.below(11), comment: number % 30 === 4 ? 'תודה רבה' : 'Thank you' },
     }[type];
     if (attributes === undefined) throw new Error(`The type ${type} is unknown.`);
-    yield [rowId(91, number, createdAt), createdAt, type, attributes];
+    yield { id: rowId(91, number, createdAt), createdAt, type, attributes };
   }
 }
 
@@ -162,15 +157,15 @@ function* subscriptionRows(span: Span, apiUserId: string): Generator<EntityRow> 
   ];
   for (const [index, [type, filter]] of rows.entries()) {
     const createdAt = foundedAtOf(span) + 1_000 + index;
-    yield [
-      rowId(92, index, createdAt),
+    yield {
+      id: rowId(92, index, createdAt),
       createdAt,
-      `https://hooks.example.com/${type.toLowerCase()}/${index}`,
-      type,
-      ['CREATE', 'UPDATE'],
-      filter,
-      `${type} of the firm`,
-      apiUserId,
-    ];
+      delivery_url: `https://hooks.example.com/${type.toLowerCase()}/${index}`,
+      entity_type: type,
+      operations: ['CREATE', 'UPDATE'],
+      filter_expression: filter,
+      description: `${type} of the firm`,
+      created_by_api_user_id: apiUserId,
+    };
   }
 }

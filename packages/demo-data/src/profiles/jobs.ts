@@ -1,7 +1,8 @@
 import { dateText, instantAt, instantText, monthOf, type Span, yearOf } from './calendar.ts';
 import { saveCounters } from './counters.ts';
-import type { Firm, Person } from './firm.ts';
+import type { Firm } from './firm.ts';
 import type { ClientSeed } from './parties.ts';
+import type { Person } from './people.ts';
 import { type BillingType, type JobKind, jobKinds, jobName, jobsOf, steps, templates } from './practice.ts';
 import type { Profile } from './profile.ts';
 import { Random } from './random.ts';
@@ -60,86 +61,45 @@ export async function loadJobs(
     const ref = `J-${year}-${String(number).padStart(5, '0')}`;
     const doneAt = status === 'COMPLETED' || status === 'CLOSED' ? instantText(instantAt(end, 20)) : null;
     const variants = templates.flatMap((template, place) => (template.of === kind ? [place] : []));
-    return [
+    return {
       id,
       createdAt,
-      job.name,
+      name: job.name,
       status,
-      clients[client]?.id ?? '',
-      ref,
-      ref,
-      firm.templateIds[variants[index % variants.length] ?? 0] ?? null,
-      firm.serviceLineIds[kind.line] ?? null,
-      firm.departmentIds[kind.area] ?? null,
-      firm.officeIds[index % firm.officeIds.length] ?? null,
-      firm.partnerIds[index % firm.partnerIds.length] ?? null,
-      firm.people[team[1] ?? 0]?.id ?? null,
-      firm.people[team[0] ?? 0]?.id ?? null,
-      job.fiscalYear,
-      dateText(start),
-      dateText(end),
-      doneAt,
-      status === 'CLOSED' ? instantText(instantAt(end + 60, 20)) : null,
-      engagementId ?? null,
-      billingType,
-      fee === undefined ? null : (fee / 100).toFixed(2),
-      billingType === 'RECURRING' ? (kind.schedule ?? null) : billingType === 'FIXED_FEE' ? 'ON_COMPLETION' : null,
-      `${Math.ceil(hours)}.00`,
-      'USD',
-      index % 10 === 0 ? 'HIGH' : 'NORMAL',
-    ];
+      client_id: clients[client]?.id ?? '',
+      job_ref: ref,
+      pms_ref: ref,
+      job_template_id: firm.templateIds[variants[index % variants.length] ?? 0] ?? null,
+      service_line_id: firm.serviceLineIds[kind.line] ?? null,
+      department_id: firm.departmentIds[kind.area] ?? null,
+      office_id: firm.officeIds[index % firm.officeIds.length] ?? null,
+      partner_id: firm.partnerIds[index % firm.partnerIds.length] ?? null,
+      manager_id: firm.people[team[1] ?? 0]?.id ?? null,
+      in_charge_id: firm.people[team[0] ?? 0]?.id ?? null,
+      fiscal_year: job.fiscalYear,
+      start_date: dateText(start),
+      due_date: dateText(end),
+      completed_at: doneAt,
+      closed_at: status === 'CLOSED' ? instantText(instantAt(end + 60, 20)) : null,
+      engagement_id: engagementId ?? null,
+      billing_type: billingType,
+      fee_amount: fee === undefined ? null : (fee / 100).toFixed(2),
+      billing_schedule:
+        billingType === 'RECURRING' ? (kind.schedule ?? null) : billingType === 'FIXED_FEE' ? 'ON_COMPLETION' : null,
+      budget_hours: `${Math.ceil(hours)}.00`,
+      currency: 'USD',
+      priority: index % 10 === 0 ? 'HIGH' : 'NORMAL',
+    };
   });
-  await loader.entities(
-    'job',
-    [
-      'name',
-      'status',
-      'client_id',
-      'job_ref',
-      'pms_ref',
-      'job_template_id',
-      'service_line_id',
-      'department_id',
-      'office_id',
-      'partner_id',
-      'manager_id',
-      'in_charge_id',
-      'fiscal_year',
-      'start_date',
-      'due_date',
-      'completed_at',
-      'closed_at',
-      'engagement_id',
-      'billing_type',
-      'fee_amount',
-      'billing_schedule',
-      'budget_hours',
-      'currency',
-      'priority',
-    ],
-    rows,
-  );
+  await loader.entities('job', rows);
   const counters = [...numbers].map(([year, value]) => [`job.job_ref.${year}`, value] as const);
   await saveCounters(loader, counters);
 }
 
 /** Loads the tasks of jobs, and who is assigned to them. */
 export async function loadTasks(loader: Loader, firm: Firm, jobs: readonly JobSeed[]): Promise<void> {
-  const taskColumns = [
-    'name',
-    'job_id',
-    'task_type_id',
-    'assignee_id',
-    'status',
-    'start_date',
-    'due_date',
-    'completed_at',
-    'sequence',
-    'is_billable',
-  ];
-  await loader.entities('task', taskColumns, taskRows(jobs, firm));
-  const columns = ['staff_id', 'job_id', 'role', 'allocated_hours', 'start_date'];
-  await loader.entities('staff_job_assignment', columns, assignmentRows(jobs, firm));
+  await loader.entities('task', taskRows(jobs, firm));
+  await loader.entities('staff_job_assignment', assignmentRows(jobs, firm));
 }
 
 /** Creates jobs, in the order of their start. */
@@ -310,20 +270,20 @@ function* taskRows(jobs: readonly JobSeed[], firm: Firm): Generator<EntityRow> {
       const assignee = firm.people[job.team[number % job.team.length] ?? 0]?.id ?? null;
       const typeId = firm.taskTypeIds[job.kind.area * steps.length + number] ?? '';
       const createdAt = createdAtOf(job, index, firm.span);
-      yield [
+      yield {
         id,
         createdAt,
-        steps[number]?.name ?? '',
-        job.id,
-        typeId,
-        assignee,
+        name: steps[number]?.name ?? '',
+        job_id: job.id,
+        task_type_id: typeId,
+        assignee_id: assignee,
         status,
-        dateText(from),
-        dateText(to),
-        doneAt,
-        10 * (number + 1),
-        true,
-      ];
+        start_date: dateText(from),
+        due_date: dateText(to),
+        completed_at: doneAt,
+        sequence: 10 * (number + 1),
+        is_billable: true,
+      };
     }
   }
 }
@@ -335,15 +295,15 @@ function* assignmentRows(jobs: readonly JobSeed[], firm: Firm): Generator<Entity
     const createdAt = createdAtOf(job, index, firm.span);
     for (const [place, person] of job.team.entries()) {
       const id = rowId(32, index * roles.length + place, createdAt);
-      yield [
+      yield {
         id,
         createdAt,
-        firm.people[person]?.id ?? '',
-        job.id,
-        roles[place] ?? 'OTHER',
-        '8.00',
-        dateText(job.start),
-      ];
+        staff_id: firm.people[person]?.id ?? '',
+        job_id: job.id,
+        role: roles[place] ?? 'OTHER',
+        allocated_hours: '8.00',
+        start_date: dateText(job.start),
+      };
     }
   }
 }

@@ -8,7 +8,7 @@ import { createPayments, type LinkSeed, type Outcome, type PaymentSeed } from '.
 import type { ClientSeed } from './parties.ts';
 import { disputeMemos } from './practice.ts';
 import { rowId } from './row-id.ts';
-import type { EntityRow, Loader, Value } from './table-loader.ts';
+import type { EntityRow, Loader, Row } from './table-loader.ts';
 import type { Work } from './time.ts';
 
 /** What all bills have in common. */
@@ -106,94 +106,15 @@ async function lastNumbers(
 /** Loads drafts and their invoices. */
 async function loadBills(loader: Loader, { firm, clients, outcomes }: Books, bills: readonly Bill[]): Promise<void> {
   const posted = bills.filter((bill) => bill.invoiceId !== undefined);
-  await loader.entities(
-    'draft_invoice',
-    [
-      'draft_number',
-      'client_id',
-      'job_ids',
-      'status',
-      'bill_through_date',
-      'proposed_invoice_date',
-      'due_date',
-      'standard_amount',
-      'adjustment_amount',
-      'subtotal',
-      'discount_total',
-      'tax_total',
-      'total',
-      'currency',
-      'prepared_by_id',
-      'submitted_at',
-      'approved_at',
-      'rejected_at',
-      'invoice_id',
-      'rejection_reason',
-      'credited_invoice_id',
-    ],
-    draftRows(bills, clients, firm),
-  );
-  const lineColumns = [
-    'position',
-    'id',
-    'line_type',
-    'job_id',
-    'description',
-    'quantity',
-    'unit_amount',
-    'amount',
-    'taxable',
-    'tax_rate_percent',
-    'tax_amount',
-    'relief',
-  ];
+  await loader.entities('draft_invoice', draftRows(bills, clients, firm));
   await loader.rows(
     'draft_invoice_line',
-    ['draft_invoice_id', ...lineColumns],
-    lineRows(bills, 52, (bill) => bill.draftId),
+    lineRows(bills, 52, 'draft_invoice_id', (bill) => bill.draftId),
   );
-  await loader.entities(
-    'invoice',
-    [
-      'invoice_number',
-      'pms_ref',
-      'client_id',
-      'org_id',
-      'job_ids',
-      'draft_invoice_id',
-      'status',
-      'invoice_date',
-      'due_date',
-      'posted_at',
-      'paid_at',
-      'paid_date',
-      'overdue_at',
-      'write_off_reason',
-      'voided_at',
-      'void_reason',
-      'subtotal',
-      'discount_total',
-      'tax_total',
-      'total',
-      'amount_paid',
-      'amount_credited',
-      'amount_pending',
-      'amount_written_off',
-      'currency',
-      'tax_region_id',
-      'city',
-      'country',
-      'memo',
-      'document_type',
-      'credited_invoice_id',
-      'updated_at',
-    ],
-    invoiceRows(posted, outcomes, clients, firm),
-  );
+  await loader.entities('invoice', invoiceRows(posted, outcomes, clients, firm));
   await loader.rows(
     'invoice_line',
-    ['invoice_id', ...lineColumns],
-    lineRows(posted, 53, (bill) => bill.invoiceId ?? ''),
+    lineRows(posted, 53, 'invoice_id', (bill) => bill.invoiceId ?? ''),
   );
 }
 
@@ -205,179 +126,91 @@ async function loadPart(loader: Loader, books: Books, { bills, work: rows, payme
   await loadBills(loader, books, others);
   // They refer to the invoices that they credit.
   if (credits.length > 0) await loadBills(loader, books, credits);
-  await loader.entities(
-    'wip_entry',
-    [
-      'wip_type',
-      'client_id',
-      'job_id',
-      'staff_id',
-      'task_id',
-      'code',
-      'work_date',
-      'hours',
-      'billing_rate',
-      'amount',
-      'time_entry_id',
-      'expense_entry_id',
-      'status',
-      'currency',
-      'billed_amount',
-      'write_up_amount',
-      'write_off_amount',
-      'draft_invoice_id',
-      'invoice_id',
-      'posted_at',
-      'billed_at',
-      'write_off_reason',
-      'updated_at',
-    ],
-    wipRows(books, rows),
-  );
-  const linkColumns = ['line_id', 'position', 'wip_entry_id'];
-  await loader.rows('draft_invoice_line_wip', linkColumns, lineWorkRows(bills, 52, work));
-  await loader.rows('invoice_line_wip', linkColumns, lineWorkRows(posted, 53, work));
-  await loader.rows(
-    'wip_relief',
-    ['invoice_id', 'wip_entry_id', 'billed', 'write_up', 'write_off'],
-    reliefRows(posted, work),
-  );
-  await loader.entities(
-    'draft_invoice_history',
-    [
-      'draft_invoice_id',
-      'revision',
-      'action',
-      'from_status',
-      'to_status',
-      'changed_by_id',
-      'changed_at',
-      'changes',
-      'client_id',
-      'job_ids',
-      'invoice_id',
-      'total',
-      'draft_invoice',
-    ],
-    historyRows(bills, clients, firm),
-  );
+  await loader.entities('wip_entry', wipRows(books, rows));
+  await loader.rows('draft_invoice_line_wip', lineWorkRows(bills, 52, work));
+  await loader.rows('invoice_line_wip', lineWorkRows(posted, 53, work));
+  await loader.rows('wip_relief', reliefRows(posted, work));
+  await loader.entities('draft_invoice_history', historyRows(bills, clients, firm));
 
   await loader.entities(
     'quick_payment_link',
-    [
-      'url',
-      'token_hash',
-      'client_id',
-      'amount',
-      'currency',
-      'note',
-      'status',
-      'active',
-      'expires_at',
-      'created_by_api_user_id',
-      'payment_id',
-      'used_at',
-    ],
     links.map(({ id, token, tokenHash, bill, day, status, number }): EntityRow => {
       const paid = status === 'USED' ? paymentOfLink.get(number) : undefined;
-      return [
+      return {
         id,
-        instantAt(day, 17) + number,
-        `https://api.financial-automation.example/pay/${token}`,
-        tokenHash,
-        clients[bill.client]?.id ?? '',
-        money(bill.total),
-        'USD',
-        'Thank you for your prompt payment.',
+        createdAt: instantAt(day, 17) + number,
+        url: `https://api.financial-automation.example/pay/${token}`,
+        token_hash: tokenHash,
+        client_id: clients[bill.client]?.id ?? '',
+        amount: money(bill.total),
+        currency: 'USD',
+        note: 'Thank you for your prompt payment.',
         status,
-        status !== 'CANCELLED',
-        instantText(instantAt(day + 30, 17)),
-        apiUserId,
-        paid?.id ?? null,
-        paid === undefined ? null : instantText(instantAt(paid.day, 19)),
-      ];
+        active: status !== 'CANCELLED',
+        expires_at: instantText(instantAt(day + 30, 17)),
+        created_by_api_user_id: apiUserId,
+        payment_id: paid?.id ?? null,
+        used_at: paid === undefined ? null : instantText(instantAt(paid.day, 19)),
+      };
     }),
   );
   await loader.rows(
     'quick_payment_link_invoice',
-    ['quick_payment_link_id', 'position', 'invoice_id', 'amount_due_at_creation'],
-    links.map(({ id, bill }) => [id, 0, bill.invoiceId ?? '', money(bill.total)]),
+    links.map(({ id, bill }) => ({
+      quick_payment_link_id: id,
+      position: 0,
+      invoice_id: bill.invoiceId ?? '',
+      amount_due_at_creation: money(bill.total),
+    })),
   );
   await loader.entities(
     'payment',
-    [
-      'payment_number',
-      'pms_ref',
-      'client_id',
-      'payment_date',
-      'amount',
-      'currency',
-      'method',
-      'status',
-      'source',
-      'quick_payment_link_id',
-      'processor',
-      'processor_ref',
-      'card_brand',
-      'last4',
-      'fee_amount',
-      'refunded_amount',
-      'failure_code',
-      'failure_message',
-      'settled_at',
-      'returned_at',
-      'refunded_at',
-      'check_number',
-      'credit_note_id',
-      'unapplied_amount',
-    ],
     payments.map(({ id, index, bill, day, amount, method, status, link, year, number, credit }): EntityRow => {
       const ref = `PAY-${year}-${String(number).padStart(5, '0')}`;
       const [at, isSettled] = [instantAt(day, 19) + (index % 100_000), status !== 'PENDING' && status !== 'FAILED'];
       const isCard = method === 'CARD';
-      return [
+      return {
         id,
-        at,
-        ref,
-        ref,
-        clients[bill.client]?.id ?? '',
-        dateText(day),
-        money(amount),
-        'USD',
+        createdAt: at,
+        payment_number: ref,
+        pms_ref: ref,
+        client_id: clients[bill.client]?.id ?? '',
+        payment_date: dateText(day),
+        amount: money(amount),
+        currency: 'USD',
         method,
         status,
-        credit !== undefined ? 'CREDIT_NOTE' : link === undefined ? 'MANUAL' : 'QUICK_PAYMENT_LINK',
-        books.links[link ?? -1]?.id ?? null,
-        isCard ? 'sandbox' : null,
-        isCard ? `sbx_${index}` : null,
-        isCard ? 'Visa' : null,
-        isCard ? '4242' : null,
-        isCard ? money(Math.floor(amount * 0.029)) : '0.00',
-        status === 'REFUNDED' ? money(amount) : '0.00',
-        status === 'FAILED' ? 'R01' : null,
-        status === 'FAILED' ? 'Insufficient funds' : null,
-        isSettled ? instantText(at) : null,
-        status === 'RETURNED' ? instantText(at + 86_400_000) : null,
-        status === 'REFUNDED' ? instantText(at + 86_400_000) : null,
-        method === 'CHECK' ? String(20_000 + index) : null,
-        credit === undefined ? null : (notes.get(bill)?.invoiceId ?? null),
-        money(credit === 'unapplied' ? amount : 0),
-      ];
+        source: credit !== undefined ? 'CREDIT_NOTE' : link === undefined ? 'MANUAL' : 'QUICK_PAYMENT_LINK',
+        quick_payment_link_id: books.links[link ?? -1]?.id ?? null,
+        processor: isCard ? 'sandbox' : null,
+        processor_ref: isCard ? `sbx_${index}` : null,
+        card_brand: isCard ? 'Visa' : null,
+        last4: isCard ? '4242' : null,
+        fee_amount: isCard ? money(Math.floor(amount * 0.029)) : '0.00',
+        refunded_amount: status === 'REFUNDED' ? money(amount) : '0.00',
+        failure_code: status === 'FAILED' ? 'R01' : null,
+        failure_message: status === 'FAILED' ? 'Insufficient funds' : null,
+        settled_at: isSettled ? instantText(at) : null,
+        returned_at: status === 'RETURNED' ? instantText(at + 86_400_000) : null,
+        refunded_at: status === 'REFUNDED' ? instantText(at + 86_400_000) : null,
+        check_number: method === 'CHECK' ? String(20_000 + index) : null,
+        credit_note_id: credit === undefined ? null : (notes.get(bill)?.invoiceId ?? null),
+        unapplied_amount: money(credit === 'unapplied' ? amount : 0),
+      };
     }),
   );
   await loader.rows(
     'payment_allocation',
-    ['payment_id', 'position', 'invoice_id', 'amount', 'allocated_at'],
     payments.flatMap(({ id, index, bill, amount, status, day, credit }) =>
       credit !== 'unapplied' && (status === 'COMPLETED' || status === 'PENDING')
         ? [
-            [
-              id,
-              0,
-              bill.invoiceId ?? '',
-              money(amount),
-              status === 'PENDING' ? null : instantText(instantAt(day, 19) + (index % 100_000)),
-            ],
+            {
+              payment_id: id,
+              position: 0,
+              invoice_id: bill.invoiceId ?? '',
+              amount: money(amount),
+              allocated_at: status === 'PENDING' ? null : instantText(instantAt(day, 19) + (index % 100_000)),
+            },
           ]
         : [],
     ),
@@ -451,31 +284,31 @@ function* draftRows(bills: readonly Bill[], clients: readonly ClientSeed[], firm
     const { createdAt, submittedAt, decidedAt } = instantsOf(bill);
     const { subtotal, discountTotal, taxTotal, total } = totalsOf(bill);
     const [isPosted, isRejected] = [bill.draftStatus === 'POSTED', bill.draftStatus === 'REJECTED'];
-    yield [
-      bill.draftId,
+    yield {
+      id: bill.draftId,
       createdAt,
-      draftNumberOf(bill),
-      clients[bill.client]?.id ?? '',
-      [bill.jobId],
-      bill.draftStatus,
-      dateText(bill.day),
-      dateText(bill.day),
-      dateText(bill.dueDay),
-      money(bill.standard),
-      money(adjustmentOf(bill)),
+      draft_number: draftNumberOf(bill),
+      client_id: clients[bill.client]?.id ?? '',
+      job_ids: [bill.jobId],
+      status: bill.draftStatus,
+      bill_through_date: dateText(bill.day),
+      proposed_invoice_date: dateText(bill.day),
+      due_date: dateText(bill.dueDay),
+      standard_amount: money(bill.standard),
+      adjustment_amount: money(adjustmentOf(bill)),
       subtotal,
-      discountTotal,
-      taxTotal,
+      discount_total: discountTotal,
+      tax_total: taxTotal,
       total,
-      'USD',
-      firm.managerId,
-      bill.draftStatus === 'DRAFT' ? null : instantText(submittedAt),
-      isPosted ? instantText(decidedAt) : null,
-      isRejected ? instantText(decidedAt) : null,
-      bill.invoiceId ?? null,
-      isRejected ? 'Split the work by month.' : null,
-      bill.credited?.invoiceId ?? null,
-    ];
+      currency: 'USD',
+      prepared_by_id: firm.managerId,
+      submitted_at: bill.draftStatus === 'DRAFT' ? null : instantText(submittedAt),
+      approved_at: isPosted ? instantText(decidedAt) : null,
+      rejected_at: isRejected ? instantText(decidedAt) : null,
+      invoice_id: bill.invoiceId ?? null,
+      rejection_reason: isRejected ? 'Split the work by month.' : null,
+      credited_invoice_id: bill.credited?.invoiceId ?? null,
+    };
   }
 }
 
@@ -484,25 +317,30 @@ function lineId(kind: number, { number, day }: Bill, position: number): string {
   return rowId(kind, number * 1000 + position, instantAt(day, 16));
 }
 
-function* lineRows(bills: readonly Bill[], kind: number, owner: (bill: Bill) => string): Generator<Value[]> {
+function* lineRows(
+  bills: readonly Bill[],
+  kind: number,
+  owner: 'draft_invoice_id' | 'invoice_id',
+  ownerId: (bill: Bill) => string,
+): Generator<Row> {
   for (const bill of bills)
     for (const [position, { lineType, description, amount, tax, relief }] of bill.lines.entries()) {
       const isTaxable = bill.taxRate > 0 && lineType !== 'DISCOUNT';
-      yield [
-        owner(bill),
+      yield {
+        [owner]: ownerId(bill),
         position,
-        lineId(kind, bill, position),
-        lineType,
-        bill.jobId,
+        id: lineId(kind, bill, position),
+        line_type: lineType,
+        job_id: bill.jobId,
         description,
-        '1',
-        money(amount),
-        money(amount),
-        isTaxable,
-        isTaxable ? String(bill.taxRate / 1000) : '0',
-        money(tax),
+        quantity: '1',
+        unit_amount: money(amount),
+        amount: money(amount),
+        taxable: isTaxable,
+        tax_rate_percent: isTaxable ? String(bill.taxRate / 1000) : '0',
+        tax_amount: money(tax),
         relief,
-      ];
+      };
     }
 }
 
@@ -526,42 +364,42 @@ function* invoiceRows(
     const { subtotal, discountTotal, taxTotal, total } = totalsOf(bill);
     const isOpen = bill.credited === undefined && (status === 'POSTED' || status === 'PARTIALLY_PAID');
     const client = clients[bill.client];
-    yield [
-      bill.invoiceId ?? '',
-      postedAt,
-      bill.invoiceNumber,
-      bill.invoiceNumber,
-      client?.id ?? '',
-      firm.orgId,
-      [bill.jobId],
-      bill.draftId,
+    yield {
+      id: bill.invoiceId ?? '',
+      createdAt: postedAt,
+      invoice_number: bill.invoiceNumber,
+      pms_ref: bill.invoiceNumber,
+      client_id: client?.id ?? '',
+      org_id: firm.orgId,
+      job_ids: [bill.jobId],
+      draft_invoice_id: bill.draftId,
       status,
-      dateText(bill.day),
-      dateText(bill.dueDay),
-      instantText(postedAt),
-      paidDay === undefined ? null : instantText(instantAt(paidDay, 19)),
-      paidDay === undefined ? null : dateText(Math.max(paidDay, bill.day)),
-      isOpen && bill.dueDay < today ? instantText(instantAt(bill.dueDay + 1, 7)) : null,
-      status === 'WRITTEN_OFF' ? (badDebts[bill.number % badDebts.length] ?? null) : null,
-      status === 'VOIDED' ? instantText(postedAt + 86_400_000) : null,
-      status === 'VOIDED' ? 'Billed to the wrong period.' : null,
+      invoice_date: dateText(bill.day),
+      due_date: dateText(bill.dueDay),
+      posted_at: instantText(postedAt),
+      paid_at: paidDay === undefined ? null : instantText(instantAt(paidDay, 19)),
+      paid_date: paidDay === undefined ? null : dateText(Math.max(paidDay, bill.day)),
+      overdue_at: isOpen && bill.dueDay < today ? instantText(instantAt(bill.dueDay + 1, 7)) : null,
+      write_off_reason: status === 'WRITTEN_OFF' ? (badDebts[bill.number % badDebts.length] ?? null) : null,
+      voided_at: status === 'VOIDED' ? instantText(postedAt + 86_400_000) : null,
+      void_reason: status === 'VOIDED' ? 'Billed to the wrong period.' : null,
       subtotal,
-      discountTotal,
-      taxTotal,
+      discount_total: discountTotal,
+      tax_total: taxTotal,
       total,
-      money(paid),
-      money(credited),
-      money(pending),
-      status === 'WRITTEN_OFF' ? money(bill.total) : '0.00',
-      'USD',
-      firm.taxRegions[client?.regionIndex ?? 0]?.id ?? null,
-      'Springfield',
-      'US',
-      isOpen && bill.number % 90 === 3 ? (disputeMemos[bill.number % disputeMemos.length] ?? null) : null,
-      bill.credited === undefined ? 'INVOICE' : 'CREDIT_NOTE',
-      bill.credited?.invoiceId ?? null,
-      instantText(writtenOffDay === undefined ? postedAt : instantAt(writtenOffDay, 18)),
-    ];
+      amount_paid: money(paid),
+      amount_credited: money(credited),
+      amount_pending: money(pending),
+      amount_written_off: status === 'WRITTEN_OFF' ? money(bill.total) : '0.00',
+      currency: 'USD',
+      tax_region_id: firm.taxRegions[client?.regionIndex ?? 0]?.id ?? null,
+      city: 'Springfield',
+      country: 'US',
+      memo: isOpen && bill.number % 90 === 3 ? (disputeMemos[bill.number % disputeMemos.length] ?? null) : null,
+      document_type: bill.credited === undefined ? 'INVOICE' : 'CREDIT_NOTE',
+      credited_invoice_id: bill.credited?.invoiceId ?? null,
+      updated_at: instantText(writtenOffDay === undefined ? postedAt : instantAt(writtenOffDay, 18)),
+    };
   }
 }
 
@@ -588,55 +426,55 @@ function* wipRows(
     const person = work.people[index];
     const off = writtenOff.get(index);
     const isWrittenDown = isBilled && taken < amount;
-    yield [
+    yield {
       id,
-      postedAt,
-      kind,
-      clients[job.client]?.id ?? '',
-      job.id,
-      person === undefined ? null : (firm.people[person]?.id ?? null),
-      null,
-      work.codes[index] ?? null,
-      dateText(day),
-      isTime ? (hours / 100).toFixed(2) : null,
-      isTime ? money(rate) : null,
-      money(amount),
-      isTime ? (work.entryIds[index] ?? null) : null,
-      kind === 'EXPENSE' ? (work.entryIds[index] ?? null) : null,
-      off !== undefined ? 'WRITTEN_OFF' : on === undefined ? 'OPEN' : isBilled ? 'BILLED' : 'IN_DRAFT',
-      'USD',
-      money(taken),
-      money(isBilled ? Math.max(0, taken - amount) : 0),
-      money(off !== undefined ? amount : isWrittenDown ? amount - taken : 0),
-      on?.bill.draftId ?? null,
-      on?.bill.invoiceId ?? null,
-      instantText(postedAt),
-      isBilled ? instantText(instantsOf(on.bill).decidedAt) : null,
-      off?.reason ?? (isWrittenDown ? (on.bill.writeDownReason ?? null) : null),
-      instantText(off === undefined ? postedAt : instantAt(off.day, 18)),
-    ];
+      createdAt: postedAt,
+      wip_type: kind,
+      client_id: clients[job.client]?.id ?? '',
+      job_id: job.id,
+      staff_id: person === undefined ? null : (firm.people[person]?.id ?? null),
+      task_id: null,
+      code: work.codes[index] ?? null,
+      work_date: dateText(day),
+      hours: isTime ? (hours / 100).toFixed(2) : null,
+      billing_rate: isTime ? money(rate) : null,
+      amount: money(amount),
+      time_entry_id: isTime ? (work.entryIds[index] ?? null) : null,
+      expense_entry_id: kind === 'EXPENSE' ? (work.entryIds[index] ?? null) : null,
+      status: off !== undefined ? 'WRITTEN_OFF' : on === undefined ? 'OPEN' : isBilled ? 'BILLED' : 'IN_DRAFT',
+      currency: 'USD',
+      billed_amount: money(taken),
+      write_up_amount: money(isBilled ? Math.max(0, taken - amount) : 0),
+      write_off_amount: money(off !== undefined ? amount : isWrittenDown ? amount - taken : 0),
+      draft_invoice_id: on?.bill.draftId ?? null,
+      invoice_id: on?.bill.invoiceId ?? null,
+      posted_at: instantText(postedAt),
+      billed_at: isBilled ? instantText(instantsOf(on.bill).decidedAt) : null,
+      write_off_reason: off?.reason ?? (isWrittenDown ? (on.bill.writeDownReason ?? null) : null),
+      updated_at: instantText(off === undefined ? postedAt : instantAt(off.day, 18)),
+    };
   }
 }
 
-function* lineWorkRows(bills: readonly Bill[], kind: number, work: Work): Generator<Value[]> {
+function* lineWorkRows(bills: readonly Bill[], kind: number, work: Work): Generator<Row> {
   for (const bill of bills)
     for (const [position, line] of bill.lines.entries())
       for (const [place, index] of line.work.entries())
-        yield [lineId(kind, bill, position), place, work.ids[index] ?? ''];
+        yield { line_id: lineId(kind, bill, position), position: place, wip_entry_id: work.ids[index] ?? '' };
 }
 
-function* reliefRows(bills: readonly Bill[], work: Work): Generator<Value[]> {
+function* reliefRows(bills: readonly Bill[], work: Work): Generator<Row> {
   for (const bill of bills)
     for (const line of bill.lines)
       for (const [index, taken] of sharesOf(work, line)) {
         const amount = work.amounts[index] ?? 0;
-        yield [
-          bill.invoiceId ?? '',
-          work.ids[index] ?? '',
-          money(taken),
-          money(Math.max(0, taken - amount)),
-          money(Math.max(0, amount - taken)),
-        ];
+        yield {
+          invoice_id: bill.invoiceId ?? '',
+          wip_entry_id: work.ids[index] ?? '',
+          billed: money(taken),
+          write_up: money(Math.max(0, taken - amount)),
+          write_off: money(Math.max(0, amount - taken)),
+        };
       }
 }
 
@@ -692,23 +530,23 @@ function* historyRows(bills: readonly Bill[], clients: readonly ClientSeed[], fi
         rejectionReason: to === 'REJECTED' ? 'Split the work by month.' : null,
       };
       const changes = from === null ? {} : { status: { old: from, new: to } };
-      yield [
-        rowId(54, bill.number * 4 + place, at),
-        at,
-        bill.draftId,
-        place + 1,
+      yield {
+        id: rowId(54, bill.number * 4 + place, at),
+        createdAt: at,
+        draft_invoice_id: bill.draftId,
+        revision: place + 1,
         action,
-        from,
-        to,
-        clerk,
-        instantText(at),
+        from_status: from,
+        to_status: to,
+        changed_by_id: clerk,
+        changed_at: instantText(at),
         changes,
-        clients[bill.client]?.id ?? '',
-        [bill.jobId],
-        invoiceId,
+        client_id: clients[bill.client]?.id ?? '',
+        job_ids: [bill.jobId],
+        invoice_id: invoiceId,
         total,
-        snapshot,
-      ];
+        draft_invoice: snapshot,
+      };
       from = to;
     }
   }

@@ -73,11 +73,16 @@ export async function loadParties(
   const groupIds = Array.from({ length: groups }, (_, index) => rowId(20, index, instantAt(firstDay - 20, 17) + index));
   await loader.entities(
     'client_group',
-    ['name', 'description', 'owner_id'],
     groupIds.map((id, index): EntityRow => {
       const family = `${lastNames[index % lastNames.length]} family group`;
       const name = index < lastNames.length ? family : `${family} ${Math.floor(index / lastNames.length) + 1}`;
-      return [id, instantAt(firstDay - 20, 17) + index, name, 'A family and what it owns', firm.partnerIds[0]];
+      return {
+        id,
+        createdAt: instantAt(firstDay - 20, 17) + index,
+        name,
+        description: 'A family and what it owns',
+        owner_id: firm.partnerIds[0],
+      };
     }),
   );
   const clients: ClientSeed[] = [];
@@ -130,75 +135,43 @@ export async function loadParties(
           : random.pick(['LLC', 'S_CORP', 'C_CORP', 'PARTNERSHIP']);
     const partner = firm.partnerIds[index % firm.partnerIds.length] ?? null;
     const at_ = (list: readonly string[]) => list[index % list.length] ?? null;
-    rows.push([
+    rows.push({
       id,
-      at,
+      createdAt: at,
       name,
-      kind === 'INDIVIDUAL' ? null : `${name.slice(0, 190)}${suffixes[entity] ?? ''}`,
-      ref,
-      ref,
+      legal_name: kind === 'INDIVIDUAL' ? null : `${name.slice(0, 190)}${suffixes[entity] ?? ''}`,
+      client_ref: ref,
+      pms_ref: ref,
       status,
-      entity,
-      firm.clientTypeIds[typesOf[kind][index % typesOf[kind].length] ?? 0] ?? null,
-      firm.taxRegions[regionIndex]?.id ?? null,
-      index % 5 < 2 ? nextGroup() : null,
-      firm.businessEntityIds[filingOf[entity] ?? 0] ?? null,
-      kind === 'BUSINESS' ? random.pick([firm.industryIds[0] ?? null, ...firm.industryIds]) : null,
-      at_(firm.officeIds),
-      at_(firm.departmentIds),
-      at_(firm.serviceLineIds),
-      firm.orgId,
-      partner,
-      firm.managerId,
-      `client${index}@example.org`,
-      `+1503555${String(100 + (index % 100)).padStart(4, '0')}`,
-      12,
-      31,
-      index % 61 === 3 ? '2020-02-29' : null,
-      paymentTermsDays,
-      'USD',
-      instantText(at),
-      addressId,
-      billingId,
-      preferred,
-      preferred,
-      second,
-    ]);
+      entity_type: entity,
+      client_type_id: firm.clientTypeIds[typesOf[kind][index % typesOf[kind].length] ?? 0] ?? null,
+      tax_region_id: firm.taxRegions[regionIndex]?.id ?? null,
+      client_group_id: index % 5 < 2 ? nextGroup() : null,
+      client_business_entity_id: firm.businessEntityIds[filingOf[entity] ?? 0] ?? null,
+      industry_id: kind === 'BUSINESS' ? random.pick([firm.industryIds[0] ?? null, ...firm.industryIds]) : null,
+      office_id: at_(firm.officeIds),
+      department_id: at_(firm.departmentIds),
+      service_line_id: at_(firm.serviceLineIds),
+      org_id: firm.orgId,
+      partner_id: partner,
+      manager_id: firm.managerId,
+      email: `client${index}@example.org`,
+      phone: `+1503555${String(100 + (index % 100)).padStart(4, '0')}`,
+      fiscal_year_end_month: 12,
+      fiscal_year_end_day: 31,
+      incorporation_date: index % 61 === 3 ? '2020-02-29' : null,
+      payment_terms_days: paymentTermsDays,
+      currency: 'USD',
+      onboarded_at: instantText(at),
+      client_contact_info_id: addressId,
+      billing_address_id: billingId,
+      preferred_contact_id: preferred,
+      billing_contact_id: preferred,
+      secondary_contact_id: second,
+    });
   }
   await contacts.load(loader);
-  const columns = [
-    'name',
-    'legal_name',
-    'client_ref',
-    'pms_ref',
-    'status',
-    'entity_type',
-    'client_type_id',
-    'tax_region_id',
-    'client_group_id',
-    'client_business_entity_id',
-    'industry_id',
-    'office_id',
-    'department_id',
-    'service_line_id',
-    'org_id',
-    'partner_id',
-    'manager_id',
-    'email',
-    'phone',
-    'fiscal_year_end_month',
-    'fiscal_year_end_day',
-    'incorporation_date',
-    'payment_terms_days',
-    'currency',
-    'onboarded_at',
-    'client_contact_info_id',
-    'billing_address_id',
-    'preferred_contact_id',
-    'billing_contact_id',
-    'secondary_contact_id',
-  ];
-  await loader.entities('client', columns, rows);
+  await loader.entities('client', rows);
   await contacts.loadLinks(loader);
   return clients;
 }
@@ -218,18 +191,18 @@ class ContactRows {
     const id = rowId(22, this.#addresses.length, at);
     const state = states[number % states.length] ?? 'OR';
     const line1 = `${100 + (number % 900)} ${places[number % places.length]} Street`;
-    this.#addresses.push([
+    this.#addresses.push({
       id,
-      at,
-      owner,
-      ownerId,
+      createdAt: at,
+      owner_type: owner,
+      owner_id: ownerId,
       kind,
       line1,
-      'Springfield',
+      city: 'Springfield',
       state,
-      String(10_000 + (number % 80_000)),
-      'US',
-    ]);
+      postal_code: String(10_000 + (number % 80_000)),
+      country: 'US',
+    });
     return id;
   }
 
@@ -247,26 +220,26 @@ class ContactRows {
     const earlier = random.chance(0.06) ? 400 * random.below(Math.ceil(this.#contacts.length / 400)) : undefined;
     const shared =
       client > 0 && random.chance(0.85)
-        ? this.#contacts[earlier ?? random.below(this.#contacts.length - count)]?.[0]
+        ? this.#contacts[earlier ?? random.below(this.#contacts.length - count)]?.id
         : undefined;
     const linked = shared !== undefined && !ids.includes(shared) ? [...ids, shared] : ids;
     for (const [index, contactId] of linked.entries()) {
       const roles = index === 0 ? ['PREFERRED', 'BILLING', 'SIGNER'] : index === 1 ? ['SECONDARY'] : ['OTHER'];
       const isActive = index < 2 || !random.chance(0.13);
       const id = rowId(24, this.#links.length, at);
-      this.#links.push([
+      this.#links.push({
         id,
-        at,
-        contactId,
-        clientId,
+        createdAt: at,
+        contact_id: contactId,
+        client_id: clientId,
         roles,
-        index === 0,
-        index === 0,
-        index === 0,
-        isActive,
-        instantText(at),
-        isActive ? null : this.#unlinkedAt,
-      ]);
+        is_primary: index === 0,
+        receives_invoices: index === 0,
+        can_sign: index === 0,
+        active: isActive,
+        linked_at: instantText(at),
+        unlinked_at: isActive ? null : this.#unlinkedAt,
+      });
     }
     const [first = '', second = ''] = ids;
     return [first, second];
@@ -281,54 +254,30 @@ class ContactRows {
     const email = random.chance(0.09)
       ? null
       : `${first}.${last}.${isMerged ? number - 1 : number}@example.com`.toLowerCase();
-    this.#contacts.push([
+    this.#contacts.push({
       id,
-      at,
-      `P-${100_000 + number}`,
-      first,
-      last,
-      `${first} ${last}`,
+      createdAt: at,
+      pms_ref: `P-${100_000 + number}`,
+      first_name: first,
+      last_name: last,
+      display_name: `${first} ${last}`,
       email,
-      `+1503555${String(100 + (number % 100)).padStart(4, '0')}`,
-      number % 3 === 0,
-      !isMerged,
-      this.address(at, 'CONTACT', id, 'PRIMARY', number),
-    ]);
+      phone: `+1503555${String(100 + (number % 100)).padStart(4, '0')}`,
+      portal_enabled: number % 3 === 0,
+      active: !isMerged,
+      primary_contact_info_id: this.address(at, 'CONTACT', id, 'PRIMARY', number),
+    });
     if (number % 2 === 0) this.address(at, 'CONTACT', id, 'MAILING', number + 7);
     return id;
   }
 
   async load(loader: Loader): Promise<void> {
-    const columns = [
-      'pms_ref',
-      'first_name',
-      'last_name',
-      'display_name',
-      'email',
-      'phone',
-      'portal_enabled',
-      'active',
-      'primary_contact_info_id',
-    ];
-    await loader.entities('contact', columns, this.#contacts);
-    // Their owners are loaded later: these references are checked at the end.
-    const addressColumns = ['owner_type', 'owner_id', 'kind', 'line1', 'city', 'state', 'postal_code', 'country'];
-    await loader.entities('contact_info', addressColumns, this.#addresses);
+    await loader.entities('contact', this.#contacts);
+    await loader.entities('contact_info', this.#addresses);
   }
 
   async loadLinks(loader: Loader): Promise<void> {
-    const columns = [
-      'contact_id',
-      'client_id',
-      'roles',
-      'is_primary',
-      'receives_invoices',
-      'can_sign',
-      'active',
-      'linked_at',
-      'unlinked_at',
-    ];
-    await loader.entities('contact_client', columns, this.#links);
+    await loader.entities('contact_client', this.#links);
   }
 }
 

@@ -10,8 +10,16 @@ import { instantText } from './calendar.ts';
 /** A value of a column: a list of texts for an array, an object or a list of objects for `jsonb`. */
 export type Value = string | number | boolean | null | readonly string[] | JsonObject | readonly JsonObject[];
 type JsonObject = { readonly [name: string]: unknown };
-/** A row of an entity: its ID, its time of creation in milliseconds since 1970, and the other columns. */
-export type EntityRow = readonly [id: string, createdAt: number, ...values: Value[]];
+/** Columns by their names. All rows of a load have the same columns in the same order. */
+export type Row = { readonly [column: string]: Value };
+/** A row of an entity: first its ID and its time of creation in milliseconds since 1970, then the other columns. */
+export type EntityRow = Row & { readonly id: string; readonly createdAt: number };
+
+/** The rows of a table by position, which costs less for millions of rows. */
+interface TableRows {
+  readonly columns: readonly string[];
+  readonly rows: Iterable<readonly Value[]>;
+}
 
 /** Fills tables of one tenant. */
 export interface Loader {
@@ -19,9 +27,9 @@ export interface Loader {
   /** Whether triggers update sums during the load. A bulk load calculates them at the end. */
   readonly keepsSums: boolean;
   /** Loads rows of an entity; they have their ID as their `systemRef`, and by default are as they were created. */
-  entities(table: string, columns: readonly string[], rows: Iterable<EntityRow>): Promise<void>;
+  entities(table: string, rows: Iterable<EntityRow>): Promise<void>;
   /** Loads rows of a table that is not an entity. */
-  rows(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<void>;
+  rows(table: string, rows: Iterable<Row>): Promise<void>;
   /** Reads. */
   all<Row>(query: Query<Row>): Promise<Row[]>;
   /** Changes rows. */
@@ -92,15 +100,18 @@ export abstract class BaseLoader implements Loader {
     this.#report = report;
   }
 
-  entities(table: string, columns: readonly string[], rows: Iterable<EntityRow>): Promise<void> {
-    const isUpdated = columns.includes('updated_at');
-    const all = ['id', 'system_ref', 'created_at', ...(isUpdated ? [] : ['updated_at']), ...columns];
-    return this.rows(table, all, withBaseColumns(rows, isUpdated));
+  entities(table: string, rows: Iterable<EntityRow>): Promise<void> {
+    return this.#load(table, () => withBaseColumns(byPosition(table, rows)));
   }
 
-  async rows(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<void> {
+  rows(table: string, rows: Iterable<Row>): Promise<void> {
+    return this.#load(table, () => byPosition(table, rows));
+  }
+
+  async #load(table: string, read: () => TableRows): Promise<void> {
     const start = performance.now();
-    const count = await this.insert(table, columns, rows);
+    const { columns, rows } = read();
+    const count = columns.length === 0 ? 0 : await this.insert(table, columns, rows);
     this.#report(table, count, (performance.now() - start) / 1000);
   }
 
@@ -126,16 +137,42 @@ export abstract class BaseLoader implements Loader {
   }
 
   /** @returns the number of rows */
-  protected abstract insert(
-    table: string,
-    columns: readonly string[],
-    rows: Iterable<readonly Value[]>,
-  ): Promise<number>;
+  abstract insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<number>;
 }
 
-function* withBaseColumns(rows: Iterable<EntityRow>, isUpdated: boolean): Generator<readonly Value[]> {
-  for (const [id, createdAt, ...values] of rows) {
-    const at = instantText(createdAt);
+/**
+ * Returns the values of rows in the order of the columns of the first one; no columns without rows.
+ *
+ * @throws Error while reading, if a row has other columns.
+ */
+function byPosition(table: string, rows: Iterable<Row>): TableRows {
+  const iterator = rows[Symbol.iterator]();
+  const first = iterator.next();
+  const columns = first.done === true ? [] : Object.keys(first.value);
+  function* values(): Generator<readonly Value[]> {
+    for (let next = first; next.done !== true; next = iterator.next()) {
+      const own = Object.keys(next.value);
+      if (own.length !== columns.length || own.some((name, index) => name !== columns[index]))
+        throw new Error(`A row of ${table} has the columns ${own.join(', ')} instead of ${columns.join(', ')}.`);
+      yield Object.values(next.value);
+    }
+  }
+  return { columns, rows: values() };
+}
+
+/** Adds the system fields of an entity. */
+function withBaseColumns({ columns, rows }: TableRows): TableRows {
+  const [id, createdAt, ...own] = columns;
+  if (id === undefined) return { columns, rows };
+  if (id !== 'id' || createdAt !== 'createdAt') throw new Error('A row of an entity starts with its id and createdAt.');
+  const isUpdated = own.includes('updated_at');
+  const base = ['id', 'system_ref', 'created_at', ...(isUpdated ? [] : ['updated_at'])];
+  return { columns: [...base, ...own], rows: withBaseValues(rows, isUpdated) };
+}
+
+function* withBaseValues(rows: Iterable<readonly Value[]>, isUpdated: boolean): Generator<readonly Value[]> {
+  for (const [id = null, createdAt, ...values] of rows) {
+    const at = instantText(Number(createdAt));
     yield isUpdated ? [id, id, at, ...values] : [id, id, at, at, ...values];
   }
 }
@@ -155,7 +192,7 @@ export class RowLoader extends BaseLoader {
 
   all = <Row>(query: Query<Row>): Promise<Row[]> => this.#transaction.all(query);
 
-  protected async insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<number> {
+  async insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<number> {
     const names = sql.join(columns.map((name) => sql.ref(name)));
     let count = 0;
     for (const part of chunksOf(rows, chunk)) {
@@ -201,7 +238,7 @@ export class CopyLoader extends BaseLoader {
     return (await this.#client.query({ text, values: [...parameters] })).rows;
   };
 
-  protected async insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<number> {
+  async insert(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<number> {
     const names = columns.join(', ');
     if (!this.keepsSums) return this.#copy(`${table} (${names}, tenant_id)`, rows, `\t${this.tenantId}`);
     await this.#client.query(`create temp table copied on commit drop as select ${names} from ${table} limit 0`);

@@ -48,23 +48,7 @@ export async function loadTime(loader: Loader, profile: Profile, firm: Firm, job
     rates: [],
     amounts: [],
   };
-  const columns = [
-    'staff_id',
-    'job_id',
-    'task_id',
-    'code',
-    'work_date',
-    'hours',
-    'is_billable',
-    'description',
-    'status',
-    'rejection_reason',
-    'billing_rate',
-    'amount',
-    'approved_by_id',
-    'approved_at',
-  ];
-  await loader.entities('time_entry', columns, entryRows(profile, firm, jobs, work));
+  await loader.entities('time_entry', entryRows(profile, firm, jobs, work));
   return work;
 }
 
@@ -125,24 +109,24 @@ function* entryRows({ entries }: Profile, firm: Firm, jobs: readonly JobSeed[], 
         const internal = isAway ? random.below(leaveCodes) : random.between(leaveCodes, nonWorkCodes.length - 1);
         const notes = job === undefined ? [nonWorkCodes[internal] ?? ''] : (steps[step]?.notes ?? []);
         if (jobIndex !== undefined) left[jobIndex] = (left[jobIndex] ?? 0) - hours / 100;
-        yield [
+        yield {
           id,
           createdAt,
-          person.id,
-          job?.id ?? null,
-          job === undefined ? null : (job.taskIds[step] ?? null),
-          code ?? `N${100 + internal}`,
-          dateText(day),
-          (hours / 100).toFixed(2),
-          job !== undefined,
-          isLeapDay(day) ? 'Work on a leap day' : (notes[random.below(notes.length)] ?? null),
+          staff_id: person.id,
+          job_id: job?.id ?? null,
+          task_id: job === undefined ? null : (job.taskIds[step] ?? null),
+          code: code ?? `N${100 + internal}`,
+          work_date: dateText(day),
+          hours: (hours / 100).toFixed(2),
+          is_billable: job !== undefined,
+          description: isLeapDay(day) ? 'Work on a leap day' : (notes[random.below(notes.length)] ?? null),
           status,
-          status === 'REJECTED' ? 'The description does not say what was done.' : null,
-          (isApproved ? rate / 100 : 0).toFixed(2),
-          ((isApproved ? amount : 0) / 100).toFixed(2),
-          isApproved ? approverId : null,
-          isApproved ? instantText(createdAt + 3_600_000) : null,
-        ];
+          rejection_reason: status === 'REJECTED' ? 'The description does not say what was done.' : null,
+          billing_rate: (isApproved ? rate / 100 : 0).toFixed(2),
+          amount: ((isApproved ? amount : 0) / 100).toFixed(2),
+          approved_by_id: isApproved ? approverId : null,
+          approved_at: isApproved ? instantText(createdAt + 3_600_000) : null,
+        };
         if (!isApproved || jobIndex === undefined) continue;
         work.ids.push(rowId(41, work.ids.length, createdAt + 3_600_000));
         work.kinds.push('TIME');
