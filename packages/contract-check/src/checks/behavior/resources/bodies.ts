@@ -26,7 +26,7 @@ export function changesOf(harness: ResourceHarness, update: Operation, created: 
   const schema = requestSchema(update) ?? {};
   const accepts = (body: JsonObject) => session.validators.accepts(schema, body, 'request');
   const seed = session.seedFor(`${update.id} ${label}`);
-  const isMerged = keepsTheRest(update);
+  const isMerged = keepsTheRest(document, update);
   const whole = wholeOf(harness, update, created);
   // If the update merges, tries the property alone first.
   const bodiesWith = (name: string, all: readonly unknown[]) =>

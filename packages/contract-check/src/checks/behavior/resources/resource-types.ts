@@ -11,7 +11,7 @@ import {
   rowsSchema,
   singular,
 } from '../../../run/names.ts';
-import { memberNames, responseSchema } from '../../../schema/parts.ts';
+import { memberNames, partsOf, requestSchema, responseSchema } from '../../../schema/parts.ts';
 
 /** A type of resource that can be created, and its other operations. */
 export interface ResourceType {
@@ -150,10 +150,14 @@ export function hasRows(document: OpenApiDocument, operation: Operation): boolea
   return operation.method === 'GET' || !memberNames(document, schema).some((name) => kindOfReference(name) === kind);
 }
 
-/** Whether an update keeps omitted properties: PATCH does, and PUT if it is declared. */
-export function keepsTheRest({ method, node }: Operation): boolean {
-  const { merges } = extensionOf(node);
-  return typeof merges === 'boolean' ? merges : method === 'PATCH';
+/** Whether an update keeps omitted properties: PATCH does, and a PUT that requires any one property, but none of them. */
+export function keepsTheRest(document: OpenApiDocument, operation: Operation): boolean {
+  const { merges } = extensionOf(operation.node);
+  if (typeof merges === 'boolean') return merges;
+  const parts = partsOf(document, requestSchema(operation) ?? {});
+  const isPartial =
+    parts.some(({ minProperties }) => minProperties === 1) && parts.every(({ required }) => required === undefined);
+  return operation.method === 'PATCH' || isPartial;
 }
 
 export function declares({ responses }: Operation, status: number): boolean {

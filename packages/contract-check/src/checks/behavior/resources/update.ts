@@ -114,7 +114,8 @@ function othersIn(
   return Object.keys(before.row).filter((name) => {
     const value = before.row[name];
     // A PUT may clear properties that it omits.
-    if (name in body || isNothing(value) || (!keepsTheRest(update) && writable.includes(name))) return false;
+    if (name in body || isNothing(value) || (!keepsTheRest(harness.document, update) && writable.includes(name)))
+      return false;
     const isFixed = /^(?:id|uuid|created_?at|created|created_?on)$/i.test(name);
     const wasSet = name in before.resource.sent && created !== undefined && isWritable(harness, created, name);
     return (isFixed || wasSet) && JSON.stringify(after.row[name]) !== JSON.stringify(value);
@@ -182,7 +183,8 @@ export async function untouched(
 export const replaced: UpdateCheck = {
   name: 'replace',
   describe: 'PUT clears omitted properties (RFC 9110, 9.3.4).',
-  applies: ({ update }) => update.method === 'PUT' && requestSchema(update) !== undefined && !keepsTheRest(update),
+  applies: ({ harness: { document }, update }) =>
+    update.method === 'PUT' && requestSchema(update) !== undefined && !keepsTheRest(document, update),
   async run({ harness, update }, label) {
     const schema = requestSchema(update) ?? {};
     const { document, session } = harness;
@@ -221,7 +223,7 @@ export const replaced: UpdateCheck = {
 export const replacedAsAWhole: UpdateCheck = {
   name: 'whole',
   describe: 'A property that is declared to be replaced as a whole keeps nothing of its previous value.',
-  applies: ({ update }) => keepsTheRest(update),
+  applies: ({ harness: { document }, update }) => keepsTheRest(document, update),
   async run({ harness, update }, label) {
     const schema = requestSchema(update);
     const { document, session } = harness;
