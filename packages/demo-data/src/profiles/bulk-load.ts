@@ -98,7 +98,7 @@ function referencesOf(client: pg.Client): Promise<RemovedObjects> {
     client,
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
       format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as restore
-    from pg_constraint where contype = 'f' and conrelid in (${tenantTables}) order by oid`,
+    from pg_constraint where contype = 'f' and conparentid = 0 and conrelid in (${tenantTables}) order by oid`,
   );
 }
 
@@ -113,12 +113,13 @@ function triggersOf(client: pg.Client): Promise<RemovedObjects> {
   );
 }
 
-/** Indexes without a constraint. */
+/** Indexes without a constraint. Those of a partition belong to the index of the whole table. */
 function indexesOf(client: pg.Client): Promise<RemovedObjects> {
   return removalOf(
     client,
     `select format('drop index %s', indexrelid::regclass) as remove, pg_get_indexdef(indexrelid) as restore
     from pg_index where indrelid in (${tenantTables}) and not indisprimary
-      and not exists (select from pg_constraint where conindid = indexrelid and contype in ('u', 'x')) order by indexrelid`,
+      and not exists (select from pg_constraint where conindid = indexrelid and contype in ('u', 'x'))
+      and not exists (select from pg_inherits where inhrelid = indexrelid) order by indexrelid`,
   );
 }
