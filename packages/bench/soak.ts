@@ -255,7 +255,7 @@ function printReport(engine: string, samples: readonly Sample[], statuses: Reado
       largest: rounded(Math.max(...all)),
       end: rounded(counted.at(-1)?.value),
       'MB per hour': `${rounded(perHour)} ± ${rounded(uncertainty)}`,
-      grows: grows ? 'YES' : 'no',
+      grows: limit === Number.POSITIVE_INFINITY ? 'not judged' : grows ? 'YES' : 'no',
     };
   };
   add('RSS', ({ rss }) => rss);

@@ -38,7 +38,7 @@ function rarest(people: readonly Person[]): (typeof ranks)[number] {
   return ranks.reduce((found, one) => (missing(one) > missing(found) ? one : found));
 }
 
-/** Staff types that nobody has at the moment. */
+/** Staff types without staff. */
 export const otherTypes = [
   ['Senior manager', 300],
   ['Controller', 210],
