@@ -121,13 +121,13 @@ export async function chosenDifferences(
       found.some((one) => one.isLost !== first.isLost)
     )
       continue;
-    const wanted = first.names.join(', ');
+    const named = first.names.join(', ');
     return [
       {
         title: first.isLost
           ? `Properties requested by \`${name}\` are not returned`
           : `Properties that \`${name}\` does not request are returned`,
-        expected: isOnly ? `only ${wanted}, and properties that are always returned` : `with ${wanted}`,
+        expected: isOnly ? `only ${named}, and properties that are always returned` : `with ${named}`,
         actual: `${first.isLost ? 'without' : 'with'} ${first.defects.join(', ').slice(0, 120)}`,
         exchanges: [plain.exchange, first.exchange],
       },

@@ -267,7 +267,7 @@ export const replacedAsAWhole: UpdateCheck = {
 };
 
 export const rejected: UpdateCheck = {
-  name: 'refused',
+  name: 'rejected',
   describe: 'A rejected update changes nothing.',
   applies: hasBody,
   async run({ harness, update }, label) {
