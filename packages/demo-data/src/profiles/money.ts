@@ -60,101 +60,62 @@ export function createPayments(
   /** The last numbers of credit notes by year. */
   readonly lastNotes: ReadonlyMap<number, number>;
 } {
-  const random = new Random(6);
-  const payments: PaymentSeed[] = [];
-  const numbers = new Map<number, number>();
+  const settling = new Settling(tenantId, today, firstNotes !== undefined);
   const outcomes = new Map<Bill, Outcome>();
-  const links: LinkSeed[] = [];
-  const credits: PaymentSeed[] = [];
-  const pay = (
-    bill: Bill,
-    day: number,
-    amount: number,
-    status: PaymentSeed['status'],
-    link?: LinkSeed,
-    credit?: PaymentSeed['credit'],
-  ) => {
-    const method =
-      credit !== undefined
-        ? 'CREDIT'
-        : status === 'PENDING'
-          ? 'ACH'
-          : link !== undefined
-            ? 'CARD'
-            : random.weighted([
-                ['ACH', 38],
-                ['CHECK', 34],
-                ['CARD', 20],
-                ['WIRE', 4],
-                ['OTHER', 4],
-              ]);
-    const id = rowId(60, payments.length, instantAt(day, 19) + (payments.length % 100_000));
-    const year = yearOf(day);
-    const number = (numbers.get(year) ?? 1000) + 1;
-    numbers.set(year, number);
-    const seed: PaymentSeed = {
-      id,
-      index: payments.length,
-      year,
-      number,
-      bill,
-      day,
-      amount,
-      method,
-      status,
-      link: link?.number,
-      credit,
-    };
-    payments.push(seed);
-    return seed;
-  };
-  /** Credits a part of a bill. @returns the amount */
-  const creditPart = (bill: Bill, day: number, credit: 'applied' | 'unapplied'): number => {
-    const amount = Math.max(2_500, Math.round(bill.total / 5_000) * 500);
-    credits.push(pay(bill, day, amount, 'COMPLETED', undefined, credit));
-    return amount;
-  };
-  const linkTo = (bill: Bill, day: number, status: LinkSeed['status']): LinkSeed => {
-    const number = links.length;
-    const token = tokenOf(tenantId, number);
-    const tokenHash = `\\x${createHash('sha256').update(token).digest('hex')}`;
-    const id = rowId(61, number, instantAt(day, 17) + (number % 100_000));
-    const link = { number, id, token, tokenHash, bill, day, status };
-    links.push(link);
-    return link;
-  };
-  for (const bill of bills) {
-    if (bill.invoiceId === undefined) continue;
-    if (bill.total === 0) {
-      outcomes.set(bill, { status: 'PAID', paid: 0, pending: 0, paidDay: bill.day });
-      continue;
-    }
-    if (bill.mayBeVoided && bill.number % 40 === 5) {
-      outcomes.set(bill, { status: 'VOIDED', paid: 0, pending: 0, paidDay: undefined });
-      continue;
-    }
+  for (const bill of bills) if (bill.invoiceId !== undefined) outcomes.set(bill, settling.settle(bill));
+  const { payments, links, credits } = settling;
+  return { payments, outcomes, links, ...notesOf(credits, bills.length, firstNotes ?? new Map()) };
+}
+
+/** What happens to invoices, drawn for one after the other. */
+class Settling {
+  readonly payments: PaymentSeed[] = [];
+  readonly links: LinkSeed[] = [];
+  /** The payments by credit notes. */
+  readonly credits: PaymentSeed[] = [];
+  readonly #tenantId: number;
+  readonly #today: number;
+  readonly #hasNotes: boolean;
+  readonly #random = new Random(6);
+  /** The last numbers of payments by year. */
+  readonly #numbers = new Map<number, number>();
+
+  constructor(tenantId: number, today: number, hasNotes: boolean) {
+    this.#tenantId = tenantId;
+    this.#today = today;
+    this.#hasNotes = hasNotes;
+  }
+
+  settle(bill: Bill): Outcome {
+    const [random, today] = [this.#random, this.#today];
+    if (bill.total === 0) return { status: 'PAID', paid: 0, pending: 0, paidDay: bill.day };
+    if (bill.mayBeVoided && bill.number % 40 === 5)
+      return { status: 'VOIDED', paid: 0, pending: 0, paidDay: undefined };
     // Larger bills and longer terms take longer.
     const median = 27 * (Math.max(10_000, bill.total) / 90_000) ** 0.08 * (0.4 + (0.6 * (bill.dueDay - bill.day)) / 30);
     const paidOn = bill.day + Math.max(1, Math.min(220, Math.round(random.logNormal(median, 0.8))));
     const isBad = random.chance(0.008);
-    if (isBad && bill.day < today - 150) {
-      const writtenOffDay = bill.day + 150;
-      outcomes.set(bill, { status: 'WRITTEN_OFF', paid: 0, pending: 0, paidDay: undefined, writtenOffDay });
-      continue;
-    }
-    const isCredited = firstNotes !== undefined && bill.number % 70 === 11 && bill.total > 20_000;
-    if (paidOn < today && !isBad) {
-      const credited = isCredited ? creditPart(bill, Math.min(bill.day + 9, paidOn), 'applied') : 0;
-      const first = random.chance(0.09) ? Math.floor(bill.total / 3) : 0;
-      if (random.chance(0.006) && bill.day < today - 40) linkTo(bill, bill.day + 2, 'EXPIRED');
-      if (first > 0) pay(bill, paidOn - 1, first, 'COMPLETED');
-      const link = first === 0 && random.chance(0.025) ? linkTo(bill, paidOn - 1, 'USED') : undefined;
-      pay(bill, paidOn, bill.total - credited - first, 'COMPLETED', link);
-      outcomes.set(bill, { status: 'PAID', paid: bill.total - credited, credited, pending: 0, paidDay: paidOn });
-      continue;
-    }
+    if (isBad && bill.day < today - 150)
+      return { status: 'WRITTEN_OFF', paid: 0, pending: 0, paidDay: undefined, writtenOffDay: bill.day + 150 };
+    const isCredited = this.#hasNotes && bill.number % 70 === 11 && bill.total > 20_000;
+    return paidOn < today && !isBad ? this.#payAll(bill, paidOn, isCredited) : this.#leaveOpen(bill, isCredited);
+  }
+
+  #payAll(bill: Bill, paidOn: number, isCredited: boolean): Outcome {
+    const random = this.#random;
+    const credited = isCredited ? this.#credit(bill, Math.min(bill.day + 9, paidOn), 'applied') : 0;
+    const first = random.chance(0.09) ? Math.floor(bill.total / 3) : 0;
+    if (random.chance(0.006) && bill.day < this.#today - 40) this.#linkTo(bill, bill.day + 2, 'EXPIRED');
+    if (first > 0) this.#pay(bill, paidOn - 1, first, 'COMPLETED');
+    const link = first === 0 && random.chance(0.025) ? this.#linkTo(bill, paidOn - 1, 'USED') : undefined;
+    this.#pay(bill, paidOn, bill.total - credited - first, 'COMPLETED', link);
+    return { status: 'PAID', paid: bill.total - credited, credited, pending: 0, paidDay: paidOn };
+  }
+
+  #leaveOpen(bill: Bill, isCredited: boolean): Outcome {
+    const [random, today] = [this.#random, this.#today];
     // A credit is not always applied at once.
-    if (isCredited && bill.day < today - 1) creditPart(bill, Math.min(bill.day + 9, today - 1), 'unapplied');
+    if (isCredited && bill.day < today - 1) this.#credit(bill, Math.min(bill.day + 9, today - 1), 'unapplied');
     // Failed and returned payments, and refunds, leave the invoice open.
     const failed = random.weighted([
       [undefined, 60],
@@ -163,17 +124,69 @@ export function createPayments(
       ['REFUNDED' as const, 6],
     ]);
     const soon = Math.min(bill.day + 20, today - 1);
-    if (failed !== undefined && soon >= bill.day) pay(bill, soon, bill.total, failed);
+    if (failed !== undefined && soon >= bill.day) this.#pay(bill, soon, bill.total, failed);
     const part = random.chance(0.2) ? Math.floor(bill.total / 4) : 0;
-    if (part > 0) pay(bill, Math.max(bill.day, today - 9), part, 'COMPLETED');
+    if (part > 0) this.#pay(bill, Math.max(bill.day, today - 9), part, 'COMPLETED');
     const pending = part === 0 && random.chance(0.1) ? bill.total : 0;
-    if (pending > 0) pay(bill, today - 1, pending, 'PENDING');
+    if (pending > 0) this.#pay(bill, today - 1, pending, 'PENDING');
     if (random.chance(0.15))
-      linkTo(bill, Math.max(bill.day, today - 20), part === 0 && pending === 0 ? 'ACTIVE' : 'CANCELLED');
-    else if (random.chance(0.2) && bill.day < today - 60) linkTo(bill, bill.day + 2, 'EXPIRED');
-    outcomes.set(bill, { status: part > 0 ? 'PARTIALLY_PAID' : 'POSTED', paid: part, pending, paidDay: undefined });
+      this.#linkTo(bill, Math.max(bill.day, today - 20), part === 0 && pending === 0 ? 'ACTIVE' : 'CANCELLED');
+    else if (random.chance(0.2) && bill.day < today - 60) this.#linkTo(bill, bill.day + 2, 'EXPIRED');
+    return { status: part > 0 ? 'PARTIALLY_PAID' : 'POSTED', paid: part, pending, paidDay: undefined };
   }
-  return { payments, outcomes, links, ...notesOf(credits, bills.length, firstNotes ?? new Map()) };
+
+  #pay(
+    bill: Bill,
+    day: number,
+    amount: number,
+    status: PaymentSeed['status'],
+    link?: LinkSeed,
+    credit?: PaymentSeed['credit'],
+  ): PaymentSeed {
+    const method = this.#methodOf(status, link, credit);
+    const index = this.payments.length;
+    const id = rowId(60, index, instantAt(day, 19) + (index % 100_000));
+    const year = yearOf(day);
+    const number = (this.#numbers.get(year) ?? 1000) + 1;
+    this.#numbers.set(year, number);
+    const seed = { id, index, year, number, bill, day, amount, method, status, link: link?.number, credit };
+    this.payments.push(seed);
+    return seed;
+  }
+
+  #methodOf(
+    status: PaymentSeed['status'],
+    link: LinkSeed | undefined,
+    credit: PaymentSeed['credit'],
+  ): PaymentSeed['method'] {
+    if (credit !== undefined) return 'CREDIT';
+    if (status === 'PENDING') return 'ACH';
+    if (link !== undefined) return 'CARD';
+    return this.#random.weighted([
+      ['ACH', 38],
+      ['CHECK', 34],
+      ['CARD', 20],
+      ['WIRE', 4],
+      ['OTHER', 4],
+    ]);
+  }
+
+  /** Credits a part of a bill. @returns the amount */
+  #credit(bill: Bill, day: number, credit: 'applied' | 'unapplied'): number {
+    const amount = Math.max(2_500, Math.round(bill.total / 5_000) * 500);
+    this.credits.push(this.#pay(bill, day, amount, 'COMPLETED', undefined, credit));
+    return amount;
+  }
+
+  #linkTo(bill: Bill, day: number, status: LinkSeed['status']): LinkSeed {
+    const number = this.links.length;
+    const token = tokenOf(this.#tenantId, number);
+    const tokenHash = `\\x${createHash('sha256').update(token).digest('hex')}`;
+    const id = rowId(61, number, instantAt(day, 17) + (number % 100_000));
+    const link = { number, id, token, tokenHash, bill, day, status };
+    this.links.push(link);
+    return link;
+  }
 }
 
 /** Creates the credit notes of credits, numbered per year in the order of their days. */

@@ -68,101 +68,20 @@ export async function loadParties(
   firm: Firm,
 ): Promise<readonly ClientSeed[]> {
   const random = new Random(2);
-  const { firstDay } = firm.span;
-  const groups = Math.ceil(count * 0.1375);
-  const groupIds = Array.from({ length: groups }, (_, index) => rowId(20, index, instantAt(firstDay - 20, 17) + index));
-  await loader.entities(
-    'client_group',
-    groupIds.map((id, index): EntityRow => {
-      const family = `${lastNames[index % lastNames.length]} family group`;
-      const name = index < lastNames.length ? family : `${family} ${Math.floor(index / lastNames.length) + 1}`;
-      return {
-        id,
-        createdAt: instantAt(firstDay - 20, 17) + index,
-        name,
-        description: 'A family and what it owns',
-        owner_id: firm.partnerIds[0],
-      };
-    }),
-  );
+  const groups = new Groups(Math.ceil(count * 0.1375), firm);
+  await loader.entities('client_group', groups.rows);
   const clients: ClientSeed[] = [];
   const contacts = new ContactRows(firm.span);
-  let grouped = 0;
-  /** Each group gets two members, and the first groups most of the others. */
-  const nextGroup = () => {
-    const member = grouped++;
-    return groupIds[member < 2 * groups ? member % groups : Math.floor(groups * random.next() ** 2)] ?? null;
-  };
   const rows: EntityRow[] = [];
   for (let index = 0; index < count; index++) {
-    // Most clients have been there for longer than three years.
-    const since = firstDay - 15 + Math.max(0, Math.floor((index / count - 0.8) * 4_500));
-    const at = instantAt(since, 15 + (index % 7)) + index;
-    const id = rowId(21, index, at);
-    const kind =
-      index === 0
-        ? 'BUSINESS'
-        : random.weighted([
-            ['INDIVIDUAL', 62],
-            ['BUSINESS', 34],
-            ['TRUST', 4],
-          ]);
-    const person = `${random.pick(firstNames)} ${random.pick(lastNames)}`;
-    const firmName = `${random.pick(places)} ${random.pick(trades)}`;
-    const usual = kind === 'INDIVIDUAL' ? person : kind === 'BUSINESS' ? firmName : `${person} Family Trust`;
-    const name = index % 50 === 7 ? (awkwardNames[Math.floor(index / 50) % awkwardNames.length] ?? usual) : usual;
-    const status =
-      index === 0
-        ? 'ACTIVE'
-        : random.weighted([
-            ['ACTIVE', 82],
-            ['PROSPECT', 6],
-            ['INACTIVE', 12],
-          ]);
-    const ref = `C-${firstClientNumber + index}`;
-    const region = random.chance(0.75) ? states.indexOf(random.pick(homeStates)) : random.below(states.length);
-    const regionIndex = random.chance(0.03) ? random.between(states.length, firm.taxRegions.length - 1) : region;
-    const paymentTermsDays = random.weighted(kind === 'INDIVIDUAL' ? termsOfPeople : termsOfFirms);
+    const drawn = drawClient(random, firm, index, count);
+    const { id, at, kind } = drawn;
     const billingId = kind === 'BUSINESS' ? contacts.address(at, 'CLIENT', id, 'BILLING', index) : null;
     const addressId = contacts.address(at, 'CLIENT', id, 'PRIMARY', index);
     const [preferred, second] = contacts.ofClient(random, at, id, index);
-    clients.push({ id, ref, name, kind, since, regionIndex, status, paymentTermsDays, contactId: preferred });
-    const entity =
-      kind === 'INDIVIDUAL'
-        ? 'INDIVIDUAL'
-        : kind === 'TRUST'
-          ? random.pick(['TRUST', 'TRUST', 'ESTATE', 'NONPROFIT'])
-          : random.pick(['LLC', 'S_CORP', 'C_CORP', 'PARTNERSHIP']);
-    const partner = firm.partnerIds[index % firm.partnerIds.length] ?? null;
-    const at_ = (list: readonly string[]) => list[index % list.length] ?? null;
+    clients.push({ ...drawn, contactId: preferred });
     rows.push({
-      id,
-      createdAt: at,
-      name,
-      legal_name: kind === 'INDIVIDUAL' ? null : `${name.slice(0, 190)}${suffixes[entity] ?? ''}`,
-      client_ref: ref,
-      pms_ref: ref,
-      status,
-      entity_type: entity,
-      client_type_id: firm.clientTypeIds[typesOf[kind][index % typesOf[kind].length] ?? 0] ?? null,
-      tax_region_id: firm.taxRegions[regionIndex]?.id ?? null,
-      client_group_id: index % 5 < 2 ? nextGroup() : null,
-      client_business_entity_id: firm.businessEntityIds[filingOf[entity] ?? 0] ?? null,
-      industry_id: kind === 'BUSINESS' ? random.pick([firm.industryIds[0] ?? null, ...firm.industryIds]) : null,
-      office_id: at_(firm.officeIds),
-      department_id: at_(firm.departmentIds),
-      service_line_id: at_(firm.serviceLineIds),
-      org_id: firm.orgId,
-      partner_id: partner,
-      manager_id: firm.managerId,
-      email: `client${index}@example.org`,
-      phone: `+1503555${String(100 + (index % 100)).padStart(4, '0')}`,
-      fiscal_year_end_month: 12,
-      fiscal_year_end_day: 31,
-      incorporation_date: index % 61 === 3 ? '2020-02-29' : null,
-      payment_terms_days: paymentTermsDays,
-      currency: 'USD',
-      onboarded_at: instantText(at),
+      ...clientRow(random, firm, groups, drawn, index),
       client_contact_info_id: addressId,
       billing_address_id: billingId,
       preferred_contact_id: preferred,
@@ -174,6 +93,106 @@ export async function loadParties(
   await loader.entities('client', rows);
   await contacts.loadLinks(loader);
   return clients;
+}
+
+interface DrawnClient extends Omit<ClientSeed, 'contactId'> {
+  /** The instant of its onboarding. */
+  readonly at: number;
+}
+
+function drawClient(random: Random, { span, taxRegions }: Firm, index: number, count: number): DrawnClient {
+  // Most clients have been there for longer than three years.
+  const since = span.firstDay - 15 + Math.max(0, Math.floor((index / count - 0.8) * 4_500));
+  const at = instantAt(since, 15 + (index % 7)) + index;
+  // The first client is one that has work.
+  const kind =
+    index === 0
+      ? 'BUSINESS'
+      : random.weighted([
+          ['INDIVIDUAL', 62],
+          ['BUSINESS', 34],
+          ['TRUST', 4],
+        ]);
+  const person = `${random.pick(firstNames)} ${random.pick(lastNames)}`;
+  const firmName = `${random.pick(places)} ${random.pick(trades)}`;
+  const usual = kind === 'INDIVIDUAL' ? person : kind === 'BUSINESS' ? firmName : `${person} Family Trust`;
+  const name = index % 50 === 7 ? (awkwardNames[Math.floor(index / 50) % awkwardNames.length] ?? usual) : usual;
+  const status =
+    index === 0
+      ? 'ACTIVE'
+      : random.weighted([
+          ['ACTIVE', 82],
+          ['PROSPECT', 6],
+          ['INACTIVE', 12],
+        ]);
+  const region = random.chance(0.75) ? states.indexOf(random.pick(homeStates)) : random.below(states.length);
+  const regionIndex = random.chance(0.03) ? random.between(states.length, taxRegions.length - 1) : region;
+  const paymentTermsDays = random.weighted(kind === 'INDIVIDUAL' ? termsOfPeople : termsOfFirms);
+  const ref = `C-${firstClientNumber + index}`;
+  return { id: rowId(21, index, at), ref, name, kind, since, at, regionIndex, status, paymentTermsDays };
+}
+
+/** The row of a client without its addresses and contacts. */
+function clientRow(random: Random, firm: Firm, groups: Groups, client: DrawnClient, index: number): EntityRow {
+  const { id, ref, name, kind, at, regionIndex, status, paymentTermsDays } = client;
+  const entity =
+    kind === 'INDIVIDUAL'
+      ? 'INDIVIDUAL'
+      : kind === 'TRUST'
+        ? random.pick(['TRUST', 'TRUST', 'ESTATE', 'NONPROFIT'])
+        : random.pick(['LLC', 'S_CORP', 'C_CORP', 'PARTNERSHIP']);
+  const inTurn = (ids: readonly string[]) => ids[index % ids.length] ?? null;
+  return {
+    id,
+    createdAt: at,
+    name,
+    legal_name: kind === 'INDIVIDUAL' ? null : `${name.slice(0, 190)}${suffixes[entity] ?? ''}`,
+    client_ref: ref,
+    pms_ref: ref,
+    status,
+    entity_type: entity,
+    client_type_id: firm.clientTypeIds[typesOf[kind][index % typesOf[kind].length] ?? 0] ?? null,
+    tax_region_id: firm.taxRegions[regionIndex]?.id ?? null,
+    client_group_id: index % 5 < 2 ? groups.next(random) : null,
+    client_business_entity_id: firm.businessEntityIds[filingOf[entity] ?? 0] ?? null,
+    industry_id: kind === 'BUSINESS' ? random.pick([firm.industryIds[0] ?? null, ...firm.industryIds]) : null,
+    office_id: inTurn(firm.officeIds),
+    department_id: inTurn(firm.departmentIds),
+    service_line_id: inTurn(firm.serviceLineIds),
+    org_id: firm.orgId,
+    partner_id: inTurn(firm.partnerIds),
+    manager_id: firm.managerId,
+    email: `client${index}@example.org`,
+    phone: `+1503555${String(100 + (index % 100)).padStart(4, '0')}`,
+    fiscal_year_end_month: 12,
+    fiscal_year_end_day: 31,
+    incorporation_date: index % 61 === 3 ? '2020-02-29' : null,
+    payment_terms_days: paymentTermsDays,
+    currency: 'USD',
+    onboarded_at: instantText(at),
+  };
+}
+
+/** Groups of clients, which get their members in turn. */
+class Groups {
+  readonly rows: readonly EntityRow[];
+  #members = 0;
+
+  constructor(count: number, { span, partnerIds }: Firm) {
+    this.rows = Array.from({ length: count }, (_, index): EntityRow => {
+      const createdAt = instantAt(span.firstDay - 20, 17) + index;
+      const family = `${lastNames[index % lastNames.length]} family group`;
+      const name = index < lastNames.length ? family : `${family} ${Math.floor(index / lastNames.length) + 1}`;
+      const id = rowId(20, index, createdAt);
+      return { id, createdAt, name, description: 'A family and what it owns', owner_id: partnerIds[0] };
+    });
+  }
+
+  /** Each group gets two members, and the first groups most of the others. */
+  next(random: Random): string | null {
+    const [member, count] = [this.#members++, this.rows.length];
+    return this.rows[member < 2 * count ? member % count : Math.floor(count * random.next() ** 2)]?.id ?? null;
+  }
 }
 
 /** Contacts, their addresses and links, collected while clients are created. */

@@ -58,7 +58,7 @@ function seasonOf(day: number): number {
 }
 
 function* entryRows({ entries }: Profile, firm: Firm, jobs: readonly JobSeed[], work: Work): Generator<EntityRow> {
-  const { firstDay, today, firstYear } = firm.span;
+  const { firstDay, today } = firm.span;
   const random = new Random(4);
   const left = jobs.map(({ hours }) => hours);
   const assigned = firm.people.map((_person, index) => ({
@@ -68,7 +68,6 @@ function* entryRows({ entries }: Profile, firm: Firm, jobs: readonly JobSeed[], 
   }));
   const present = firm.people.reduce((sum, { lastDay }) => sum + Math.min(lastDay, today) - firstDay, 0);
   const perDay = entries / ((present * 5) / 7);
-  const approverId = firm.partnerIds[0];
   let count = 0;
   for (let day = firstDay; day < today; day++) {
     if (!isWeekday(day)) continue;
@@ -82,65 +81,131 @@ function* entryRows({ entries }: Profile, firm: Firm, jobs: readonly JobSeed[], 
       const number = Math.max(1, Math.min(9, Math.floor(expected) + (random.chance(expected % 1) ? 1 : 0)));
       // On some days nobody works for clients, such as days of leave.
       const isAway = random.chance(0.06);
+      // Tenths of an hour, which is the tenant's increment. Nine entries are less than a day.
+      const mean = (hoursADay * 10 * season) / Math.max(1, expected);
       for (let place = 0; place < number; place++) {
-        const isForClient = !isAway && random.chance(person.chargeable / 0.94);
-        const jobIndex = isForClient ? jobFor(random, jobs, left, own.active, day) : undefined;
-        const job = jobIndex === undefined ? undefined : jobs[jobIndex];
-        // Tenths of an hour, which is the tenant's increment. Nine entries are less than a day.
-        const mean = (hoursADay * 10 * season) / Math.max(1, expected);
-        const usual = 10 * Math.max(1, Math.min(80, Math.round(mean * (0.5 + random.next()))));
-        const open = Math.max(30, Math.ceil((left[jobIndex ?? -1] ?? 0) * 10) * 10);
-        const hours = job === undefined || job.hours > 12 ? usual : Math.min(usual, open);
-        const rate = job === undefined ? 0 : (person.rates[yearOf(day) - firstYear] ?? 0);
-        const amount = Math.round((hours * rate) / 100);
-        const isApprovedByNow = day < today - recent || random.chance(day < today - 8 ? 0.75 : 0.15);
-        const status = isApprovedByNow
-          ? 'APPROVED'
-          : random.weighted([
-              ['SUBMITTED', 50],
-              ['DRAFT', 40],
-              ['REJECTED', 10],
-            ]);
-        const createdAt = instantAt(day, 15 + place) + (index % 1000);
-        const id = rowId(40, count++, createdAt);
-        const isApproved = status === 'APPROVED';
-        const step = job === undefined ? 0 : taskOn(job, day);
-        const code = job === undefined ? undefined : workCodes[job.kind.area * codesOfArea + step]?.code;
-        const internal = isAway ? random.below(leaveCodes) : random.between(leaveCodes, nonWorkCodes.length - 1);
-        const notes = job === undefined ? [nonWorkCodes[internal] ?? ''] : (steps[step]?.notes ?? []);
-        if (jobIndex !== undefined) left[jobIndex] = (left[jobIndex] ?? 0) - hours / 100;
-        yield {
-          id,
-          createdAt,
-          staff_id: person.id,
-          job_id: job?.id ?? null,
-          task_id: job === undefined ? null : (job.taskIds[step] ?? null),
-          code: code ?? `N${100 + internal}`,
-          work_date: dateText(day),
-          hours: (hours / 100).toFixed(2),
-          is_billable: job !== undefined,
-          description: isLeapDay(day) ? 'Work on a leap day' : (notes[random.below(notes.length)] ?? null),
-          status,
-          rejection_reason: status === 'REJECTED' ? 'The description does not say what was done.' : null,
-          billing_rate: (isApproved ? rate / 100 : 0).toFixed(2),
-          amount: ((isApproved ? amount : 0) / 100).toFixed(2),
-          approved_by_id: isApproved ? approverId : null,
-          approved_at: isApproved ? instantText(createdAt + 3_600_000) : null,
-        };
-        if (!isApproved || jobIndex === undefined) continue;
-        work.ids.push(rowId(41, work.ids.length, createdAt + 3_600_000));
-        work.kinds.push('TIME');
-        work.entryIds.push(id);
-        work.jobs.push(jobIndex);
-        work.people.push(index);
-        work.days.push(day);
-        work.codes.push(code);
-        work.hours.push(hours);
-        work.rates.push(rate);
-        work.amounts.push(amount);
+        const entry = drawEntry(random, firm, jobs, left, { day, person: index, isAway, active: own.active, mean });
+        const row = entryRow(entry, firm, jobs, count++, place);
+        yield row;
+        addWork(work, entry, row);
       }
     }
   }
+}
+
+/** What a person enters for a day. */
+interface Entry {
+  readonly day: number;
+  readonly person: number;
+  /** Undefined for what is not for a client. */
+  readonly jobIndex: number | undefined;
+  /** In hundredths. */
+  readonly hours: number;
+  /** In cents. */
+  readonly rate: number;
+  readonly amount: number;
+  readonly status: 'APPROVED' | 'SUBMITTED' | 'DRAFT' | 'REJECTED';
+  /** The place of the task in its job. */
+  readonly step: number;
+  readonly code: string | undefined;
+  /** The code of work without a client, of which only the first ones are leave. */
+  readonly internal: number;
+  readonly description: string | null;
+}
+
+function drawEntry(
+  random: Random,
+  { span, people }: Firm,
+  jobs: readonly JobSeed[],
+  /** The hours left of each job, which the entry reduces. */
+  left: number[],
+  {
+    day,
+    person,
+    isAway,
+    active,
+    mean,
+  }: {
+    readonly day: number;
+    readonly person: number;
+    readonly isAway: boolean;
+    readonly active: readonly number[];
+    readonly mean: number;
+  },
+): Entry {
+  const { chargeable = 0, rates = [] } = people[person] ?? {};
+  const isForClient = !isAway && random.chance(chargeable / 0.94);
+  const jobIndex = isForClient ? jobFor(random, jobs, left, active, day) : undefined;
+  const job = jobIndex === undefined ? undefined : jobs[jobIndex];
+  const usual = 10 * Math.max(1, Math.min(80, Math.round(mean * (0.5 + random.next()))));
+  const open = Math.max(30, Math.ceil((left[jobIndex ?? -1] ?? 0) * 10) * 10);
+  const hours = job === undefined || job.hours > 12 ? usual : Math.min(usual, open);
+  const rate = job === undefined ? 0 : (rates[yearOf(day) - span.firstYear] ?? 0);
+  const isApproved = day < span.today - recent || random.chance(day < span.today - 8 ? 0.75 : 0.15);
+  const status = isApproved
+    ? 'APPROVED'
+    : random.weighted([
+        ['SUBMITTED', 50],
+        ['DRAFT', 40],
+        ['REJECTED', 10],
+      ]);
+  const step = job === undefined ? 0 : taskOn(job, day);
+  const code = job === undefined ? undefined : workCodes[job.kind.area * codesOfArea + step]?.code;
+  const internal = isAway ? random.below(leaveCodes) : random.between(leaveCodes, nonWorkCodes.length - 1);
+  const notes = job === undefined ? [nonWorkCodes[internal] ?? ''] : (steps[step]?.notes ?? []);
+  if (jobIndex !== undefined) left[jobIndex] = (left[jobIndex] ?? 0) - hours / 100;
+  const description = isLeapDay(day) ? 'Work on a leap day' : (notes[random.below(notes.length)] ?? null);
+  const amount = Math.round((hours * rate) / 100);
+  return { day, person, jobIndex, hours, rate, amount, status, step, code, internal, description };
+}
+
+function entryRow(
+  { day, person, jobIndex, hours, rate, amount, status, step, code, internal, description }: Entry,
+  { people, partnerIds }: Firm,
+  jobs: readonly JobSeed[],
+  number: number,
+  place: number,
+): EntityRow {
+  const job = jobs[jobIndex ?? -1];
+  const createdAt = instantAt(day, 15 + place) + (person % 1000);
+  const isApproved = status === 'APPROVED';
+  return {
+    id: rowId(40, number, createdAt),
+    createdAt,
+    staff_id: people[person]?.id ?? '',
+    job_id: job?.id ?? null,
+    task_id: job === undefined ? null : (job.taskIds[step] ?? null),
+    code: code ?? `N${100 + internal}`,
+    work_date: dateText(day),
+    hours: (hours / 100).toFixed(2),
+    is_billable: job !== undefined,
+    description,
+    status,
+    rejection_reason: status === 'REJECTED' ? 'The description does not say what was done.' : null,
+    billing_rate: (isApproved ? rate / 100 : 0).toFixed(2),
+    amount: ((isApproved ? amount : 0) / 100).toFixed(2),
+    approved_by_id: isApproved ? partnerIds[0] : null,
+    approved_at: isApproved ? instantText(createdAt + 3_600_000) : null,
+  };
+}
+
+/** Adds the work in progress of an entry, if it is approved and for a client. */
+function addWork(
+  work: Work,
+  { day, person, jobIndex, hours, rate, amount, status, code }: Entry,
+  { id, createdAt }: EntityRow,
+): void {
+  if (status !== 'APPROVED' || jobIndex === undefined) return;
+  work.ids.push(rowId(41, work.ids.length, createdAt + 3_600_000));
+  work.kinds.push('TIME');
+  work.entryIds.push(id);
+  work.jobs.push(jobIndex);
+  work.people.push(person);
+  work.days.push(day);
+  work.codes.push(code);
+  work.hours.push(hours);
+  work.rates.push(rate);
+  work.amounts.push(amount);
 }
 
 /** Picks one of the jobs of a person by what is left to do a day; undefined without any. */
