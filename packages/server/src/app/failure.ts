@@ -4,6 +4,7 @@ import {
   DatabaseUnavailable,
   DatabaseUpgraded,
   DiskFull,
+  TenantMoving,
   TimeBudgetExceeded,
   TransactionConflict,
 } from '../platform/store/errors.ts';
@@ -38,6 +39,9 @@ function readTimeout(seconds: number): Rejection {
 export function unavailability(error: unknown): string {
   if (error instanceof DiskFull) {
     return 'The disk of the database is full, and nothing was written. Try again after the operator has freed space.';
+  }
+  if (error instanceof TenantMoving) {
+    return 'The tenant is being moved to another database, and nothing was written. Try again in 5 seconds.';
   }
   if (error instanceof DatabaseUpgraded) {
     return 'The database has been upgraded by a newer version of the service. Try again when this process has been replaced.';

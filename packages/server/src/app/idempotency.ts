@@ -101,9 +101,11 @@ export async function claimKey(
 /** Number of rows that are deleted in one transaction. */
 const purgeBatch = 1_000;
 
-/** Deletes the expired keys of all tenants of a database, and returns their number. */
+/** Deletes the expired keys of all open tenants of a database, and returns their number. Copies of tenants that move are closed. */
 export async function purgeExpiredKeys(store: Store): Promise<number> {
-  const tenants = await store.system((transaction) => transaction.all<{ id: number }>(sql`select id from tenant`));
+  const tenants = await store.system((transaction) =>
+    transaction.all<{ id: number }>(sql`select id from tenant where active`),
+  );
   let purged = 0;
   for (const { id } of tenants) {
     for (let deleted = purgeBatch; deleted === purgeBatch; ) {

@@ -59,6 +59,7 @@ test('every command has a help text with its purpose and its arguments', async (
     'tenant export',
     'tenant import',
     'tenant list',
+    'tenant move',
     'tenant open',
     'tenant set',
     'tenant show',

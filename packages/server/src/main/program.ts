@@ -4,6 +4,7 @@ import { schemaOf } from '../contract/contract.ts';
 import type { AuditPage } from '../operator/audit.ts';
 import type { CommandName, Commands } from '../operator/commands.ts';
 import type { ImportOptions } from '../operator/import-folder.ts';
+import type { MoveOptions } from '../operator/moves/run-moves.ts';
 import type { RowPosition, RowsReport } from '../operator/rows.ts';
 import type { Run } from '../operator/run-commands.ts';
 import { triggerEvent, triggers } from '../operator/webhook-trigger.ts';
@@ -70,7 +71,9 @@ tenant
   .description('List the tenants.')
   .addOption(jsonOption())
   .action(async ({ json }: ListOptions) => {
-    print(await doCommand('tenant list', null), json, 'There are no tenants.');
+    const { found, unavailable } = await doCommand('tenant list', null);
+    print(found, json, 'There are no tenants.');
+    warnOfUnavailable(unavailable);
   });
 tenant
   .command('set')
@@ -132,6 +135,19 @@ tenant
   .action(async (file: string, options: { name?: string; closed: boolean; cell?: string }) => {
     const { importFromFile } = await import('../operator/copies/run-copies.ts');
     await importFromFile(file, options, process.env);
+  });
+tenant
+  .command('move')
+  .description(
+    'Move a tenant to another database while it works: its rows are copied and compared, and its writes are stopped for at most 5 seconds. The old copy is kept. If the command is interrupted, run it again.',
+  )
+  .argument('<name>', 'the tenant')
+  .option('--to <database>', 'name of the database, as in "cell list"')
+  .option('--cancel', 'give up a move that has not ended, and remove the copy', false)
+  .option('--remove-old', 'remove the old copy after a move', false)
+  .action(async (name: string, options: MoveOptions) => {
+    const { runMove } = await import('../operator/moves/run-moves.ts');
+    await runMove(name, options);
   });
 
 const apiKey = program.command('api-key').description('API keys, which are exchanged for access tokens.');
@@ -227,9 +243,12 @@ job
   .addOption(jsonOption())
   .action(async ({ json }: ListOptions) => {
     const jobs = await doCommand('job list', null);
-    if (json) return print(jobs, json);
-    if (jobs.queues.length > 0) print(jobs.queues, json);
-    print(jobs.dead, json, 'There are no dead jobs.');
+    if (json) print(jobs, json);
+    else {
+      if (jobs.queues.length > 0) print(jobs.queues, json);
+      print(jobs.dead, json, 'There are no dead jobs.');
+    }
+    warnOfUnavailable(jobs.unavailable);
   });
 job
   .command('retry')
@@ -424,6 +443,13 @@ async function doCommand<Name extends CommandName>(
 ): Promise<Commands[Name]['result']> {
   const { withOperator } = await import('../operator/run-commands.ts');
   return withOperator((run) => run(name, input), { creates: createsDatabase });
+}
+
+/** A list without what is in databases that cannot be reached must not pass for a complete one. */
+function warnOfUnavailable(cells: readonly string[]): void {
+  if (cells.length === 0) return;
+  console.error(`The list is incomplete: these databases cannot be reached: ${cells.join(', ')}.`);
+  process.exitCode = 1;
 }
 
 interface ListOptions {

@@ -20,7 +20,7 @@ import { createApiKey } from './api-keys.ts';
 import { addCell, listCells } from './cells.ts';
 import { exportTenant } from './copies/export-tenant.ts';
 import { importTenant } from './copies/import-tenant.ts';
-import { listJobs } from './jobs.ts';
+import { listJobs, retryJob } from './jobs.ts';
 import { migrateDatabase } from './migrate.ts';
 import { setTenantSetting, showTenantSettings } from './tenant-settings.ts';
 import { createTenant, listTenants, setTenantOpen } from './tenants.ts';
@@ -139,7 +139,7 @@ test('tenants of both databases are served, and their names are used once', asyn
 });
 
 test('commands find the database of their tenant', async () => {
-  expect((await listTenants(operator)).map(({ name, cell }) => [name, cell])).toEqual([
+  expect((await listTenants(operator)).found.map(({ name, cell }) => [name, cell])).toEqual([
     ['alpha', 'home'],
     ['beta', 'east'],
     ['gamma', 'east'],
@@ -185,6 +185,13 @@ test('a database that is down takes only its tenants with it', async () => {
   expect(await alpha('/gql/v1/clients/search')).toMatchObject({ status: 200 });
   expect(await beta('/gql/v1/clients/search')).toMatchObject({ status: 503, retryAfter: expect.any(String) });
   expect(await beta('/api/v1/records', record('lost'))).toMatchObject({ status: 503 });
+  // What can be listed is listed.
+  expect(await listTenants(operator)).toMatchObject({
+    found: [{ name: 'alpha' }, { name: 'beta_home' }],
+    unavailable: ['east'],
+  });
+  expect(await listJobs(operator)).toMatchObject({ unavailable: ['east'] });
+  await expect(retryJob(operator, 'none')).rejects.toThrow(/cannot be reached: east/);
   // At once, without a connection.
   const ofBeta = await idOf('alpha').then((id) => id + 10_000_000);
   expect(() => cells.cellOf(ofBeta)).toThrow(DatabaseUnavailable);

@@ -10,23 +10,35 @@ import { type ImportRequest, type ImportSummary, importTenant } from './copies/i
 import { type ReplayRequest, replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
 import { type ImportedFiles, type ImportResult, importFiles } from './import-files.ts';
 import { type JobOverview, listJobs, retryJob } from './jobs.ts';
+import { cancelMove, removeOldCopies } from './moves/end-move.ts';
+import { type MoveRequest, type MoveSummary, moveTenant } from './moves/move-tenant.ts';
 import type { Operator } from './operator.ts';
 import { checkRows, type RowsReport, type RowsRequest } from './rows.ts';
 import { type SettingChange, setTenantSetting, showTenantSettings } from './tenant-settings.ts';
-import { createTenant, listTenants, type NewTenant, setTenantOpen, type TenantSummary } from './tenants.ts';
+import {
+  createTenant,
+  type InAllCells,
+  listTenants,
+  type NewTenant,
+  setTenantOpen,
+  type TenantSummary,
+} from './tenants.ts';
 
 /**
  * The operator's commands by name. Arguments and results are plain JSON, so that a running server can execute them too.
  */
 export interface Commands {
   'tenant create': { input: NewTenant; result: { name: string } };
-  'tenant list': { input: null; result: TenantSummary[] };
+  'tenant list': { input: null; result: InAllCells<TenantSummary> };
   'tenant set': { input: SettingChange; result: OperatorSettings };
   'tenant show': { input: { tenant: string }; result: OperatorSettings };
   'tenant open': { input: { tenant: string }; result: null };
   'tenant close': { input: { tenant: string }; result: null };
   'tenant export': { input: ExportRequest; result: ExportSummary };
   'tenant import': { input: ImportRequest; result: ImportSummary };
+  'tenant move': { input: MoveRequest; result: MoveSummary };
+  'tenant move --cancel': { input: { tenant: string }; result: null };
+  'tenant move --remove-old': { input: { tenant: string }; result: { cells: readonly string[] } };
   'api-key create': { input: NewApiKey; result: { id: string; key: string; expiresAt: string } };
   'api-key list': { input: { tenant: string }; result: Awaited<ReturnType<typeof listApiKeys>> };
   'api-key revoke': { input: { tenant: string; id: string }; result: null };
@@ -71,6 +83,9 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
   },
   'tenant export': exportTenant,
   'tenant import': importTenant,
+  'tenant move': (operator, input) => moveTenant(operator, input),
+  'tenant move --cancel': (operator, { tenant }) => cancelMove(operator, tenant),
+  'tenant move --remove-old': (operator, { tenant }) => removeOldCopies(operator, tenant),
   'api-key create': createApiKey,
   'api-key list': (operator, { tenant }) => listApiKeys(operator, tenant),
   'api-key revoke': async (operator, { tenant, id }) => {

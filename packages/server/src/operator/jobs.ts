@@ -1,11 +1,14 @@
 import type { Store } from '../platform/store/store.ts';
 import type { Operator } from './operator.ts';
+import { fromAllCells } from './tenants.ts';
 
 /** Jobs that wait or run, by name, and dead jobs. */
 export interface JobOverview {
   readonly queues: readonly { readonly job: string; readonly waiting: number; readonly running: number }[];
   /** The latest first, at most 100. */
   readonly dead: readonly DeadJob[];
+  /** The names of databases that cannot be reached. */
+  readonly unavailable: readonly string[];
 }
 
 /** A job whose last retry failed. It is kept for a year. */
@@ -23,7 +26,7 @@ interface DeadJob {
 type JobOperator = { readonly service: Pick<Operator['service'], 'store'> };
 
 export async function listJobs({ service: { store } }: JobOperator): Promise<JobOverview> {
-  const all = await Promise.all(store.cells.map(({ number }) => jobsOf(store.cell(number))));
+  const { found: all, unavailable } = await fromAllCells(store, jobsOf);
   const queues = Map.groupBy(
     all.flatMap((one) => one.queues),
     ({ job }) => job,
@@ -39,20 +42,25 @@ export async function listJobs({ service: { store } }: JobOperator): Promise<Job
       .flatMap(({ dead }) => dead)
       .toSorted((one, other) => (one.diedAt > other.diedAt ? -1 : 1))
       .slice(0, 100),
+    unavailable,
   };
 }
 
+/** Jobs of tenants that are in another database. */
+const ofCopies = `exists (select from tenant_move move where move.tenant = job.tenant_id and move.phase in ('ARRIVING', 'LEFT'))`;
+
 /** The jobs of one database. */
-async function jobsOf(store: Store): Promise<JobOverview> {
+async function jobsOf(store: Store): Promise<Omit<JobOverview, 'unavailable'>> {
   const queues = await store.ownerStatements(
     `select name as job, count(*) filter (where status = 'WAITING')::integer as waiting,
        count(*) filter (where status = 'RUNNING')::integer as running
-     from background_job where status in ('WAITING', 'RUNNING') group by name order by name`,
+     from background_job job where status in ('WAITING', 'RUNNING') and not ${ofCopies} group by name order by name`,
   );
   const dead = await store.ownerStatements(
     `select job.id, job.name as job, tenant.name as tenant, failures as attempts,
        to_char(ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "diedAt", coalesce(failure, '') as reason
-     from background_job job join tenant on tenant.id = job.tenant_id where status = 'DEAD' order by ended_at desc limit 100`,
+     from background_job job join tenant on tenant.id = job.tenant_id
+     where status = 'DEAD' and not ${ofCopies} order by ended_at desc limit 100`,
   );
   return {
     queues: queues.rows.map(({ job, waiting, running }) => ({
@@ -85,7 +93,9 @@ export async function retryJob({ service: { store } }: JobOperator, id: string):
        select pg_notify('background_job', name) from retried`,
       [id],
     );
-  const results = await Promise.all(store.cells.map(({ number }) => retry(store.cell(number))));
-  if (results.every(({ rows }) => rows.length === 0))
-    throw new Error(`No dead job has the ID ${id}. "job list" shows them.`);
+  const { found, unavailable } = await fromAllCells(store, retry);
+  if (found.some(({ rows }) => rows.length > 0)) return;
+  if (unavailable.length > 0)
+    throw new Error(`The job ${id} was not found. These databases cannot be reached: ${unavailable.join(', ')}.`);
+  throw new Error(`No dead job has the ID ${id}. "job list" shows them.`);
 }

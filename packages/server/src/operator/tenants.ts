@@ -7,7 +7,7 @@ import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import { org } from '../modules/clients/reference-data.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import { parseSetting, readTenantSettings } from '../platform/auth/tenant-settings.ts';
-import { UniqueViolation } from '../platform/store/errors.ts';
+import { DatabaseUnavailable, UniqueViolation } from '../platform/store/errors.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/session.ts';
 import type { Cell, Store } from '../platform/store/store.ts';
@@ -96,25 +96,66 @@ export interface TenantSummary {
   readonly active: boolean;
   /** The database that has it; absent where there is only one. */
   readonly cell?: string;
+  /** `moving to …`, and for what is not the tenant itself: `arriving copy` and `old copy`. Absent for most. */
+  readonly move?: string;
 }
 
-/** All tenants, by name. @throws DatabaseUnavailable if a database of the directory is unavailable */
+/** What all databases of the directory have, as far as they are available. */
+export interface InAllCells<Found> {
+  readonly found: readonly Found[];
+  /** The names of databases that cannot be reached. */
+  readonly unavailable: readonly string[];
+}
+
+/** Reads from all databases of the directory. Those that cannot be reached are named. */
+export async function fromAllCells<Found>(
+  store: Store,
+  read: (one: Store, cell: Cell) => Promise<Found>,
+): Promise<InAllCells<Found>> {
+  const results = await Promise.all(
+    store.cells.map(async (cell) => {
+      try {
+        return { found: await read(store.cell(cell.number), cell) };
+      } catch (error) {
+        if (cell.number === 0 || !(error instanceof DatabaseUnavailable)) throw error;
+        return { unavailable: cell.name };
+      }
+    }),
+  );
+  return {
+    found: results.flatMap((one) => ('found' in one ? [one.found] : [])),
+    unavailable: results.flatMap((one) => ('unavailable' in one ? [one.unavailable] : [])),
+  };
+}
+
+/** All tenants, by name, of the databases that are available. */
 export async function listTenants({
   service: { store },
 }: {
   readonly service: Pick<Operator['service'], 'store'>;
-}): Promise<TenantSummary[]> {
+}): Promise<InAllCells<TenantSummary>> {
   const hasOthers = store.cells.length > 1;
-  const ofCell = async ({ number, name }: Cell) => {
-    const found = await store.cell(number).system((transaction) =>
-      transaction.all(sql<TenantSummary>`
-        select name, display_name as "displayName", currency, time_zone as "timeZone", active from tenant`),
+  const nameOf = (number: number) => store.cells.find((cell) => cell.number === number)?.name;
+  const { found, unavailable } = await fromAllCells(store, async (one, { name: cell }) => {
+    const rows = await one.system((transaction) =>
+      transaction.all(sql<Omit<TenantSummary, 'move'> & { phase: string | null; other: number | null }>`
+        select name, display_name as "displayName", currency, time_zone as "timeZone", active, phase, move.cell as other
+        from tenant left join tenant_move move on move.tenant = tenant.id`),
     );
-    return hasOthers ? found.map((tenant) => ({ ...tenant, cell: name })) : found;
-  };
-  const all = (await Promise.all(store.cells.map(ofCell))).flat();
-  return all.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+    return rows.map(({ phase, other, ...tenant }) => {
+      const move = phase === null ? undefined : moveTexts[phase]?.(nameOf(other ?? 0));
+      return { ...tenant, ...(hasOthers ? { cell } : {}), ...(move === undefined ? {} : { move }) };
+    });
+  });
+  return { found: found.flat().toSorted((one, other) => (one.name < other.name ? -1 : 1)), unavailable };
 }
+
+const moveTexts: Readonly<Record<string, (cell: string | undefined) => string>> = {
+  LEAVING: (cell) => `moving to ${cell}`,
+  STOPPED: (cell) => `moving to ${cell}`,
+  ARRIVING: (cell) => `arriving copy; the tenant is in ${cell}`,
+  LEFT: (cell) => `old copy; the tenant moved to ${cell}`,
+};
 
 /**
  * Opens or closes a tenant. A closed one is not served, its jobs and events wait, and nothing falls due for it. Processes notice within

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { Rejection } from '../../contract/rejection.ts';
 import { unauthenticated } from '../../http/problem.ts';
+import { Cells } from '../store/cells.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller, Tenant } from './caller.ts';
 import { readTenantSettings } from './tenant-settings.ts';
@@ -24,16 +25,21 @@ interface KeyState {
 
 interface PlacedTenant extends Omit<Tenant, 'id' | 'settings'> {
   readonly cell: number;
-  /** Null if it is in another database, or closed. */
+  /** Null if it is in another database. */
   readonly id: number | null;
+  /** Whether it is open. */
+  readonly active: boolean;
+  /** Whether it has moved to another database. */
+  readonly hasLeft: boolean;
   readonly settings: unknown;
 }
 
 /** Where a tenant is, and the tenant itself if it is in the database with the directory. */
 function placedTenant(name: string): RawBuilder<PlacedTenant> {
   return sql<PlacedTenant>`
-    select place.cell, id, place.name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox"
-    from tenant_place place left join tenant on tenant.name = place.name and tenant.active
+    select place.cell, id, place.name, currency, time_zone as "timeZone", settings, is_sandbox as "isSandbox", active,
+      exists (select from tenant_move move where move.tenant = id and move.phase = 'LEFT') as "hasLeft"
+    from tenant_place place left join tenant on tenant.name = place.name
     where place.name = ${name}`;
 }
 
@@ -57,23 +63,34 @@ export class Directory {
   }
 
   async #readTenant(name: string): Promise<Tenant | undefined> {
-    const place = await this.#store.system((transaction) => transaction.first(placedTenant(name)));
-    if (place === undefined) return undefined;
-    // In another database, it is number 0 of its own directory.
-    const row =
-      place.cell === 0
-        ? place
-        : await this.#store.cell(place.cell).system((transaction) => transaction.first(placedTenant(name)));
-    if (row?.id == null) return undefined;
-    const { cell: _cell, ...columns } = row;
-    const tenant = { ...columns, id: row.id, settings: readTenantSettings(row.settings) };
+    const placed = await this.#find(name);
+    if (placed?.row?.id == null || !placed.row.active) return undefined;
+    const { cell: _cell, active: _active, hasLeft: _hasLeft, ...columns } = placed.row;
+    const tenant = { ...columns, id: placed.row.id, settings: readTenantSettings(placed.row.settings) };
     this.#tenants.set(name, tenant);
     return tenant;
   }
 
+  async #find(
+    name: string,
+    left?: number,
+  ): Promise<{ readonly cell: number; readonly row: PlacedTenant | undefined } | undefined> {
+    const place = await this.#store.system((transaction) => transaction.first(placedTenant(name)));
+    if (place === undefined) return undefined;
+    const { cell } = place;
+    // In another database, it is number 0 of its own directory.
+    const row =
+      cell === 0 ? place : await this.#store.cell(cell).system((transaction) => transaction.first(placedTenant(name)));
+    // Afterwards, the directory says where it is.
+    const hasLeft = row?.hasLeft === true && cell !== left;
+    if (hasLeft && row.id !== null && this.#store instanceof Cells && (await this.#store.follow(row.id, cell)))
+      return this.#find(name, cell);
+    return { cell, row };
+  }
+
   /** Returns the database that has the tenant, open or closed; undefined if there is no such tenant. */
   async storeOf(name: string): Promise<Store | undefined> {
-    const place = await this.#store.system((transaction) => transaction.first(placedTenant(name)));
+    const place = await this.#find(name);
     return place === undefined ? undefined : this.#store.cell(place.cell);
   }
 

@@ -1,12 +1,13 @@
 import type { QueryResult } from 'pg';
 import type { Connection } from './connection.ts';
+import { TenantMoving } from './errors.ts';
 import type { Limits } from './limits.ts';
 import { serviceRole } from './role.ts';
 
 /**
  * A tenant's new time zone takes effect within this time, in milliseconds, on connections that are already bound to it.
  */
-const zoneFreshness = 5_000;
+export const zoneFreshness = 5_000;
 
 /** The subject of work: a tenant, or the owner of the tables, who cannot access rows of tenants. */
 export type Subject = { readonly tenantId: number } | 'owner';
@@ -60,16 +61,23 @@ export function bindConnections(limits: Limits): Binding {
     const now = performance.now();
     const { bound } = connection;
     // The clock of a sandbox can be advanced between two transactions, also by another process.
-    if (bound?.tenantId === tenantId && bound.clockOffset === undefined && now - bound.at < zoneFreshness) return;
+    if (
+      bound?.tenantId === tenantId &&
+      bound.clockOffset === undefined &&
+      bound.isMoving !== true &&
+      now - bound.at < zoneFreshness
+    )
+      return;
     // If only one of the two settings took effect, the connection must not count as bound.
     connection.bound = { tenantId: undefined, at: 0 };
     const { rows } = await connection.run({
       name: 'bind_tenant',
       text: `select set_config('app.tenant_id', $1, false), set_config('app.time_zone', tenant_time_zone($1::integer), false),
-        set_config('app.clock_offset', coalesce(tenant_clock_offset($1::integer)::text, ''), false) as "clockOffset"`,
+        set_config('app.clock_offset', coalesce(tenant_clock_offset($1::integer)::text, ''), false) as "clockOffset",
+        tenant_move_phase($1::integer) as "movePhase"`,
       values: [String(tenantId)],
     });
-    connection.bound = { tenantId, at: now, clockOffset: offsetIn(rows) };
+    connection.bound = { tenantId, at: now, ...stateIn(rows) };
   }
 
   return {
@@ -105,7 +113,7 @@ export function bindTransactions(limits: Limits): Binding {
     keepsStatements: false,
     async read(connection, tenantId, work) {
       try {
-        keepOffset(connection, { tenantId }, await connection.run({ text: begin({ tenantId }, limits.read) }));
+        keepState(connection, { tenantId }, await connection.run({ text: begin({ tenantId }, limits.read) }));
         connection.statementTimeout = { milliseconds: limits.read, isLocal: true };
         return await work();
       } finally {
@@ -116,7 +124,7 @@ export function bindTransactions(limits: Limits): Binding {
     async begin(connection, subject, statements = '', isSnapshot = false) {
       const start = begin(subject, limits.statement, isSnapshot);
       const result = await connection.run({ text: `${start}; ${statements}` });
-      keepOffset(connection, subject, result);
+      keepState(connection, subject, result);
       return result;
     },
   };
@@ -126,25 +134,36 @@ export function bindTransactions(limits: Limits): Binding {
 export async function continueAs(connection: Connection, tenantId: number): Promise<void> {
   const statements = [`set local role ${serviceRole}`, ...tenantSettings(Math.trunc(tenantId))];
   // Afterwards the connection is bound to no tenant, so the next work binds it again.
-  keepOffset(connection, 'owner', await connection.run({ text: statements.join('; ') }));
+  keepState(connection, 'owner', await connection.run({ text: statements.join('; ') }));
 }
 
-/** Milliseconds; undefined where the tenant has no clock of its own. */
-function offsetIn(rows: readonly Readonly<Record<string, unknown>>[]): number | undefined {
-  const text = rows.find((row) => row.clockOffset !== undefined)?.clockOffset;
-  return text === undefined || text === '' ? undefined : Number(text);
+interface TenantState {
+  /** Milliseconds; undefined where the tenant has no clock of its own. */
+  readonly clockOffset: number | undefined;
+  readonly isMoving: boolean;
 }
 
-function keepOffset(connection: Connection, subject: Subject, result: QueryResult | QueryResult[]): void {
+/** @throws TenantMoving if the tenant has left the database, or has not arrived yet */
+function stateIn(rows: readonly Readonly<Record<string, unknown>>[]): TenantState {
+  const { clockOffset: offset, movePhase = null } = rows.find((row) => row.clockOffset !== undefined) ?? {};
+  if (movePhase !== null && !/^(LEAVING|STOPPED)$/.test(String(movePhase))) throw new TenantMoving();
+  return {
+    clockOffset: offset === undefined || offset === '' ? undefined : Number(offset),
+    isMoving: movePhase !== null,
+  };
+}
+
+function keepState(connection: Connection, subject: Subject, result: QueryResult | QueryResult[]): void {
   const tenantId = subject === 'owner' ? undefined : subject.tenantId;
-  connection.bound = { tenantId, at: 0, clockOffset: offsetIn([result].flat().flatMap(({ rows }) => rows)) };
+  connection.bound = { tenantId, at: 0, ...stateIn([result].flat().flatMap(({ rows }) => rows)) };
 }
 
 function tenantSettings(tenantId: number): string[] {
   return [
     `set local app.tenant_id = '${tenantId}'`,
     `select set_config('app.time_zone', tenant_time_zone(${tenantId}), true),
-      set_config('app.clock_offset', coalesce(tenant_clock_offset(${tenantId})::text, ''), true) as "clockOffset"`,
+      set_config('app.clock_offset', coalesce(tenant_clock_offset(${tenantId})::text, ''), true) as "clockOffset",
+      tenant_move_phase(${tenantId}) as "movePhase"`,
   ];
 }
 

@@ -1,9 +1,13 @@
 import { sql } from 'kysely';
-import { DatabaseUnavailable, reasonOf } from './errors.ts';
+import { DatabaseUnavailable, reasonOf, TenantMoving } from './errors.ts';
+import { finishMove } from './finish-move.ts';
 import type { StoreLog } from './limits.ts';
 import { type Cell, homeCell, type Store } from './store.ts';
 
-/** IDs of tenants start at the number of their database times this, so an ID leads to its database. */
+/**
+ * IDs of tenants start at the number of the database that creates them times this, so an ID leads to its database. Tenants that have
+ * moved keep their IDs, and are listed in the directory.
+ */
 export const tenantsOfCell = 10_000_000;
 
 interface KnownCell {
@@ -20,6 +24,9 @@ export interface CellsOptions {
   readonly log: StoreLog;
 }
 
+/** How often work for a tenant follows it to another database. */
+const mostMoves = 3;
+
 /** How often the directory is read, and databases are checked, in milliseconds. */
 const lookEvery = 4_000;
 
@@ -32,6 +39,9 @@ export class Cells implements Store {
   readonly #options: CellsOptions;
   readonly #others = new Map<number, KnownCell>();
   readonly #watchers: ((cell: Cell) => void)[] = [];
+  /** The databases of tenants that have moved, by their IDs. */
+  #moved: ReadonlyMap<number, number> = new Map();
+  readonly #following = new Map<number, Promise<number | undefined>>();
   #timer: NodeJS.Timeout | undefined;
 
   private constructor(home: Store, options: CellsOptions) {
@@ -55,11 +65,15 @@ export class Cells implements Store {
   }
 
   async look(): Promise<void> {
-    const rows = await this.#home.system((transaction) =>
-      transaction.all<{ number: number; name: string; encrypted: Buffer }>(
+    const { rows, moved } = await this.#home.system(async (transaction) => ({
+      rows: await transaction.all<{ number: number; name: string; encrypted: Buffer }>(
         sql`select number, name, url_encrypted as encrypted from cell order by number`,
       ),
-    );
+      moved: await transaction.all<{ tenant: number; cell: number; isMoving: boolean }>(
+        sql`select tenant, cell, moves_to is not null as "isMoving" from tenant_place where tenant is not null`,
+      ),
+    }));
+    this.#moved = new Map(moved.map(({ tenant, cell }) => [tenant, cell]));
     for (const { number, name, encrypted } of rows) {
       const url = this.#options.decrypt(encrypted);
       const known = this.#others.get(number);
@@ -69,6 +83,48 @@ export class Cells implements Store {
       this.#others.set(number, { name, url, store: undefined, isReady: false, work: undefined });
     }
     await Promise.all([...this.#others].map(([number, cell]) => this.#check(number, cell)));
+    // If the command that moves a tenant was killed after the switch, nothing else may follow it.
+    for (const { tenant, cell, isMoving } of moved) {
+      if (!isMoving) continue;
+      await this.follow(tenant, cell).catch((error: unknown) =>
+        this.#options.log.warn(`The move of a tenant was not finished: ${messageOf(error)}`),
+      );
+    }
+  }
+
+  /**
+   * Finishes the move of a tenant if it has left a database, and remembers where it is.
+   *
+   * @returns whether it has left
+   * @throws DatabaseUnavailable if a database is unavailable
+   */
+  async follow(tenantId: number, from: number): Promise<boolean> {
+    let following = this.#following.get(tenantId);
+    if (following === undefined) {
+      following = finishMove(this, from, tenantId).finally(() => this.#following.delete(tenantId));
+      this.#following.set(tenantId, following);
+    }
+    const cell = await following;
+    if (cell === undefined) return false;
+    this.#moved = new Map(this.#moved).set(tenantId, cell);
+    return true;
+  }
+
+  /** Runs work in the database of the tenant. If the tenant has left it, the work runs again in the other one. */
+  async #inCellOf<Result>(tenantId: number, work: (store: Store) => Promise<Result>): Promise<Result> {
+    for (let move = 1; ; move++) {
+      const number = this.#numberOf(tenantId);
+      try {
+        return await work(this.cell(number));
+      } catch (error) {
+        if (!(error instanceof TenantMoving) || move > mostMoves) throw error;
+        if (this.#numberOf(tenantId) === number && !(await this.follow(tenantId, number))) throw error;
+      }
+    }
+  }
+
+  #numberOf(tenantId: number): number {
+    return this.#moved.get(tenantId) ?? Math.floor(tenantId / tenantsOfCell);
   }
 
   #check(number: number, cell: KnownCell): Promise<void> {
@@ -115,7 +171,7 @@ export class Cells implements Store {
   }
 
   cellOf(tenantId: number): Store {
-    return this.cell(Math.floor(tenantId / tenantsOfCell));
+    return this.cell(this.#numberOf(tenantId));
   }
 
   get engine(): Store['engine'] {
@@ -126,9 +182,10 @@ export class Cells implements Store {
     return this.#home.standbys;
   }
 
-  read: Store['read'] = async (tenantId, work, place) => this.cellOf(tenantId).read(tenantId, work, place);
+  read: Store['read'] = (tenantId, work, place) =>
+    this.#inCellOf(tenantId, (store) => store.read(tenantId, work, place));
 
-  write: Store['write'] = async (tenantId, work) => this.cellOf(tenantId).write(tenantId, work);
+  write: Store['write'] = (tenantId, work) => this.#inCellOf(tenantId, (store) => store.write(tenantId, work));
 
   system: Store['system'] = (work) => this.#home.system(work);
 

@@ -32,7 +32,13 @@ export interface ConnectionLimits {
 export class Connection {
   /** The tenant that the binding has set on the connection, which it keeps in the pool. */
   bound:
-    | { readonly tenantId: number | undefined; readonly at: number; readonly clockOffset?: number | undefined }
+    | {
+        readonly tenantId: number | undefined;
+        readonly at: number;
+        readonly clockOffset?: number | undefined;
+        /** Whether the tenant is about to leave the database, so that each use must check whether it has. */
+        readonly isMoving?: boolean;
+      }
     | undefined;
   /** The `statement_timeout` that the binding has set on it for reads, in milliseconds. */
   statementTimeout: { readonly milliseconds: number; readonly isLocal: boolean } | undefined;

@@ -45,6 +45,57 @@ export async function readCopiedRows(
   await all(sql`close copied_rows`);
 }
 
+/** A key of a row, without the tenant, as JSON text. */
+export type RowKey = string;
+
+/** Reads rows by their keys. @returns for each key the row as JSON text; null if there is none */
+export async function readRowsByKey(
+  transaction: Pick<Transaction, 'all'>,
+  table: TenantTable,
+  tenantId: number,
+  keys: readonly RowKey[],
+): Promise<(string | null)[]> {
+  const shown = table.columns.map(shownColumn);
+  const rows = await transaction.all<{ json: string | null }>(
+    plannedForValues(sql`
+      select found.json from jsonb_array_elements(${`[${keys.join(',')}]`}::jsonb) with ordinality wanted (key, place)
+      left join lateral (
+        select row_to_json(r)::text as json
+        from ${sql.table(table.name)} t cross join lateral (select ${sql.join(shown)}) r
+        where t.tenant_id = ${sql.lit(tenantId)} ${sql.join(
+          table.key.map((column) => sql`and t.${sql.ref(column)} = ${keyValue(table, column)}`),
+          sql` `,
+        )}
+      ) found on true order by place`),
+  );
+  return rows.map(({ json }) => json);
+}
+
+/** The value of a column in `wanted.key`. */
+function keyValue({ columns }: TenantTable, column: string): RawBuilder<unknown> {
+  const type = columns.find(({ name }) => name === column)?.type ?? 'text';
+  return sql`(wanted.key ->> ${sql.lit(column)})::${sql.raw(type)}`;
+}
+
+/** Deletes rows by their keys, where they exist. */
+export function deleteRowsByKey(table: TenantTable, tenantId: number, keys: readonly RowKey[]): RawBuilder<unknown> {
+  return sql`
+    delete from ${sql.table(table.name)} t using jsonb_array_elements(${`[${keys.join(',')}]`}::jsonb) wanted (key)
+    where t.tenant_id = ${sql.lit(tenantId)} ${sql.join(
+      table.key.map((column) => sql`and t.${sql.ref(column)} = ${keyValue(table, column)}`),
+      sql` `,
+    )}`;
+}
+
+/** Inserts rows like `insertCopiedRows`, and replaces those that exist. */
+export function replaceCopiedRows(table: TenantTable, tenantId: number, json: string): RawBuilder<unknown> {
+  const key = [sql.ref('tenant_id'), ...table.key.map((column) => sql.ref(column))];
+  const others = table.columns.filter(({ name }) => !table.key.includes(name)).map(({ name }) => sql.ref(name));
+  const changes = others.map((column) => sql`${column} = excluded.${column}`);
+  return sql`${insertCopiedRows(table, tenantId, json)}
+    on conflict (${sql.join(key)}) do ${changes.length === 0 ? sql`nothing` : sql`update set ${sql.join(changes)}`}`;
+}
+
 function selection({ name, columns, key }: TenantTable, tenantId: number, secrets: readonly string[]) {
   const shown = columns.filter((column) => !secrets.includes(column.name)).map(shownColumn);
   const hidden = secrets.map((column) => sql`, encode(t.${sql.ref(column)}, 'hex') as ${sql.ref(column)}`);

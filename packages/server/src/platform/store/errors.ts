@@ -28,6 +28,18 @@ export class DiskFull extends DatabaseUnavailable {
   override readonly name = 'DiskFull';
 }
 
+/**
+ * The tenant is being moved to another database, or has been. Its writes are stopped for a few seconds, or it is in the other database by
+ * now.
+ */
+export class TenantMoving extends DatabaseUnavailable {
+  override readonly name = 'TenantMoving';
+
+  constructor() {
+    super('The tenant is being moved to another database.', tenantMoving);
+  }
+}
+
 /** A newer version of this program has migrated the database, so this process is out of date. */
 export class DatabaseUpgraded extends DatabaseUnavailable {
   override readonly name = 'DatabaseUpgraded';
@@ -113,6 +125,8 @@ const connectionIsLost = /^(08...|57P0[1-5]|25006|58...)$/;
 const databaseIsBusy = /^(53...|57014|55P03)$/;
 const transactionConflict = /^(40001|40P01)$/;
 const diskFull = '53100';
+/** SQLSTATE that triggers of a tenant that moves raise. */
+const tenantMoving = 'MV001';
 const statementTimeout = '57014';
 
 /**
@@ -137,6 +151,7 @@ function translateServerError(error: ServerError): DatabaseError {
   if (code === '23505' || code === '23P01') return new UniqueViolation(broken, code, constraint, table);
   if (code === '23503') return new ForeignKeyViolation(broken, code, constraint, table);
   if (code === '23514') return new CheckViolation(broken, code, constraint, table);
+  if (code === tenantMoving) return new TenantMoving();
   if (transactionConflict.test(code)) return new TransactionConflict('Concurrent transactions conflict.', code);
   if (connectionIsLost.test(code) || databaseIsBusy.test(code)) return unavailableBecause(code);
   // Messages about an invalid value quote it; the SQLSTATE alone identifies the kind of error.

@@ -23,6 +23,7 @@ test('columns of tenants and functions take their time from the clock of the ten
     'signing_key',
     'tenant',
     'tenant_import',
+    'tenant_move',
     'webhook_secret',
   ]);
   const functions = await store.ownerStatements(
@@ -37,6 +38,7 @@ test('columns of tenants and functions take their time from the clock of the ten
     'announce_jobs',
     'assign_event_positions',
     'note_due_day',
+    'note_moved_row',
     'tenant_clock_timestamp',
     'tenant_now',
   ]);

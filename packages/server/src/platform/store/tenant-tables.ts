@@ -16,6 +16,8 @@ export interface TenantTable {
   readonly columns: readonly CopiedColumn[];
   /** The rest of the primary key, without the tenant. */
   readonly key: readonly string[];
+  /** Whether the owner also changes its rows for all tenants at once, such as those of jobs, or the database assigns its key. */
+  readonly isShared: boolean;
 }
 
 interface FoundTable extends TenantTable {
@@ -44,6 +46,8 @@ const catalog = sql<FoundTable>`
       cross join lateral unnest(p.conkey) with ordinality k (attnum, place)
       join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum and a.attname <> 'tenant_id'
       where p.conrelid = c.oid and p.contype = 'p') as key,
+    exists (select from pg_policy where polrelid = c.oid and polname = c.relname || '_owner')
+      or exists (select from pg_attribute i where i.attrelid = c.oid and i.attidentity <> '') as "isShared",
     (select coalesce(json_agg(distinct r.relname), '[]') from pg_constraint f join pg_class r on r.oid = f.confrelid
       where f.conrelid = c.oid and f.contype = 'f' and not f.condeferrable and f.confrelid <> c.oid) as references
   from pg_class c
@@ -58,8 +62,8 @@ function inOrderOfReferences(found: readonly FoundTable[]): TenantTable[] {
     const next = [...waiting.values()].find(({ references }) => !references.some((name) => waiting.has(name)));
     if (next === undefined) throw new Error(`References between ${[...waiting.keys()].join(', ')} form a circle.`);
     waiting.delete(next.name);
-    const { name, columns, key } = next;
-    ordered.push({ name, columns, key });
+    const { name, columns, key, isShared } = next;
+    ordered.push({ name, columns, key, isShared });
   }
   return ordered;
 }

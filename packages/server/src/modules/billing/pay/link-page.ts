@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { Cells } from '../../../platform/store/cells.ts';
 import type { Session, Store } from '../../../platform/store/store.ts';
 import { hashOf } from '../link/payment-link.ts';
 import { type Attempt, latestAttempt } from './attempt.ts';
@@ -15,20 +16,38 @@ export interface FoundLink {
  */
 export async function findLink(store: Store, token: string): Promise<FoundLink | undefined> {
   // A tenant can have moved since the link was created, so the token does not say where it is.
-  const results = await Promise.allSettled(store.cells.map(async ({ number }) => findIn(store.cell(number), token)));
-  const found = results.find((one) => one.status === 'fulfilled' && one.value !== undefined);
-  if (found?.status === 'fulfilled') return found.value;
+  const results = await Promise.allSettled(
+    store.cells.map(async ({ number }) => ({ number, link: await findIn(store.cell(number), token) })),
+  );
+  const known = results.flatMap((one) =>
+    one.status === 'fulfilled' && one.value.link !== undefined ? [one.value] : [],
+  );
+  const here = known.find(({ link }) => link?.hasLeft === false);
+  if (here !== undefined) return here.link;
   // It may be in a database that is unavailable.
   for (const one of results) if (one.status === 'rejected') throw one.reason;
-  return undefined;
+  const [left] = known;
+  // The tenant has just left a database, and may not be open yet in the other one.
+  if (left?.link === undefined || !(store instanceof Cells)) return undefined;
+  await store.follow(left.link.tenantId, left.number);
+  const link = await findIn(store.cellOf(left.link.tenantId), token);
+  return link?.hasLeft === false ? link : undefined;
 }
 
-function findIn(store: Store, token: string): Promise<FoundLink | undefined> {
+interface KnownLink extends FoundLink {
+  readonly tenantId: number;
+  /** Whether the tenant has left this database: what is here is a copy. */
+  readonly hasLeft: boolean;
+}
+
+function findIn(store: Store, token: string): Promise<KnownLink | undefined> {
   return store.system((transaction) =>
-    transaction.first<FoundLink>(sql`
-      select tenant.name as "tenantName", known.quick_payment_link_id as "linkId"
+    transaction.first<KnownLink>(sql`
+      select tenant.id as "tenantId", tenant.name as "tenantName", known.quick_payment_link_id as "linkId",
+        move.tenant is not null as "hasLeft"
       from payment_link_token known join tenant on tenant.id = known.tenant
-      where known.token_hash = decode(${hashOf(token).toString('hex')}, 'hex') and tenant.active`),
+      left join tenant_move move on move.tenant = tenant.id and move.phase = 'LEFT'
+      where known.token_hash = decode(${hashOf(token).toString('hex')}, 'hex') and (tenant.active or move.tenant is not null)`),
   );
 }
 

@@ -1,0 +1,553 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { jobsDue } from '../../background/job-table.ts';
+import { zoneFreshness } from '../../platform/store/binding.ts';
+import { Cells } from '../../platform/store/cells.ts';
+import { ForeignKeyViolation, UniqueViolation } from '../../platform/store/errors.ts';
+import { actAsMover } from '../../platform/store/finish-move.ts';
+import { recordOperatorAct } from '../../platform/store/operator-log.ts';
+import type { Transaction } from '../../platform/store/session.ts';
+import type { Store } from '../../platform/store/store.ts';
+import { newestMigration, type TenantTable, tenantColumns, tenantTables } from '../../platform/store/tenant-tables.ts';
+import { eventsRecorded, partitionsDue } from '../../platform/store/trace.ts';
+import { noTenant, type Operator } from '../operator.ts';
+import { applyChanges, type ChangedRows, copyRows, replaceAllRows } from './apply-changes.ts';
+import { type Comparison, differentTables } from './compare-copies.ts';
+import { removeRows } from './remove-copy.ts';
+import { watchRows } from './watch-rows.ts';
+
+export interface MoveRequest {
+  readonly tenant: string;
+  /** The name of the database that it moves to. */
+  readonly to: string;
+}
+
+export interface MoveSummary {
+  readonly from: string;
+  readonly rows: number;
+  /** How long its writes were stopped, in milliseconds; null if an earlier run of the command has done it. */
+  readonly stoppedFor: number | null;
+  /** How long each step took, in milliseconds. */
+  readonly steps: Readonly<Record<string, number>>;
+}
+
+/** The steps of a move, in order. Each can be interrupted, and is done again by the next run. */
+export type MoveStep = 'claim' | 'watch' | 'copy' | 'catch up' | 'verify' | 'stop' | 'switch' | 'finish';
+
+/** What tests do before a step. */
+export type BeforeStep = (step: MoveStep) => Promise<void> | void;
+
+/** How long writes are rejected at most, in milliseconds: the database itself admits them again afterwards. */
+const longestStop = 5_000;
+/** How long transactions that have begun before the stop may take to end, in milliseconds. */
+const longestDrain = 2_000;
+/** Writes are stopped when a round of catching up takes no longer than this, in milliseconds. */
+const shortRound = 1_000;
+const mostRounds = 100;
+const mostStops = 10;
+/** How long a process that works on a move keeps others from it, in seconds, and how often it renews that, in milliseconds. */
+const lease = { seconds: 10, renewEvery: 3_000 };
+/** Connections that were bound to the tenant before the move began check from then on whether it is still here. */
+const untilNoticed = zoneFreshness + 1_000;
+
+/**
+ * Moves a tenant to another database of the directory while it works. Its ID, and so its tokens, links and files, stay as they are. The
+ * database that it leaves decides where it is, with one transaction: before it, the other database has a closed copy, and afterwards
+ * that one is the copy. If the process is killed, the same call continues.
+ *
+ * @throws Error with a sentence if it cannot be moved. It is where it was then.
+ */
+export async function moveTenant(
+  operator: Operator,
+  request: MoveRequest,
+  before: BeforeStep = () => undefined,
+): Promise<MoveSummary> {
+  const place = await placeOf(operator, request.tenant);
+  const { cells } = place;
+  const to = cells.cells.find(({ name }) => name === request.to)?.number;
+  if (to === undefined)
+    throw new Error(`The directory has no database ${request.to}. "operator cell list" shows them.`);
+  if (place.movesTo !== null && (await cells.follow(place.tenantId, place.cell))) {
+    const now = await placeOf(operator, request.tenant);
+    if (now.cell === to) return { from: nameOf(cells, place.cell), rows: 0, stoppedFor: null, steps: {} };
+    return moveTenant(operator, request, before);
+  }
+  if (place.cell === to) throw new Error(`The tenant ${request.tenant} is in the database ${request.to} already.`);
+  const move = new Move(operator, cells, { name: request.tenant, id: place.tenantId, from: place.cell, to }, before);
+  return move.run();
+}
+
+interface Place {
+  readonly cells: Cells;
+  readonly tenantId: number;
+  readonly cell: number;
+  /** The number of the database that a move that has begun leads to. */
+  readonly movesTo: number | null;
+}
+
+/** @throws Error with a sentence if the tenant or the directory does not exist */
+export async function placeOf({ service: { store } }: Pick<Operator, 'service'>, name: string): Promise<Place> {
+  const found = await store.system((transaction) =>
+    transaction.first<{ cell: number; movesTo: number | null }>(
+      sql`select cell, moves_to as "movesTo" from tenant_place where name = ${name}`,
+    ),
+  );
+  if (found === undefined) throw new Error(noTenant(name));
+  if (!(store instanceof Cells))
+    throw new Error('The embedded database is the only one, so tenants cannot be moved. Use "tenant export".');
+  const tenant = await store
+    .cell(found.cell)
+    .system((transaction) => transaction.first<{ id: number }>(sql`select id from tenant where name = ${name}`));
+  if (tenant === undefined) throw new Error(noTenant(name));
+  return { cells: store, tenantId: tenant.id, ...found };
+}
+
+export function nameOf(cells: Cells, number: number): string {
+  return cells.cells.find((one) => one.number === number)?.name ?? String(number);
+}
+
+interface MovedTenant {
+  readonly name: string;
+  readonly id: number;
+  /** Numbers of databases. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What one round of catching up has seen. */
+interface Seen {
+  /** The changes that are done. */
+  readonly ids: readonly number[];
+  readonly changed: ChangedRows;
+  readonly tables: readonly TenantTable[];
+  readonly tenant: TenantRow;
+  readonly schema: string;
+}
+
+type TenantRow = Readonly<Record<string, unknown>> & { readonly active: boolean };
+
+class Move {
+  readonly #operator: Operator;
+  readonly #cells: Cells;
+  readonly #tenant: MovedTenant;
+  readonly #before: BeforeStep;
+  readonly #mover = randomUUID();
+  readonly #source: Store;
+  readonly #target: Store;
+  readonly #steps: Record<string, number> = {};
+  #moveId = '';
+  #rows = 0;
+  /** When all connections check whether the tenant is still here, by this process's clock. */
+  #noticedAt = 0;
+  /** Tables that have changed since all of their rows were compared. */
+  readonly #changedTables = new Set<string>();
+  #schema = '';
+
+  constructor(operator: Operator, cells: Cells, tenant: MovedTenant, before: BeforeStep) {
+    this.#operator = operator;
+    this.#cells = cells;
+    this.#tenant = tenant;
+    this.#before = before;
+    this.#source = cells.cell(tenant.from);
+    this.#target = cells.cell(tenant.to);
+  }
+
+  async run(): Promise<MoveSummary> {
+    const { id, from } = this.#tenant;
+    await this.#step('claim', () => this.#claim());
+    const renewal = setInterval(() => void this.#renew().catch(() => undefined), lease.renewEvery);
+    try {
+      await this.#step('watch', async () => watchRows(this.#source, id, await this.#source.system(tenantTables)));
+      await this.#step('copy', () => this.#copy());
+      await this.#step('catch up', () => this.#catchUp());
+      await this.#step('verify', () => this.#verify());
+      const stoppedFor = await this.#switch();
+      await this.#step('finish', () => this.#finish(stoppedFor));
+      return { from: nameOf(this.#cells, from), rows: this.#rows, stoppedFor, steps: this.#steps };
+    } catch (error) {
+      throw explained(error, this.#tenant.name);
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  async #step<Result>(step: MoveStep, work: () => Promise<Result>): Promise<Result> {
+    await this.#before(step);
+    this.#show(step, 0);
+    const started = performance.now();
+    const result = await work();
+    this.#steps[step] = Math.round(performance.now() - started + (this.#steps[step] ?? 0));
+    return result;
+  }
+
+  #show(step: string, done: number): void {
+    this.#operator.progress?.({ step, done });
+  }
+
+  /** Notes the move on both sides, or takes over one whose process has ended. */
+  async #claim(): Promise<void> {
+    const { id, name, from, to } = this.#tenant;
+    await this.#checkTarget();
+    this.#moveId = await claimMove(this.#source, this.#tenant, this.#mover, nameOf(this.#cells, to));
+    await this.#cells.system((transaction) =>
+      transaction.all(sql`
+        update tenant_place set tenant = ${id}, moves_to = ${to} where name = ${name} and cell = ${from}`),
+    );
+    this.#noticedAt = performance.now() + untilNoticed;
+    await this.#target.system((transaction) => this.#claimCopy(transaction));
+  }
+
+  async #checkTarget(): Promise<void> {
+    const { id, name, to } = this.#tenant;
+    const [here = '', there = ''] = await Promise.all([this.#source, this.#target].map(schemaOf));
+    if (here !== there)
+      throw new Error(
+        `The two databases have different schemas, ${here} and ${there}. Run "operator migrate", and then this command again.`,
+      );
+    const copy = await this.#target.system((transaction) =>
+      transaction.first<{ phase: string }>(sql`select phase from tenant_move where tenant = ${id}`),
+    );
+    if (copy?.phase === 'LEFT')
+      throw new Error(
+        `The database ${nameOf(this.#cells, to)} still has the copy from which the tenant ${name} was moved. Remove it first: operator tenant move ${name} --remove-old`,
+      );
+  }
+
+  /** Takes over a copy of this move, and removes one of an earlier move that was given up. */
+  async #claimCopy(transaction: Transaction): Promise<void> {
+    const { id, to } = this.#tenant;
+    const copy = await transaction.first<{ moveId: string }>(sql`
+      select move_id as "moveId" from tenant_move where tenant = ${id} and phase = 'ARRIVING' for update`);
+    if (copy === undefined) return;
+    if (copy.moveId === this.#moveId)
+      await transaction.all(sql`update tenant_move set mover = ${this.#mover} where tenant = ${id}`);
+    else await this.#removeCopy(transaction, to);
+  }
+
+  async #removeCopy(transaction: Transaction, cell: number): Promise<void> {
+    await removeRows(transaction, this.#tenant.id, cell === 0);
+    await transaction.all(sql`delete from tenant_move where tenant = ${this.#tenant.id}`);
+  }
+
+  async #renew(): Promise<void> {
+    await this.#source.system((transaction) =>
+      transaction.all(sql`
+        update tenant_move set mover_until = now() + ${lease.seconds} * interval '1 second'
+        where tenant = ${this.#tenant.id} and mover = ${this.#mover}`),
+    );
+  }
+
+  async #hasCopy(): Promise<boolean> {
+    const found = await this.#target.system((transaction) =>
+      transaction.first(sql`
+        select from tenant_move where tenant = ${this.#tenant.id} and phase = 'ARRIVING' and move_id = ${this.#moveId}`),
+    );
+    return found !== undefined;
+  }
+
+  /** Copies all rows as of one moment, in one transaction. */
+  async #copy(): Promise<void> {
+    if (await this.#hasCopy()) return;
+    const { id, from } = this.#tenant;
+    await this.#source.snapshot(
+      async (transaction) => ({ tenantId: id, found: await this.#look(transaction) }),
+      (source, { tables, tenant, schema }) =>
+        this.#onTarget(async (target) => {
+          this.#schema = schema;
+          await target.all(sql`
+            insert into tenant_move (tenant, phase, cell, move_id, mover, mover_until)
+            values (${id}, 'ARRIVING', ${from}, ${this.#moveId}, ${this.#mover}, now())
+            on conflict (tenant) do update set phase = excluded.phase, cell = excluded.cell, move_id = excluded.move_id,
+              mover = excluded.mover, started_at = now()`);
+          await insertTenant(target, id, tenant);
+          const own = tables.filter(({ isShared }) => !isShared);
+          await copyRows({ from: source, to: target, tenantId: id }, own, (table, rows) => {
+            this.#rows += rows;
+            this.#show(`copy ${table}`, this.#rows);
+          });
+          this.#show('check references', this.#rows);
+          await target.all(sql`set constraints all immediate`);
+          for (const { name } of own) await target.all(sql`analyze ${sql.table(name)}`);
+        }),
+    );
+  }
+
+  /** Runs a transaction on the copy, as the owner of its tables. */
+  #onTarget<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+    return this.#target.system(async (transaction) => {
+      await transaction.all(sql`set local idle_in_transaction_session_timeout = 0`);
+      await transaction.all(sql`set constraints all deferred`);
+      await actAsMover(transaction, this.#tenant.id);
+      return work(transaction);
+    });
+  }
+
+  /** What there is to do, as of the start of a snapshot. */
+  async #look(transaction: Transaction): Promise<Seen> {
+    const { id } = this.#tenant;
+    const columns = await tenantColumns(transaction);
+    const found = await transaction.first<{ tenant: TenantRow; schema: string }>(sql`
+      select row_to_json(r) as tenant, ${newestMigration} as schema
+      from tenant cross join lateral (select ${sql.join(columns.map((column) => sql.ref(`tenant.${column}`)))}) r
+      where tenant.id = ${id}`);
+    if (found === undefined) throw new Error(noTenant(this.#tenant.name));
+    const rows = await transaction.all<{ table: string; key: string; ids: number[] }>(sql`
+      select table_name as table, key::text as key, array_agg(id) as ids from moved_row where tenant = ${id} group by 1, 2`);
+    const changed = new Map<string, string[]>();
+    for (const { table, key } of rows) {
+      const keys = changed.get(table);
+      if (keys === undefined) changed.set(table, [key]);
+      else keys.push(key);
+    }
+    return { ...found, changed, ids: rows.flatMap(({ ids }) => ids), tables: await tenantTables(transaction) };
+  }
+
+  /** Brings the copy to the state of one moment. @param then runs while both sides are in that state */
+  async #round(
+    isLast: boolean,
+    then: (from: Pick<Transaction, 'all'>, seen: Seen) => Promise<void> = async () => undefined,
+  ): Promise<Seen> {
+    const { id } = this.#tenant;
+    const seen = await this.#source.snapshot(
+      async (transaction) => ({ tenantId: id, found: await this.#look(transaction) }),
+      async (source, found) => {
+        const { tables, changed, tenant, schema } = found;
+        if (this.#schema !== '' && schema !== this.#schema)
+          throw new Error(
+            `The schema has changed meanwhile. Start again: operator tenant move ${this.#tenant.name} --cancel`,
+          );
+        this.#schema = schema;
+        await this.#onTarget(async (target) => {
+          const mine = await target.first(sql`
+            select from tenant_move where tenant = ${id} and move_id = ${this.#moveId} and mover = ${this.#mover} for update`);
+          if (mine === undefined) throw new Error('Another process goes on with the move.');
+          const sides = { from: source, to: target, tenantId: id };
+          await applyChanges(
+            sides,
+            tables.filter(({ isShared }) => !isShared),
+            changed,
+          );
+          if (!isLast) return;
+          await replaceAllRows(
+            sides,
+            tables.filter(({ isShared }) => isShared),
+          );
+          await updateTenant(target, id, tenant);
+          await target.all(sql`update tenant_move set opens = ${tenant.active} where tenant = ${id}`);
+        });
+        await then(source, found);
+        return found;
+      },
+    );
+    for (const table of seen.changed.keys()) this.#changedTables.add(table);
+    return seen;
+  }
+
+  /** Only those that were seen: transactions that have committed since are left. */
+  async #forget({ ids }: Seen): Promise<void> {
+    await this.#source.system((transaction) => forgetRows(transaction, this.#tenant.id, ids));
+  }
+
+  async #catchUp(): Promise<void> {
+    for (let round = 1; ; round++) {
+      const started = performance.now();
+      const seen = await this.#round(false);
+      await this.#forget(seen);
+      this.#show('catch up: rows changed meanwhile', seen.ids.length);
+      if (performance.now() - started <= shortRound) return;
+      if (round === mostRounds)
+        throw new Error(
+          'The tenant changes faster than it is copied. Move it when it has less to do, or closer to the database.',
+        );
+    }
+  }
+
+  /** Compares all rows with the copy, while the tenant works. */
+  async #verify(): Promise<void> {
+    this.#changedTables.clear();
+    const seen = await this.#round(false, (source, { tables }) =>
+      this.#compare(
+        source,
+        tables.filter(({ isShared }) => !isShared),
+        'every value',
+      ),
+    );
+    this.#changedTables.clear();
+    await this.#forget(seen);
+    await this.#catchUp();
+    await pause(Math.max(0, this.#noticedAt - performance.now()));
+  }
+
+  async #compare(
+    source: Pick<Transaction, 'all'>,
+    tables: readonly TenantTable[],
+    comparison: Comparison,
+  ): Promise<void> {
+    const { id, name } = this.#tenant;
+    const different = await this.#onTarget((target) =>
+      differentTables(source, target, id, tables, comparison, (table) => this.#show(`verify ${table}`, 0)),
+    );
+    if (different.length > 0)
+      throw new Error(
+        `The copy differs in ${different.join(', ')}. The tenant is where it was. Start again: operator tenant move ${name} --cancel`,
+      );
+  }
+
+  /** Stops writes, copies what is left, and switches. @returns how long writes were stopped, in milliseconds */
+  async #switch(): Promise<number> {
+    for (let attempt = 1; attempt <= mostStops; attempt++) {
+      const started = performance.now();
+      try {
+        if (await this.#step('stop', () => this.#stop())) {
+          const seen = await this.#round(true, (source, { tables, changed }) => {
+            const compared = tables.filter(
+              ({ name, isShared }) => isShared || changed.has(name) || this.#changedTables.has(name),
+            );
+            return this.#compare(source, compared, 'counts and sums');
+          });
+          if (await this.#step('switch', () => this.#leave(seen))) return Math.round(performance.now() - started);
+        }
+      } catch (error) {
+        await this.#resume().catch(() => undefined);
+        throw error;
+      }
+      await this.#resume();
+      this.#show('transactions of the tenant take long; its writes go on', attempt);
+      await pause(1_000 * attempt);
+      await this.#catchUp();
+    }
+    throw new Error(
+      `Transactions of the tenant took longer than ${longestDrain / 1_000} seconds each time its writes were to be stopped. Move it when it has no long work, such as bulk imports.`,
+    );
+  }
+
+  /** @returns whether all transactions that write have ended */
+  async #stop(): Promise<boolean> {
+    const { id } = this.#tenant;
+    const stopped = await this.#source.system((transaction) =>
+      transaction.first(sql`
+        update tenant_move set phase = 'STOPPED', stopped_until = clock_timestamp() + ${longestStop} * interval '1 millisecond'
+        where tenant = ${id} and mover = ${this.#mover} and phase in ('LEAVING', 'STOPPED') returning tenant`),
+    );
+    if (stopped === undefined) throw new Error('Another process goes on with the move.');
+    for (const end = performance.now() + longestDrain; performance.now() < end; await pause(10))
+      if (await this.#source.system((transaction) => lockWrites(transaction, id))) return true;
+    return false;
+  }
+
+  /** Decides the move: from the commit on, the tenant is in the other database. @returns whether nothing was written meanwhile */
+  #leave(seen: Seen): Promise<boolean> {
+    const { id } = this.#tenant;
+    return this.#source.system(async (transaction) => {
+      if (!(await lockWrites(transaction, id))) return false;
+      await forgetRows(transaction, id, seen.ids);
+      const left = await transaction.first(sql`
+        update tenant_move set phase = 'LEFT' where tenant = ${id} and mover = ${this.#mover} and phase = 'STOPPED'
+          and not exists (select from moved_row where tenant = ${id}) returning tenant`);
+      if (left === undefined) return false;
+      await actAsMover(transaction, id);
+      await transaction.all(sql`update tenant set active = false where id = ${id}`);
+      // Processes look there for work of all tenants.
+      await transaction.all(sql`delete from clock_due where tenant_id = ${id}`);
+      await transaction.all(sql`delete from event_arrival where tenant_id = ${id}`);
+      await transaction.all(sql`
+        update background_job set status = 'WAITING', run_id = null, leased_until = null
+        where tenant_id = ${id} and status = 'RUNNING'`);
+      await transaction.all(sql`
+        update delivery_partition set leased_by = null, leased_until = null, due_at = now()
+        where tenant_id = ${id} and leased_by is not null`);
+      return true;
+    });
+  }
+
+  /** Lets writes go on here. */
+  async #resume(): Promise<void> {
+    await this.#source.system((transaction) =>
+      transaction.all(sql`
+        update tenant_move set phase = 'LEAVING', stopped_until = null
+        where tenant = ${this.#tenant.id} and mover = ${this.#mover} and phase = 'STOPPED'`),
+    );
+  }
+
+  async #finish(stoppedFor: number): Promise<void> {
+    const { id, name, from, to } = this.#tenant;
+    await this.#cells.follow(id, from);
+    for (const channel of [jobsDue, partitionsDue]) this.#target.notify(channel, '');
+    this.#target.notify(eventsRecorded, String(id));
+    const details = { from: nameOf(this.#cells, from), to: nameOf(this.#cells, to), rows: this.#rows, stoppedFor };
+    await this.#cells.system((transaction) =>
+      recordOperatorAct(transaction, { operation: 'tenant move', subject: name, details }),
+    );
+  }
+}
+
+/** @returns the ID of the move. @throws Error with a sentence if another process works on it, or it leads to another database */
+async function claimMove(source: Store, { id, name, to }: MovedTenant, mover: string, toName: string): Promise<string> {
+  for (const end = performance.now() + 1_500 * lease.seconds; ; await pause(500)) {
+    const claimed = await source.system(async (transaction) => {
+      await transaction.all(sql`
+        insert into tenant_move (tenant, phase, cell, move_id, mover, mover_until)
+        values (${id}, 'LEAVING', ${to}, ${randomUUID()}, ${mover}, '-infinity') on conflict (tenant) do nothing`);
+      const move = await transaction.first<{ cell: number }>(sql`
+        select cell from tenant_move where tenant = ${id} for update`);
+      if (move?.cell !== to)
+        throw new Error(
+          `The tenant ${name} is on its way to another database. Continue that, or give it up: operator tenant move ${name} --cancel`,
+        );
+      return transaction.first<{ moveId: string }>(sql`
+        update tenant_move set mover = ${mover}, mover_until = now() + ${lease.seconds} * interval '1 second',
+          phase = 'LEAVING', stopped_until = null
+        where tenant = ${id} and phase in ('LEAVING', 'STOPPED') and mover_until < now() returning move_id as "moveId"`);
+    });
+    if (claimed !== undefined) return claimed.moveId;
+    if (performance.now() > end)
+      throw new Error(`Another process is moving the tenant ${name} to ${toName}. Wait for it.`);
+  }
+}
+
+async function schemaOf(store: Store): Promise<string> {
+  const found = await store.system((transaction) =>
+    transaction.first<{ schema: string }>(sql`select ${newestMigration} as schema`),
+  );
+  return found?.schema ?? '';
+}
+
+/** Whether no transaction that has written rows of the tenant is open. None begins while writes are stopped. */
+async function lockWrites(transaction: Transaction, tenantId: number): Promise<boolean> {
+  const lock = await transaction.first<{ isFree: boolean }>(
+    sql`select pg_try_advisory_xact_lock(72307, ${tenantId}::integer) as "isFree"`,
+  );
+  return lock?.isFree === true;
+}
+
+async function forgetRows(transaction: Transaction, tenantId: number, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  await transaction.all(sql`
+    delete from moved_row where tenant = ${tenantId} and id in (select value::bigint from json_array_elements_text(${JSON.stringify(ids)}::json))`);
+}
+
+async function insertTenant(transaction: Transaction, id: number, row: TenantRow): Promise<void> {
+  const columns = await tenantColumns(transaction);
+  await transaction.all(sql`
+    insert into tenant (${sql.join([sql.ref('id'), ...columns.map((column) => sql.ref(column))])}) overriding system value
+    select ${sql.join([sql`${id}::integer`, ...columns.map((column) => sql.ref(`r.${column}`))])}
+    from json_populate_record(null::tenant, ${JSON.stringify({ ...row, active: false })}::json) r`);
+}
+
+async function updateTenant(transaction: Transaction, id: number, row: TenantRow): Promise<void> {
+  const columns = await tenantColumns(transaction);
+  const changes = columns.map((column) => sql`${sql.ref(column)} = ${sql.ref(`r.${column}`)}`);
+  await transaction.all(sql`
+    update tenant set ${sql.join(changes)}
+    from json_populate_record(null::tenant, ${JSON.stringify({ ...row, active: false })}::json) r where tenant.id = ${id}`);
+}
+
+/** Describes a failure to the operator. */
+function explained(error: unknown, name: string): unknown {
+  if (!(error instanceof UniqueViolation || error instanceof ForeignKeyViolation)) return error;
+  return new Error(
+    `Rows of ${error.table} changed in a way that the copy cannot follow (${error.constraint}). The tenant is where it was. Start again: operator tenant move ${name} --cancel`,
+    { cause: error },
+  );
+}
