@@ -29,6 +29,7 @@ export interface Retry {
 /** What a partition has done. */
 export interface Progress {
   readonly subscriptionId: string;
+  /** They have the same entity type and delivery URL. */
   readonly attempts: readonly AttemptRecord[];
   readonly retries: readonly Retry[];
   /** Retries that are over: delivered, given up, or no longer wanted. */
@@ -78,36 +79,48 @@ async function insertAttempts(
   tenantId: number,
   progress: readonly Progress[],
 ): Promise<void> {
-  const attempts = progress.flatMap(({ subscriptionId, attempts }) =>
-    attempts.map(({ attempt, event, deliveryUrl, number, retryIn }) => ({
+  // What all attempts of a partition have in common is sent once, and nulls are omitted: most of the cost is reading the text.
+  const partitions = progress.flatMap(({ subscriptionId, attempts: [first] }, partition) =>
+    first === undefined
+      ? []
+      : [
+          {
+            partition,
+            subscription_id: subscriptionId,
+            entity_type: first.event.entityType,
+            delivery_url: first.deliveryUrl,
+          },
+        ],
+  );
+  const attempts = progress.flatMap((one, partition) =>
+    one.attempts.map(({ attempt, event, number, retryIn }) => ({
+      partition,
       id: newId(),
-      subscription_id: subscriptionId,
       event_id: event.id,
-      entity_type: event.entityType,
       operation: event.operation,
       entity_id: event.entityId,
       attempt: number,
-      delivery_url: deliveryUrl,
-      http_status_code: attempt.httpStatusCode,
+      http_status_code: attempt.httpStatusCode ?? undefined,
       outcome: attempt.outcome,
       duration_ms: attempt.duration,
-      response_snippet: attempt.responseSnippet,
-      error_message: attempt.errorMessage,
+      response_snippet: attempt.responseSnippet ?? undefined,
+      error_message: attempt.errorMessage ?? undefined,
       attempted_at: new Date(attempt.attemptedAt).toISOString(),
-      retry_in: retryIn ?? null,
+      retry_in: retryIn,
     })),
   );
   if (attempts.length === 0) return;
   await transaction.all(sql`
     insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
       delivery_url, http_status_code, outcome, duration_ms, response_snippet, error_message, attempted_at, next_retry_at)
-    select ${tenantId}, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
+    select ${tenantId}::integer, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
       delivery_url, http_status_code, outcome, duration_ms, response_snippet, error_message, attempted_at,
       tenant_now() + retry_in * interval '1 millisecond'
-    from jsonb_to_recordset(${JSON.stringify(attempts)}::jsonb) as attempt (id uuid, subscription_id uuid, event_id uuid,
-      entity_type text, operation text, entity_id uuid, attempt smallint, delivery_url text, http_status_code smallint,
-      outcome text, duration_ms integer, response_snippet text, error_message text, attempted_at timestamptz,
-      retry_in double precision)`);
+    from jsonb_to_recordset(${JSON.stringify(attempts)}::jsonb) as attempt (partition integer, id uuid, event_id uuid,
+      operation text, entity_id uuid, attempt smallint, http_status_code smallint, outcome text, duration_ms integer,
+      response_snippet text, error_message text, attempted_at timestamptz, retry_in double precision)
+    join jsonb_to_recordset(${JSON.stringify(partitions)}::jsonb) as partition (partition integer, subscription_id uuid,
+      entity_type text, delivery_url text) using (partition)`);
 }
 
 async function updateRetries(transaction: Transaction, tenantId: number, progress: readonly Progress[]): Promise<void> {

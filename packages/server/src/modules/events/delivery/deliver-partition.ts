@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import type { Tenant } from '../../../platform/auth/caller.ts';
 import type { AttemptRecord, Progress, Retry } from './acknowledge.ts';
 import type { DueEvent, PartitionRequest, Work } from './load.ts';
@@ -127,20 +126,23 @@ class Batch {
   async send(): Promise<void> {
     const { subscription } = this.#work;
     if (subscription === undefined || this.#tenant === undefined) return;
-    const limit = pLimit(concurrency);
     const isAllowed = mayReceive(subscription);
     const to = { url: subscription.deliveryUrl, ports: this.#tenant.settings.deliveryPorts };
-    const rows = Map.groupBy(this.#due, ({ entityId }) => entityId);
+    const rows = Map.groupBy(this.#due, ({ entityId }) => entityId).values();
     const sendRow = async (events: readonly DueEvent[]) => {
       let isBlocked = false;
-      for (const due of events.toSorted((left, right) => left.position - right.position)) {
+      for (const due of events.length === 1 ? events : events.toSorted((a, b) => a.position - b.position)) {
         const message = this.#work.messages.get(due.eventId);
         if (message === undefined || !isAllowed || !passesFilter(subscription, message)) this.#finish(due);
         else if (due.isBehind || isBlocked) this.#defer(due, due.attempts, undefined);
         else isBlocked = !(await this.#sendOne(due, message, to));
       }
     };
-    await Promise.all([...rows.values()].map((events) => limit(sendRow, events)));
+    // Each of these loops takes the next row when it is done with one.
+    const sendRows = async () => {
+      for (const events of rows) await sendRow(events);
+    };
+    await Promise.all(Array.from({ length: concurrency }, sendRows));
   }
 
   progress(subscriptionId: string, release: Progress['release']): Progress {

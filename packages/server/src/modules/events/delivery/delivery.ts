@@ -15,6 +15,7 @@ import { deliverPartition, type EndReason, type PartitionServices } from './deli
 import { loadWork, Messages, type PartitionRequest, type Work } from './load.ts';
 import { type Partition, Partitions, renewEvery } from './partitions.ts';
 import { type Attempt, type Destination, Sender, type SenderOptions } from './sender.ts';
+import { Slots } from './slots.ts';
 
 /** The parts of the service that deliveries use. */
 export type DeliveryService = Pick<Service, 'log' | 'store' | 'vault' | 'directory' | 'metrics' | 'deliveryAddresses'>;
@@ -76,7 +77,7 @@ class Runner implements Delivery {
   readonly #sender: Sender;
   readonly #messages = new Messages();
   readonly #statements = pLimit(mostStatements);
-  readonly #beginning = pLimit(mostBeginning);
+  readonly #beginning = new Slots(mostBeginning, beginsFor);
   readonly #tenants = new Map<number, TenantBatches>();
   readonly #running = new Map<Promise<void>, Partition>();
   #timers: NodeJS.Timeout[] = [];
@@ -206,22 +207,8 @@ class Runner implements Delivery {
     this.#running.set(running, partition);
   }
 
-  /** Receivers that do not respond hold up no others for long. */
   #send(to: Destination, headers: Record<string, string>, body: Buffer): Promise<Attempt> {
-    return new Promise((resolve, reject) => {
-      const begin = () =>
-        new Promise<void>((begun) => {
-          const timer = setTimeout(begun, beginsFor).unref();
-          const ended = () => {
-            clearTimeout(timer);
-            begun();
-          };
-          const attempt = this.#sender.send(to, headers, body);
-          attempt.then(resolve, reject);
-          attempt.then(ended, ended);
-        });
-      void this.#beginning(begin);
-    });
+    return this.#beginning.run(() => this.#sender.send(to, headers, body));
   }
 
   #batchesOf({ tenantId: id, tenantName: name }: Partition): TenantBatches {

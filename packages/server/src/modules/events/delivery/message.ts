@@ -1,4 +1,4 @@
-import { Webhook } from 'standardwebhooks';
+import { createHmac } from 'node:crypto';
 import type { EventOperation } from '../../../contract/contract.ts';
 
 /** An event as it is stored. */
@@ -53,8 +53,8 @@ export class Message {
     const key = `${timestamp} ${secrets.join(' ')}`;
     // Subscribers that receive the event in the same second receive the same signature.
     if (this.#signed?.key !== key) {
-      const sign = (secret: string) => new Webhook(secret).sign(this.event.id, new Date(timestamp * 1000), text);
-      const text = this.body.toString();
+      const sign = (secret: string) =>
+        `v1,${createHmac('sha256', keyOf(secret)).update(`${this.event.id}.${timestamp}.`).update(this.body).digest('base64')}`;
       this.#signed = { key, signature: secrets.map(sign).join(' ') };
     }
     return {
@@ -66,4 +66,9 @@ export class Message {
       ...(this.event.traceparent === null ? {} : { traceparent: this.event.traceparent }),
     };
   }
+}
+
+/** The key in a secret, which is `whsec_` and base64 (Standard Webhooks). */
+function keyOf(secret: string): Buffer {
+  return Buffer.from(secret.slice('whsec_'.length), 'base64');
 }
