@@ -11,8 +11,9 @@ import { compare } from './breaking/compare.ts';
 import { allowedBreaks, allowedIn, changelogFile, presentContract, releasedContract } from './breaking/files.ts';
 import { complaints } from './breaking/gate.ts';
 import { usersOf, wordsFor } from './breaking/users.ts';
+import { readOptions } from './options.ts';
 
-const [before, after] = process.argv.slice(2);
+const [before, after] = readOptions({ allowPositionals: true }).positionals;
 const printed = before === undefined ? await gate() : await breaksBetween(before, after ?? '');
 if (printed.problems.length === 0) {
   console.log(printed.success);
@@ -44,10 +45,19 @@ async function gate(): Promise<Printed> {
   return { problems, success: `${meant} the contract released as ${version}.` };
 }
 
-async function breaksBetween(...files: readonly [string, string]): Promise<Printed> {
-  const [one, other] = await Promise.all(files.map(async (file) => parse(await readFile(file, 'utf8'))));
+async function breaksBetween(before: string, after: string): Promise<Printed> {
+  const [one, other] = await Promise.all([documentIn(before), documentIn(after)]);
   const { breaks } = await compare(one, other);
   return { problems: breaks.map(({ rule, at, says }) => `${rule}: ${says}\n  at ${at}`), success: 'Nothing breaks.' };
+}
+
+async function documentIn(file: string): Promise<Parameters<typeof compare>[0]> {
+  try {
+    return parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    console.error(`${file === '' ? 'The second document' : file} cannot be read: ${(error as Error).message}`);
+    process.exit(2);
+  }
 }
 
 function eitherOf<Item>(one: readonly Item[], other: readonly Item[]): readonly Item[] {

@@ -12,7 +12,9 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../packages/server/test/free-port.ts';
 import { ownContract, ownServer } from './five-minutes/own-server.ts';
 import { linesToType } from './five-minutes/readme.ts';
+import { readOptions } from './options.ts';
 
+readOptions({});
 const root = fileURLToPath(new URL('..', import.meta.url));
 const limits = { seconds: 300, lines: 10 };
 

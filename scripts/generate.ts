@@ -9,6 +9,9 @@ import openapiTypescript, { astToString, type SchemaObject, type TransformNodeOp
 import ts from 'typescript';
 import { stringify } from 'yaml';
 import { type Contract, callIndex, operationIndex } from './operation-index.ts';
+import { readOptions } from './options.ts';
+
+const { check } = readOptions({ options: { check: { type: 'boolean' } } }).values;
 
 const root = new URL('..', import.meta.url);
 const target = new URL('packages/spec/generated/', root);
@@ -61,7 +64,7 @@ const files: Record<string, string> = {
   'calls.ts': `// ${notice}\n${callIndex(operations)}`,
 };
 
-if (process.argv.includes('--check')) {
+if (check) {
   const stale = [];
   for (const [name, text] of Object.entries(files)) {
     if ((await readFile(new URL(name, target), 'utf8').catch(() => '')) !== text) stale.push(name);

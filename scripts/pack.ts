@@ -4,9 +4,11 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { readOptions } from './options.ts';
 import { fault, pack, publicPackages } from './packages/pack.ts';
 import { tryPackages } from './packages/try.ts';
 
+readOptions({});
 const folder = fileURLToPath(new URL('../dist/packages/', import.meta.url));
 await rm(folder, { recursive: true, force: true });
 await mkdir(folder, { recursive: true });

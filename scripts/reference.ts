@@ -8,15 +8,16 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import type { Contract } from '../packages/mock/src/contract.ts';
 import { sampleServer } from '../packages/server/src/http/sample-server.ts';
+import { readOptions } from './options.ts';
 import { withLinksInside, withoutForeignImages } from './reference/alone.ts';
 import { codeFont } from './reference/code-font.ts';
 import { hasMark, markOf } from './reference/stale.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { output, 'if-stale': ifStale } = parseArgs({
+const { output, 'if-stale': ifStale } = readOptions({
   options: { output: { type: 'string', default: join(root, 'dist/reference.html') }, 'if-stale': { type: 'boolean' } },
 }).values;
 

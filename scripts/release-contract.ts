@@ -4,7 +4,6 @@
  * package script runs the gate first.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { errorsIn, released, releasesOf } from './breaking/changelog.ts';
 import {
   allowedBreaks,
@@ -14,8 +13,9 @@ import {
   releasedFolder,
   withoutEntries,
 } from './breaking/files.ts';
+import { readOptions } from './options.ts';
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readOptions({
   options: { date: { type: 'string', default: new Date().toISOString().slice(0, 10) } },
   allowPositionals: true,
 });

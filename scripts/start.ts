@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hashFiles } from '../packages/server/scripts/hash-files.ts';
 import { listen } from '../packages/server/src/main/listen.ts';
+import { readOptions } from './options.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const generated = ['openapi.json', 'openapi.yaml', 'types.ts', 'operations.ts', 'calls.ts'].map((name) =>
@@ -16,6 +17,7 @@ const generated = ['openapi.json', 'openapi.yaml', 'types.ts', 'operations.ts', 
 );
 const markFile = join(root, 'node_modules/.cache/generated.sha256');
 
+readOptions({}, 'Settings are environment variables, such as PORT=4000: see README.md.');
 try {
   await checkPort();
   await generate();

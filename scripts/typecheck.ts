@@ -9,11 +9,12 @@ import { execFile } from 'node:child_process';
 import { glob, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
+import { readOptions } from './options.ts';
 
 const run = promisify(execFile);
 const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript-7/package.json'))), 'bin/tsc');
-const { separately } = parseArgs({ options: { separately: { type: 'boolean', default: false } } }).values;
+const { separately } = readOptions({ options: { separately: { type: 'boolean', default: false } } }).values;
 
 const all: string[] = [];
 for await (const project of glob('{packages/*,scripts,openapi/rules}/tsconfig.json')) all.push(project);

@@ -8,7 +8,7 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOptions } from './options.ts';
 import { startPayer } from './payer.ts';
 import { startReceiver } from './receiver.ts';
 
@@ -32,7 +32,7 @@ interface Report {
   >;
 }
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readOptions({
   options: {
     server: { type: 'string', default: 'http://127.0.0.1:3000' },
     tenant: { type: 'string', default: 'hartwell' },

@@ -3,8 +3,8 @@
  * firm, or on as many made-up entries. It fails where one takes longer than a read may take.
  */
 import { randomBytes } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
+import { readOptions } from '../../scripts/options.ts';
 import '../server/src/app/handlers.ts';
 import { ledgerEntry } from '../server/src/modules/billing/ledger/ledger-entry.ts';
 import { Vault } from '../server/src/platform/auth/vault.ts';
@@ -17,7 +17,7 @@ import { findServer } from '../server/test/postgres-setup.ts';
 import { median } from './median.ts';
 import { openMidFirm } from './mid-firm.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     ageing: { type: 'boolean' },
     database: { type: 'string' },

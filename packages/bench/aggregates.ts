@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
+import { readOptions } from '../../scripts/options.ts';
 import { Vault } from '../server/src/platform/auth/vault.ts';
 import { aggregateReader } from '../server/src/query/aggregate.ts';
 import type { AggregateRequest } from '../server/src/query/aggregate-request.ts';
@@ -23,7 +23,7 @@ import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server
 import { findServer } from '../server/test/postgres-setup.ts';
 import { median } from './median.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     aggregates: { type: 'boolean' },
     rows: { type: 'string', default: '1200000' },

@@ -9,8 +9,8 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { pino } from 'pino';
+import { readOptions } from '../../scripts/options.ts';
 import { ensureBundle } from '../server/scripts/bundle.ts';
 import { createApiKey } from '../server/src/operator/api-keys.ts';
 import { createTenant } from '../server/src/operator/tenants.ts';
@@ -24,7 +24,7 @@ import { type Attack, attacks } from './attacks.ts';
 import { largeTenant, seedLargeTenant } from './large-tenant.ts';
 import { Probe, quantile, type Seen, together } from './probe.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     attack: { type: 'boolean' },
     seconds: { type: 'string', default: '60' },

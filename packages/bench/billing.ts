@@ -3,16 +3,17 @@
  * the rows that the call wrote, with one statement for each table, and the same triggers; for reads, one query for the same
  * rows. Both run in one process, in turns, on PostgreSQL.
  */
-import { parseArgs } from 'node:util';
+
 import { type RawBuilder, sql } from 'kysely';
 import { pino } from 'pino';
+import { readOptions } from '../../scripts/options.ts';
 import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
 import { findServer } from '../server/test/postgres-setup.ts';
 import { openFirm } from './billing-firm.ts';
 import { median } from './median.ts';
 import { rewind, type WrittenRows, writeRaw, writtenRows } from './raw-rows.ts';
 
-const { values } = parseArgs({ options: { billing: { type: 'boolean' }, rounds: { type: 'string', default: '7' } } });
+const { values } = readOptions({ options: { billing: { type: 'boolean' }, rounds: { type: 'string', default: '7' } } });
 const rounds = Number(values.rounds);
 
 const postgres = await findServer();

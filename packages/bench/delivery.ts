@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
+import { readOptions } from '../../scripts/options.ts';
 import { transact } from '../server/src/entity/transact.ts';
 import { clientGroup } from '../server/src/modules/clients/client-group.ts';
 import { startDelivery } from '../server/src/modules/events/delivery/delivery.ts';
@@ -14,7 +14,7 @@ import type { Service } from '../server/src/service/service.ts';
 import { onPostgres, printLoad, recordEvents, startReceiver, subscribedTenant, withService } from './delivering.ts';
 import { median } from './median.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     delivery: { type: 'boolean' },
     engine: { type: 'string' },

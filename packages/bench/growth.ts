@@ -6,9 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { pino } from 'pino';
+import { readOptions } from '../../scripts/options.ts';
 import { createApp } from '../server/src/app/app.ts';
 import { allOperations } from '../server/src/contract/contract.ts';
 import { arrivalLimits } from '../server/src/http/connections.ts';
@@ -22,7 +22,7 @@ import { findGrowth, type GrowthCase, type GrowthFinding } from '../server/test/
 import { commonCases, formCases, growthCases } from '../server/test/growth/requests.ts';
 import { sender } from '../server/test/growth/sender.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: { growth: { type: 'boolean' }, only: { type: 'string', default: '' } },
 });
 const thresholds = { ignored: 5, most: 1_000 };

@@ -8,14 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
+import { readOptions } from '../../scripts/options.ts';
 import { openStore } from '../server/src/platform/store/store.ts';
 import { freePort } from '../server/test/free-port.ts';
 import { onPostgres, printLoad } from './delivering.ts';
 import { usedBy, usedByDatabase } from './processor-time.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     idle: { type: 'boolean' },
     tenants: { type: 'string', default: '1000' },

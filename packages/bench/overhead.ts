@@ -6,9 +6,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { Pool } from 'undici';
+import { readOptions } from '../../scripts/options.ts';
 import { createApiKey } from '../server/src/operator/api-keys.ts';
 import { createTenant } from '../server/src/operator/tenants.ts';
 import { openStore } from '../server/src/platform/store/store.ts';
@@ -22,7 +22,7 @@ import { onboard, type Request, type Scenario, scenarios } from './scenarios.ts'
 import type { StackMessage } from './stack.ts';
 import { stacks } from './stacks.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     rounds: { type: 'string', default: '9' },
     only: { type: 'string' },

@@ -2,14 +2,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import { createPgConfig } from '@electric-sql/pglite/node-postgres';
 import pg from 'pg';
+import { readOptions } from '../../scripts/options.ts';
 import { standardLimits } from '../server/src/platform/store/limits.ts';
 import { openPglite } from '../server/src/platform/store/pglite.ts';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '7' } } });
+const { values } = readOptions({ options: { rounds: { type: 'string', default: '7' } } });
 const rounds = Number(values.rounds);
 const calls = 2_000;
 const storedRows = 5_000;

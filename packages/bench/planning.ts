@@ -3,13 +3,14 @@
  * its values each time, and what the service does after several reads. Lists the reads where the service
  * takes longer than the better of the two.
  */
-import { parseArgs } from 'node:util';
+
 import { sql } from 'kysely';
+import { readOptions } from '../../scripts/options.ts';
 import { type FirmRead, readsOf } from './firm-reads.ts';
 import { median } from './median.ts';
 import { openMidFirm } from './mid-firm.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     planning: { type: 'boolean' },
     database: { type: 'string' },

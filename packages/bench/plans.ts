@@ -2,13 +2,14 @@
  * Reads the plans of every list, search and by-ID read on the demo data of a large firm, and fails where one reads a whole large
  * table, sorts more than a page, or visits many rows for the few that it returns.
  */
-import { parseArgs } from 'node:util';
+
 import { sql } from 'kysely';
+import { readOptions } from '../../scripts/options.ts';
 import { type PlanNode, plansOf } from '../server/test/explain.ts';
 import { type FirmRead, readsOf } from './firm-reads.ts';
 import { openMidFirm } from './mid-firm.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     plans: { type: 'boolean' },
     database: { type: 'string' },

@@ -2,8 +2,9 @@
  * Measures every list, search and by-ID read on the demo data of a large firm, beside SQL that reads the bare rows of the same page,
  * and the first page of work in progress beside one that is 850,000 rows deep.
  */
-import { parseArgs } from 'node:util';
+
 import { sql } from 'kysely';
+import { readOptions } from '../../scripts/options.ts';
 import { entityNamed } from '../server/src/entity/registry.ts';
 import type { Session } from '../server/src/platform/store/session.ts';
 import { writeCursor } from '../server/src/query/cursor.ts';
@@ -12,7 +13,7 @@ import { conditionOf } from '../server/src/query/where.ts';
 import { type FirmRead, page, readsOf } from './firm-reads.ts';
 import { openMidFirm } from './mid-firm.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     reads: { type: 'boolean' },
     database: { type: 'string' },

@@ -1,7 +1,8 @@
 /** Measures the tables of events while old ones are removed; see README.md beside this file. `--rounds` and `--events` change how many. */
-import { parseArgs } from 'node:util';
+
 import { sql } from 'kysely';
 import pg from 'pg';
+import { readOptions } from '../../scripts/options.ts';
 import type { Tick } from '../server/src/background/clock.ts';
 import { writeAsSystem } from '../server/src/background/write-as-system.ts';
 import { removeOldEvents } from '../server/src/modules/events/delivery/remove-old-events.ts';
@@ -11,7 +12,7 @@ import { runOn } from '../server/test/postgres-server.ts';
 import { eventData, onPostgres, printLoad, subscribedTenant, withService } from './delivering.ts';
 import { median } from './median.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     delivery: { type: 'boolean' },
     retention: { type: 'boolean' },

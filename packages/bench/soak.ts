@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { Pool } from 'undici';
+import { readOptions } from '../../scripts/options.ts';
 import { ensureBundle } from '../server/scripts/bundle.ts';
 import { createApiKey } from '../server/src/operator/api-keys.ts';
 import { createTenant } from '../server/src/operator/tenants.ts';
@@ -24,7 +24,7 @@ import { backendsOf, memoryOf } from './processor-time.ts';
 import { onboard, type Request } from './scenarios.ts';
 import { slopeOf } from './slope.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     soak: { type: 'boolean' },
     minutes: { type: 'string', default: '30' },

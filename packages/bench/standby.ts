@@ -3,8 +3,8 @@
  * standby serves while another process writes. `--profile`, `--seconds`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
+import { readOptions } from '../../scripts/options.ts';
 import { openStore } from '../server/src/platform/store/store.ts';
 import { embeddedBinaries, PostgresProcess } from '../server/test/postgres-process.ts';
 import { runOn } from '../server/test/postgres-server.ts';
@@ -13,7 +13,7 @@ import { type FirmRead, readsOf } from './firm-reads.ts';
 import { openMidFirm } from './mid-firm.ts';
 import { usedByServer } from './processor-time.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     standby: { type: 'boolean' },
     profile: { type: 'string', default: 'tiny' },

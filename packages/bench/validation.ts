@@ -1,12 +1,12 @@
 /** Measures the validation of requests and responses alone; see README.md. `--rounds` sets how often. */
-import { parseArgs } from 'node:util';
+import { readOptions } from '../../scripts/options.ts';
 import { allOperations } from '../server/src/contract/contract.ts';
 import type { OperationId } from '../server/src/contract/handler.ts';
 import { contractValidator } from '../server/src/contract/validator.ts';
 import { exampleOf, exampleResponseOf } from '../server/test/bad-requests.ts';
 import { median } from './median.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: { rounds: { type: 'string', default: '15' }, validation: { type: 'boolean' } },
 });
 const rounds = Number(values.rounds);

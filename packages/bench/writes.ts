@@ -8,10 +8,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
+import { readOptions } from '../../scripts/options.ts';
 import { createApp } from '../server/src/app/app.ts';
 import { createApiKey } from '../server/src/operator/api-keys.ts';
 import { createTenant } from '../server/src/operator/tenants.ts';
@@ -35,7 +35,7 @@ interface Figures {
 
 let created = 0;
 
-const { values } = parseArgs({ options: { writes: { type: 'boolean' }, rounds: { type: 'string', default: '40' } } });
+const { values } = readOptions({ options: { writes: { type: 'boolean' }, rounds: { type: 'string', default: '40' } } });
 await benchWrites(Number(values.rounds));
 
 /** Prints the median times of creating contacts by one call and by raw statements, and their ratio. */

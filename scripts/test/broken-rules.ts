@@ -16,19 +16,27 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { readOptions } from '../options.ts';
 import { type BrokenRule, brokenRules } from './broken-rules/rules.ts';
 import { run } from './run.ts';
 
 const root = join(import.meta.dirname, '../..');
-const words = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const { values, positionals: words } = readOptions({
+  options: { list: { type: 'boolean' }, check: { type: 'boolean' } },
+  allowPositionals: true,
+});
 const chosen = brokenRules.filter(({ name }) => words.every((word) => name.includes(word)));
 
-if (process.argv.includes('--list')) {
+if (chosen.length === 0) {
+  console.error(`No rule has these words in its name: ${words.join(' ')}. --list shows all.`);
+  process.exit(2);
+}
+if (values.list) {
   for (const { name, file, test } of chosen) console.log(`${name}\n  ${file}\n  ${test.join(' ')}`);
   process.exit(0);
 }
 for (const rule of chosen) broken(rule);
-if (process.argv.includes('--check')) process.exit(0);
+if (values.check) process.exit(0);
 
 const copy = copySources();
 const unnoticed: string[] = [];

@@ -4,7 +4,13 @@
  * `pnpm test` does.
  */
 import { existsSync } from 'node:fs';
+import { readOptions } from '../options.ts';
 import { run } from './run.ts';
+
+const { values, positionals: words } = readOptions({
+  options: { list: { type: 'boolean' }, check: { type: 'boolean' } },
+  allowPositionals: true,
+});
 
 interface Proof {
   readonly name: string;
@@ -178,11 +184,14 @@ if (moved.length > 0) {
   console.error(`These files do not exist. Correct their paths in scripts/test/nightly.ts: ${moved.join(', ')}`);
   process.exit(1);
 }
-if (process.argv.includes('--check')) process.exit(0);
+if (values.check) process.exit(0);
 
-const words = process.argv.slice(2).filter((word) => word !== '--list');
 const chosen = proofs.filter(({ name }) => words.every((word) => name.includes(word)));
-if (process.argv.includes('--list')) {
+if (chosen.length === 0) {
+  console.error(`No proof has these words in its name: ${words.join(' ')}. --list shows all.`);
+  process.exit(2);
+}
+if (values.list) {
   for (const { name, sample, command, environment = {} } of chosen) {
     const settings = Object.entries(environment).map(([variable, value]) => `${variable}=${value}`);
     console.log(`${name}\n  ${[...settings, ...command].join(' ')}\n  \`pnpm test\`: ${sample}`);
@@ -201,4 +210,4 @@ for (const [index, { name, command, environment }] of chosen.entries()) {
 }
 for (const name of failed) console.log(`FAILED: ${name}`);
 console.log(`\n${chosen.length - failed.length} passed, ${failed.length} failed`);
-process.exitCode = failed.length === 0 && chosen.length > 0 ? 0 : 1;
+process.exitCode = failed.length === 0 ? 0 : 1;

@@ -5,7 +5,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { glob, readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../options.ts';
 
 /** Instants in UTC at which days, months and offsets change for a tenant or for the machine. */
 const times: readonly { readonly name: string; readonly at: string; readonly zone: string }[] = [
@@ -19,17 +19,17 @@ const times: readonly { readonly name: string; readonly at: string; readonly zon
   { name: 'night to standard time', at: '2027-11-07 05:58:00', zone: 'Pacific/Auckland' },
 ];
 
-if (spawnSync('faketime', ['--version']).error !== undefined) {
-  console.error('faketime is not installed. On Debian, run: apt-get install faketime');
-  process.exit(1);
-}
-const { values: options, positionals: named } = parseArgs({
+const { values: options, positionals: named } = readOptions({
   allowPositionals: true,
   options: { from: { type: 'string', default: '1' } },
 });
 const from = Number(options.from);
 if (!Number.isInteger(from) || from < 1 || from > times.length) {
   console.error(`--from must be the number of an instant: 1 to ${times.length}.`);
+  process.exit(1);
+}
+if (spawnSync('faketime', ['--version']).error !== undefined) {
+  console.error('faketime is not installed. On Debian, run: apt-get install faketime');
   process.exit(1);
 }
 const chosen = times.slice(from - 1);

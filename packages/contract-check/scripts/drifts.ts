@@ -7,14 +7,14 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../../../scripts/options.ts';
 import type { Drift } from '../test/drifts/drift.ts';
 import { serviceDrifts } from '../test/drifts/service/drifts.ts';
 import { workshopDrifts } from '../test/drifts/workshop/drifts.ts';
 import { type DriftRow, driftTable, writeDriftTable } from './drift-table.ts';
 import type { Done, Job } from './drift-worker.ts';
 
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     suite: { type: 'string', default: '' },
     only: { type: 'string', default: '' },

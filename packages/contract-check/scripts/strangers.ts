@@ -11,12 +11,13 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
+import { readOptions } from '../../../scripts/options.ts';
 import { check } from '../src/check.ts';
 import type { CheckOptions } from '../src/options.ts';
 import type { Report } from '../src/report/report.ts';
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readOptions({
   options: {
     folder: { type: 'string', default: join(tmpdir(), 'contract-check-strangers') },
     /** The OpenAPI document of Redocly's Museum (github.com/Redocly/museum-openapi-example), which npm does not have. */

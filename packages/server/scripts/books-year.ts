@@ -6,8 +6,8 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseArgs } from 'node:util';
 import { pino } from 'pino';
+import { readOptions } from '../../../scripts/options.ts';
 import { isProfile, profiles } from '../../demo-data/src/profiles/profile.ts';
 import { createApp } from '../src/app/app.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
@@ -21,12 +21,14 @@ import { runYear } from '../test/books-year/run-year.ts';
 import { databaseUrl, dropDatabase, runOn } from '../test/postgres-server.ts';
 import { findServer } from '../test/postgres-setup.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: { profile: { type: 'string', default: 'small' }, months: { type: 'string', default: '12' } },
 });
 const { profile } = values;
-if (!isProfile(profile))
-  throw new Error(`Unknown profile ${profile}. The profiles are ${Object.keys(profiles).join(', ')}.`);
+if (!isProfile(profile)) {
+  console.error(`Unknown profile ${profile}. The profiles are ${Object.keys(profiles).join(', ')}.`);
+  process.exit(2);
+}
 // Profiles have three years of jobs and entries.
 const { staff, clients, jobs, entries } = profiles[profile];
 const years = 3;

@@ -6,7 +6,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../../../scripts/options.ts';
 import { hashFiles } from './hash-files.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -49,7 +49,7 @@ async function bundle(mark: string): Promise<void> {
 }
 
 if (import.meta.main) {
-  const { 'if-stale': ifStale } = parseArgs({ options: { 'if-stale': { type: 'boolean' } } }).values;
+  const { 'if-stale': ifStale } = readOptions({ options: { 'if-stale': { type: 'boolean' } } }).values;
   const started = performance.now();
   if (!ifStale) await rm(markFile, { force: true });
   if (await ensureBundle())

@@ -1,0 +1,41 @@
+/** Commands reject what they do not take, in a sentence. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  scripts: Readonly<Record<string, string>>;
+};
+/** Passes its arguments to vitest, or takes the name of an example, or reads them in a way of its own. */
+const others = ['scripts/test.ts', 'packages/examples/run.ts', 'packages/contract-check/src/bin.ts'];
+const files = [...new Set(Object.values(scripts).flatMap((text) => text.match(/[\w./-]+\.ts\b/g) ?? []))].filter(
+  (file) => !others.includes(file),
+);
+const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
+
+it.each(files.filter((file) => !/bench\/main|dependencies|migrations/.test(file)))('%s reads its options', (file) => {
+  expect(textOf(file)).toMatch(/readOptions\(/);
+});
+
+it('every program of the repository reads them in the same way', () => {
+  const tracked = execFileSync('git', ['ls-files', 'scripts', 'packages/*/scripts', 'packages/bench'], { cwd: root });
+  const programs = tracked.toString().split('\n');
+  expect(programs.filter((file) => file.endsWith('.ts') && /\bparseArgs\(/.test(textOf(file)))).toEqual([
+    'scripts/options.ts',
+  ]);
+});
+
+it.each([
+  [['scripts/test/nightly.ts', '--lst'], "Unknown option '--lst'. The options are --list, --check.\n"],
+  [['scripts/start.ts', 'now'], /^Unexpected argument 'now'\. This command has no options\. Settings are .*PORT=4000/],
+  [['scripts/test/nightly.ts', 'no such proof'], /^No proof has these words in its name: no such proof\./],
+  [['scripts/breaking.ts', 'no.yaml', 'no.yaml'], /^no\.yaml cannot be read: ENOENT/],
+  [['scripts/test/other-times.ts', '--from', 'noon'], /^--from must be a number\. The options are --from VALUE/],
+])('%j says what is wrong', (words, sentence) => {
+  const { status, stderr } = spawnSync(process.execPath, words, { cwd: root, encoding: 'utf8' });
+  expect(stderr).toMatch(sentence);
+  expect([status, stderr.trim().split('\n').length]).toEqual([2, 1]);
+});
