@@ -11,7 +11,7 @@ import { inParallel } from '../run/parallel.ts';
 import { renewedAround } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { isHarmless } from '../run/unknown-id.ts';
-import { breaksOf } from '../schema/breaks.ts';
+import { breaksOf } from '../schema/constraints.ts';
 import { malformedAround, malformedBodies } from '../schema/hostile.ts';
 import { memberNames, memberOf, partsOf, responseSchema } from '../schema/parts.ts';
 import type { CheckContext } from './check.ts';

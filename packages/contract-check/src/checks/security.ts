@@ -49,7 +49,6 @@ interface Attempt {
   readonly who: string;
   readonly identity: 'caller' | 'anonymous' | 'expired' | 'forbidden';
   readonly headers: Readonly<Record<string, string>>;
-  readonly expected: string;
 }
 
 function needsCredentials({ security }: Operation): boolean {
@@ -59,7 +58,6 @@ function needsCredentials({ security }: Operation): boolean {
 function attempts(session: Session, operation: Operation): Attempt[] {
   const anonymous: Attempt = {
     ...{ check: 'missing-credentials', who: 'without credentials', identity: 'anonymous', headers: {} },
-    expected: 'a 401 or 403',
   };
   // All credentials are forged together: with alternatives, one valid credential is sufficient.
   const credentials = Object.entries(session.identities.credentials);
@@ -67,17 +65,11 @@ function attempts(session: Session, operation: Operation): Attempt[] {
     const headers = credentials.map(([name, value]) => [name, forge(value)] as const);
     if (headers.length === 0 || headers.some(([, text]) => text === undefined)) return [];
     const sent = Object.fromEntries(headers) as Record<string, string>;
-    return [{ check: 'forged-credentials', who, identity: 'caller', headers: sent, expected: 'a 401 or 403' }];
+    return [{ check: 'forged-credentials', who, identity: 'caller', headers: sent }];
   });
   const others: Attempt[] = [
-    {
-      ...{ check: 'expired-credentials', who: 'with expired credentials', identity: 'expired', headers: {} },
-      expected: 'a 401',
-    },
-    {
-      ...{ check: 'missing-permission', who: 'without the required role or scope', identity: 'forbidden', headers: {} },
-      expected: 'a 403',
-    },
+    { check: 'expired-credentials', who: 'with expired credentials', identity: 'expired', headers: {} },
+    { check: 'missing-permission', who: 'without the required role or scope', identity: 'forbidden', headers: {} },
   ];
   const isPossible = ({ identity }: Attempt) =>
     session.can(identity) && (identity !== 'forbidden' || needsRights(operation));
@@ -137,8 +129,6 @@ function withoutSignature(token: string): string | undefined {
 function finding({ document }: Session, operation: Operation, attempt: Attempt, exchange: Exchange): Candidate {
   const isOwn = operation.node.security !== undefined;
   return candidateOf(attempt.check, operation, attempt.who, {
-    title: `A request ${attempt.who} is accepted`,
-    expected: `${attempt.expected}, because the operation requires credentials`,
     actual: responseText(exchange),
     place:
       document.placeOf(operation.node, isOwn ? 'security' : undefined) ?? document.placeOf(document.root, 'security'),

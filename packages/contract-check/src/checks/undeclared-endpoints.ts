@@ -82,41 +82,29 @@ function methodFinding(
 ): Candidate | undefined {
   const { status, headers } = exchange.response;
   const { path } = operation;
-  const differs = (check: CheckName, about: string, title: string, actual = `${method}: ${responseText(exchange)}`) => {
+  const differs = (check: CheckName, about: string, actual = `${method}: ${responseText(exchange)}`) => {
     const expected = `405 with Allow: ${own.join(', ')} (RFC 9110, 15.5.6)`;
-    return {
-      ...candidateOf(check, operation, '', { title, expected, actual, place: document.placeOf(operation.node) }),
-      cause: `${check} ${about}`,
-    };
+    const candidate = candidateOf(check, operation, about, {
+      expected,
+      actual,
+      place: document.placeOf(operation.node),
+    });
+    return { ...candidate, cause: `${check} ${about}` };
   };
-  if (status >= 500 || status === 0)
-    return differs('method-fault', `${path} ${method}`, `${method} ${path} fails with ${status || 'no response'}`);
+  if (status >= 500 || status === 0) return differs('method-fault', `${path} ${method}`);
   // A server may check permissions before it routes the request.
   if ([401, 403, 429].includes(status)) return undefined;
-  if (status === 404) return differs('method-not-405', path, `An undeclared method of ${path} returns 404`);
-  if (status !== 405)
-    return differs(
-      'undeclared-operation',
-      `${method} ${path}`,
-      `${method} ${path} returns ${status}, but is not in the contract`,
-    );
+  if (status === 404) return differs('method-not-405', path);
+  if (status !== 405) return differs('undeclared-operation', `${method} ${path}`);
   const allow = (headers.allow ?? '').split(',').map((one) => one.trim().toUpperCase());
   if (own.every((one) => allow.includes(one)) && !allow.includes(method)) return undefined;
-  const actual = headers.allow === undefined ? 'no Allow' : `Allow: ${headers.allow}`;
-  return differs('allow-header', path, `Allow of ${path} lists other methods than the contract`, actual);
+  return differs('allow-header', path, headers.allow === undefined ? 'no Allow' : `Allow: ${headers.allow}`);
 }
 
 /** An operation that the contract does not declare. */
-function undeclared(
-  { document }: Session,
-  operation: Operation,
-  about: string,
-  title: string,
-  actual: string,
-): Candidate {
-  const expected = 'only the operations of the contract';
-  const facts = { title, expected, actual, place: document.placeOf(document.root, 'paths') };
-  return { ...candidateOf('undeclared-operation', operation, '', facts), cause: `undeclared-operation ${about}` };
+function undeclared({ document }: Session, operation: Operation, about: string, actual: string): Candidate {
+  const facts = { actual, place: document.placeOf(document.root, 'paths') };
+  return { ...candidateOf('undeclared-operation', operation, about, facts), cause: `undeclared-operation ${about}` };
 }
 
 /** Operations whose path template matches a concrete path. */
@@ -160,11 +148,7 @@ async function otherPaths({ session, baselines }: CheckContext, operations: read
     const { status } = exchange.response;
     const succeeds = status > 0 && status < 400;
     if (!succeeds && (status < 500 || status === 501)) return;
-    const address = `${method} ${general(path, operation)}`;
-    const title = succeeds
-      ? `${address} returns ${status}, but is not in the contract`
-      : `${address} fails with ${status}`;
-    const found = undeclared(session, operation, `path ${address}`, title, responseText(exchange));
+    const found = undeclared(session, operation, `path ${method} ${general(path, operation)}`, responseText(exchange));
     await session.report(succeeds ? found : { ...found, check: 'server-error' }, [exchange], async () => {
       const again = await session.sendRaw(wire);
       return again.response.status === status ? [again] : undefined;
@@ -199,8 +183,7 @@ async function ownRouteList({ session }: CheckContext): Promise<void> {
     for (const { method, path } of listed) {
       session.observed(first, 'undeclared endpoints');
       if (declared.has(shape(method, path))) continue;
-      const title = `${method} ${path} is listed by the server at ${target}, but is not in the contract`;
-      await session.report(undeclared(session, first, `${method} ${path}`, title, `${method} ${path}`), [exchange]);
+      await session.report(undeclared(session, first, `${method} ${path}`, `listed at ${target}`), [exchange]);
     }
     return;
   }
@@ -233,14 +216,12 @@ function routesOf(value: unknown): { method: string; path: string }[] {
  */
 interface Habit {
   readonly check: CheckName;
-  readonly name: string;
   change(wire: WireRequest): WireRequest;
 }
 
 const habits: readonly Habit[] = [
   {
     check: 'trailing-slash',
-    name: 'A path with a trailing slash',
     change: (wire) => {
       const [path = '', query] = wire.target.split('?');
       return { ...wire, target: `${path}/${query === undefined ? '' : `?${query}`}` };
@@ -248,7 +229,6 @@ const habits: readonly Habit[] = [
   },
   {
     check: 'reject-unknown-parameter',
-    name: 'An undeclared query parameter',
     change: (wire) => ({
       ...wire,
       target: `${wire.target}${wire.target.includes('?') ? '&' : '?'}undeclaredParameter=1`,
@@ -291,9 +271,8 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
   for (const { operation, exchange } of odd) {
     if (!session.isJudged(operation)) continue;
     const found = candidateOf(habit.check, operation, '', {
-      title: `${habit.name} is ${here} here, but ${elsewhere} by all other operations`,
-      expected: `${isRejecting ? 'a 4xx' : 'the same response as without it'}, as for all other operations`,
-      actual: responseText(exchange),
+      expected: `it is ${elsewhere}, as by all other operations`,
+      actual: `it is ${here}: ${responseText(exchange)}`,
       place: session.document.placeOf(operation.node),
     });
     await session.report(found, [exchange]);
@@ -309,7 +288,6 @@ async function anotherResponse(
   [before, after]: readonly [Exchange, Exchange],
 ): Promise<void> {
   const found = candidateOf(habit.check, operation, 'otherwise', {
-    title: `${habit.name} changes the response`,
     expected: before.response.text.slice(0, 160),
     actual: after.response.text.slice(0, 160),
     place: session.document.placeOf(operation.node),

@@ -11,7 +11,7 @@ import { inParallel } from '../run/parallel.ts';
 import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { isHarmless, unlikelyIds } from '../run/unknown-id.ts';
-import { type Bound, boundsOf } from '../schema/bounds.ts';
+import { type Bound, boundsOf } from '../schema/constraints.ts';
 import type { CheckContext } from './check.ts';
 import { isDocumentedRelation } from './documented-relation.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from './outcome.ts';

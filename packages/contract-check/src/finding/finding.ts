@@ -1,6 +1,6 @@
 import type { Place } from '../document/document.ts';
 import type { Exchange } from '../http/call.ts';
-import type { Category, CheckName } from './rules.ts';
+import { type Category, type CheckName, requirementOf } from './rules.ts';
 
 export { type Category, categories } from './rules.ts';
 
@@ -44,14 +44,20 @@ export interface FindingPlace {
 /** A difference that is not confirmed yet. Its check says the rest of a finding. */
 export type Candidate = Omit<Finding, 'category' | 'fix' | 'exchanges' | 'also' | 'places'>;
 
-/** @param about the part of the operation, without values of this run: candidates about the same part have one cause. */
+/**
+ * A candidate; its title and what is expected default to the requirement of the check.
+ *
+ * @param about the part of the operation, without values of this run: candidates about the same part have one cause.
+ */
 export function candidateOf(
   check: CheckName,
   { id }: { readonly id: string },
   about: string,
-  facts: Pick<Candidate, 'title' | 'expected' | 'actual' | 'place' | 'pointer'>,
+  facts: Partial<Pick<Candidate, 'title' | 'expected'>> & Pick<Candidate, 'actual' | 'place' | 'pointer'>,
 ): Candidate {
-  return { check, operation: id, cause: `${check} ${id} ${about}`.trim(), ...facts };
+  const expected = requirementOf(check);
+  const title = about === '' ? expected : `${expected}: ${about}`;
+  return { check, operation: id, cause: `${check} ${id} ${about}`.trim(), title, expected, ...facts };
 }
 
 /** The beginning of a response, for display. */

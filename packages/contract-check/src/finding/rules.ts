@@ -80,16 +80,12 @@ const fixed = {
     'bulk-order': error('The results of a bulk request must identify the items that they belong to.'),
     'bulk-others': error('An invalid item of a bulk request must not change what happens to the other items.'),
     'bulk-results': error('A bulk response must have a result for every item.'),
-    'calculated-wrong': error('Calculate the number as declared, or correct `x-contract-check`.'),
+    'calculated-wrong': error('A calculated number must be the declared sum or product.'),
     'change-unknown': warning('A request that changes a resource that does not exist must return 404.'),
     'count-disagrees': warning('A count must equal the number of rows that it counts.'),
-    'create-default': warning('Store the declared default if a property is omitted, or declare another default.'),
-    'create-echo': error(
-      'Return created resources with the values of the request, or declare the properties that the server sets as readOnly.',
-    ),
-    'create-lost': error(
-      'Store created resources as sent, before the response is sent, or declare the properties that the server sets as readOnly.',
-    ),
+    'create-default': warning('An omitted property must get its declared default.'),
+    'create-echo': error('A create request must return the values that it sent, unless they are readOnly.'),
+    'create-lost': error('A created resource must be stored as sent, unless a property is readOnly.'),
     'create-not-listed': error('A created resource must be in the list.'),
     'create-response': error('The response to a create request must equal the resource that is read.'),
     'create-same-id': error('Every created resource must have its own ID.'),
@@ -182,6 +178,11 @@ export function ruleOf(check: CheckName): Rule {
   return kind === 'accept'
     ? { ...error(`Accept a request that satisfies ${keyword}, or restrict the contract.`), category: 'valid input' }
     : { ...warning(`Reject a request that violates ${keyword}, or relax the contract.`), category: 'invalid input' };
+}
+
+/** What a server must do, without a period. */
+export function requirementOf(check: CheckName): string {
+  return ruleOf(check).text.replace(/\.$/, '');
 }
 
 /** Checks of what servers usually do in one place for all operations: findings of several operations have one cause. */

@@ -116,7 +116,8 @@ function detailsOf({ fix, also, places, title }: Finding): Detail[] {
   const different = places.slice(1).filter((place) => place.title !== title);
   const others = also.filter((id) => !different.some(({ operation }) => operation === id));
   return [
-    ['fix', fix],
+    // Many titles say what the server must do.
+    ...(title.startsWith(fix.replace(/\.$/, '')) ? [] : [['fix', fix] as const]),
     ...(others.length === 0 ? [] : [['also in', others.join(', ')] as const]),
     ...different.map((place) => ['same cause', `${place.operation}: ${place.title}`] as const),
   ];

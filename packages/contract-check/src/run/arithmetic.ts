@@ -24,7 +24,6 @@ export function miscalculated(document: OpenApiDocument, { operation, response }
       if (expected === undefined || agrees(stated, expected)) continue;
       const pointer = `${at}/${escapeSegment(name)}`;
       const candidate = candidateOf('calculated-wrong', operation, general(pointer), {
-        title: `${general(pointer)} is not the declared sum or product`,
         expected: `${expected.toFixed()}: ${JSON.stringify(extensionOf(node).calculated)}`,
         actual: JSON.stringify(stated),
         place: document.placeOf(node),

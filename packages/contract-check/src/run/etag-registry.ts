@@ -54,8 +54,6 @@ export class EtagRegistry {
     if (isDeepStrictEqual(before.value, value)) return [];
     return [
       candidateOf('etag-of-two', operation, '', {
-        title: 'Two states have the same ETag',
-        expected: `another ETag than ${tag} after a change (RFC 9110, 8.8.1)`,
         actual: `${tag}, although ${difference(before.value, value)}`,
         place: this.#document.placeOf(header.node),
       }),

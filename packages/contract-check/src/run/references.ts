@@ -16,7 +16,6 @@ export function disagreeingReferences(document: OpenApiDocument, { operation, re
   const found = new Map<string, Candidate>();
   for (const { pointer, reference, resource } of disagreeing(response.json.value)) {
     const candidate = candidateOf('reference-disagrees', operation, general(pointer), {
-      title: `${general(pointer)} is not the resource with the id in the same object`,
       expected: `id ${JSON.stringify(reference)}, as in the reference next to it`,
       actual: `id ${JSON.stringify(resource)}`,
       place: declared === undefined ? undefined : document.placeOf(declared.node),

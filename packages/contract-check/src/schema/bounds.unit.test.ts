@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
 import { operationsOf } from '../document/operation.ts';
 import type { JsonObject } from '../json.ts';
-import { boundsOf } from './bounds.ts';
+import { boundsOf } from './constraints.ts';
 import { Validators } from './validators.ts';
 import { lengthOf, Values } from './values.ts';
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
 import { operationsOf } from '../document/operation.ts';
 import type { JsonObject } from '../json.ts';
-import { breaksOf } from './breaks.ts';
+import { breaksOf } from './constraints.ts';
 import { Validators } from './validators.ts';
 import { Values } from './values.ts';
 
@@ -246,6 +246,6 @@ test('a note is one readable clause', async () => {
     },
   });
   const notes = breaksOf(document, referee, schema('a'), { items: [{ name: 'x' }] }).map(({ note }) => note);
-  expect(notes).toContain('items[0].name is 201 characters long, one more than maxLength');
+  expect(notes).toContain('items[0].name has 201 characters, one more than maxLength');
   expect(notes).toContain('items[0].name is null, not a string');
 });

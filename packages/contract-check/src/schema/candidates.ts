@@ -1,238 +1,267 @@
-import type { OpenApiDocument, Place } from '../document/document.ts';
-import { type JsonObject, unescapeSegment } from '../json.ts';
-import { isForeign, memberSchemas, nothing, type Shape, shapeOf } from './shape.ts';
-import type { Direction, Validators } from './validators.ts';
-import { isSame, objectOf, type Spot, stretch, Values } from './values.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { branches, lists, noBranches, objects } from './composites.ts';
+import { extremes, wrongFormats, wrongNumbers } from './formats.ts';
+import { likelyTypes, regularExpression, type Shape, type TypeName } from './shape.ts';
+import {
+  type Candidate,
+  longest,
+  plural,
+  resized,
+  type Site,
+  shortened,
+  sourceOf,
+  swapCase,
+  unknownName,
+} from './site.ts';
+import { fits, isSame, lengthOf, multiple, rangeOf, stepOf, typeOf } from './values.ts';
 
-/** What values that break a constraint, or test its boundary, have in common. */
+/** Longer valid texts test the server's limit on bodies instead of the constraint. */
+const longestBound = 200_000;
 
-/** A value that is about one constraint, according to the validator. */
-export interface Break {
-  readonly keyword: string;
-  /** JSON Pointer to the part that it is about, or that is missing. */
-  readonly pointer: string;
-  /** The place of the keyword in the source files. */
-  readonly place: Place | undefined;
-  readonly value: unknown;
-  /** One clause: "name is 201 characters long, one more than maxLength". */
-  readonly note: string;
+/** For every constraint of a place: values that violate it, and values at its boundary. */
+export function* candidatesOf(site: Site): Generator<Candidate> {
+  const { kind, shape, spot } = site;
+  const { value } = spot;
+  yield* types(site);
+  yield* words(site);
+  if (kind === 'bound') yield* branches(site);
+  if (kind === 'bound' && shape.enum !== undefined) return;
+  for (const source of shape.sources) yield* sizes(site, source);
+  if (typeof value === 'string') yield* texts(site, value);
+  if (typeof value === 'number') yield* numbers(site, value);
+  if (typeof value === 'boolean')
+    for (const part of [true, false]) yield* site.bound('type', [part], `is ${part}`, { detail: String(part) });
+  if (Array.isArray(value)) yield* lists(site, value);
+  if (isObject(value)) yield* objects(site, value);
+  if (kind === 'break') yield* noBranches(site);
 }
 
-/** A possible value, before validation. */
-export interface Candidate {
-  readonly keyword: string;
-  readonly source: JsonObject | undefined;
-  /** Distinguishes values of the same keyword, such as a type or a property name. */
-  readonly detail: string;
-  readonly pointer: string;
-  /** Values for the spot, best first. The first that fits is used. */
-  readonly parts: Iterable<unknown>;
-  readonly note: (part: unknown) => string;
-  readonly place?: Place | undefined;
-  /** The whole value, if it is not the spot that changes. */
-  readonly whole?: unknown;
-  /** The chosen `enum` value or branch number. */
-  readonly chosen?: unknown;
-  /** Whether the validator may report another keyword. */
-  readonly isComposite?: boolean;
+const is = (part: unknown) => `is ${shortened(part)}`;
+
+const article: Readonly<Record<TypeName, string>> = {
+  ...{ null: 'null', boolean: 'a boolean', integer: 'an integer', number: 'a number' },
+  ...{ string: 'a string', array: 'an array', object: 'an object' },
+};
+
+/** Values of other types; present, null, the default, and a value of each allowed type. */
+function* types(site: Site): Generator<Candidate> {
+  const { shape, spot } = site;
+  const { value, pointer } = spot;
+  const defaulted = shape.sources.find((one) => 'default' in one);
+  if (defaulted !== undefined)
+    yield* site.bound('default', [defaulted.default], (part) => `${is(part)}, its default`, { source: defaulted });
+  if (pointer !== '' && value !== null) yield* site.bound('type', [value], 'is present', { detail: 'present' });
+  const likely = likelyTypes(shape);
+  if (shape.enum === undefined && likely.includes('null'))
+    yield* site.bound('type', [null], 'is null', { detail: 'null' });
+  const ordinary = { string: 'text', boolean: true, integer: 1, number: 1.5, array: [], object: {}, null: null };
+  const isMixed = likely.length > 2 || (likely.length === 2 && !likely.includes('null'));
+  for (const type of isMixed && likely.length < 5 ? likely : [])
+    yield* site.bound('type', [ordinary[type]], is, { detail: type });
+  const source = shape.sources.find(({ type }) => type !== undefined);
+  if (source === undefined) return;
+  const [first = 'text'] = Array.isArray(value) ? value : [];
+  const whole = typeof value === 'number' ? value : 1;
+  const wrong: readonly (readonly [type: TypeName, detail: string, parts: unknown[]])[] = [
+    ['integer', 'digits', [typeof value === 'number' ? String(value) : '12']],
+    ['integer', 'boolean', [true]],
+    ['integer', 'fraction', [whole + 0.5, whole - 0.5]],
+    ['boolean', 'text', ['true']],
+    ['boolean', 'number', [1]],
+    ['string', 'number', [12]],
+    ['string', 'boolean', [true]],
+    ['string', 'list', [[value]]],
+    ['array', 'object', [{}]],
+    ['array', 'single', [Array.isArray(first) ? 'text' : first]],
+    ['object', 'list', [[value]]],
+    ['object', 'text', ['text']],
+  ];
+  const allowed = [...shape.types].filter((type) => type !== 'integer' || !shape.types.has('number'));
+  const expected = allowed.map((type) => article[type]).join(' or ');
+  const note = (part: unknown) =>
+    `is ${part === null ? 'null' : `${article[typeOf(part)]} (${shortened(part)})`}, not ${expected}`;
+  const others = wrong.filter(([type]) => shape.types.has(type));
+  for (const [, detail, parts] of [...others, [undefined, 'null', [null]] as const]) {
+    const ofOtherType = parts.filter((part) => !shape.types.has(typeOf(part)));
+    if (ofOtherType.length > 0) yield* site.break('type', ofOtherType, note, { source, detail });
+  }
 }
 
-/** A place in a value, with what is needed to write candidates for it. */
-export class Site {
-  readonly document: OpenApiDocument;
-  readonly values: Values;
-  readonly direction: Direction;
-  readonly spot: Spot;
-  /** The spot, for display. */
-  readonly subject: string;
-
-  constructor(document: OpenApiDocument, values: Values, direction: Direction, spot: Spot) {
-    this.document = document;
-    this.values = values;
-    this.direction = direction;
-    this.spot = spot;
-    this.subject = subjectOf(spot.pointer);
+/** Every value of `enum` and `const`, and values that these do not have. */
+function* words(site: Site): Generator<Candidate> {
+  const { shape } = site;
+  const listed = sourceOf(shape, 'enum') ?? shape.sources.find((one) => 'const' in one);
+  const own = listed !== undefined && 'enum' in listed ? 'enum' : 'const';
+  for (const member of shape.enum ?? [])
+    yield* site.bound(own, [member], `${is(member)}, one of the ${own}`, {
+      ...{ source: listed, detail: JSON.stringify(member), chosen: member },
+    });
+  for (const source of shape.sources) {
+    const isConst = 'const' in source;
+    const members: unknown[] = isConst ? [source.const] : Array.isArray(source.enum) ? source.enum : [];
+    const keyword = isConst ? 'const' : 'enum';
+    const isOther = (part: unknown) => !members.some((member) => isSame(member, part));
+    const ofTexts = members.filter((member) => typeof member === 'string');
+    const ofNumbers = members.filter((member) => typeof member === 'number');
+    const others: [detail: string, parts: unknown[]][] = [
+      ['case', ofTexts.map(swapCase).filter((part, index) => part !== ofTexts[index])],
+      ['unknown', ofTexts.length > 0 ? ['NO_SUCH_VALUE', 'no-such-value', `${ofTexts[0]}${ofTexts[0]}`] : []],
+      ['empty', ofTexts.length > 0 ? [''] : []],
+      ['next', ofNumbers.length > 0 ? [Math.max(...ofNumbers) + 1, Math.min(...ofNumbers) - 1] : []],
+      ['boolean', members.some((member) => typeof member === 'boolean') ? [true, false] : []],
+      ['composite', members.some((member) => Object(member) === member) ? [{}, [], { [unknownName]: 1 }] : []],
+    ];
+    for (const [detail, parts] of others)
+      yield* site.break(
+        keyword,
+        parts.filter(isOther).slice(0, 3),
+        (part) => `${is(part)}, which is not in the ${keyword}`,
+        { source, detail },
+      );
   }
+}
 
-  get shape(): Shape {
-    return this.spot.shape;
+/** Limits of the size of texts, lists and objects. */
+function* sizes(site: Site, source: JsonObject): Generator<Candidate> {
+  const { shape, spot } = site;
+  const { value } = spot;
+  const [unit, sized, measured] =
+    typeof value === 'string'
+      ? (['Length', (size: number) => resized(value, size, shape), characters] as const)
+      : Array.isArray(value)
+        ? (['Items', (size: number) => site.lists(value, size), items] as const)
+        : isObject(value)
+          ? (['Properties', (size: number) => site.objects(value, size), properties] as const)
+          : [];
+  if (unit === undefined) return;
+  for (const [end, step, word] of [['min', -1, 'less'] as const, ['max', 1, 'more'] as const]) {
+    const keyword = `${end}${unit}`;
+    const limit = source[keyword];
+    if (typeof limit !== 'number' || limit >= longest || (limit === 0 && step < 0)) continue;
+    const beyond = (part: unknown) => `has ${measured(part)}, one ${word} than ${keyword}`;
+    yield* site.break(keyword, sized(limit + step), beyond, { source });
+    const exactly = (part: unknown) => `has ${measured(part)}, exactly ${keyword}`;
+    if (limit > 0 && limit <= longestBound) yield* site.bound(keyword, sized(limit), exactly, { source });
   }
+}
 
-  /** A candidate of a keyword at this place. The note follows the name of the place. */
-  one(
-    keyword: string,
-    parts: Iterable<unknown>,
-    note: string | ((part: unknown) => string),
-    more: Partial<Candidate> = {},
-  ): Candidate {
-    const { pointer } = this.spot;
-    const text = (part: unknown) => `${this.subject} ${typeof note === 'string' ? note : note(part)}`;
-    return { keyword, source: sourceOf(this.shape, keyword), detail: '', pointer, parts, note: text, ...more };
-  }
+const items = (part: unknown) => plural(Array.isArray(part) ? part.length : 0, 'item');
+const properties = (part: unknown) => plural(Object.keys(Object(part)).length, 'property', 'properties');
+const characters = (part: unknown) => plural([...String(part)].length, 'character');
 
-  /** A member of this place, for display. */
-  named(name: string): string {
-    return this.spot.pointer === '' ? name : `${this.subject}.${name}`;
-  }
-
-  generate(
-    schemas: readonly JsonObject[],
-    extent: 'least' | 'some' | 'most',
-    seed: number,
-    name = this.spot.name,
-  ): unknown {
-    return this.values.generate(schemas, this.direction, extent, seed, name);
-  }
-
-  /** The list with another length. */
-  *lists(
-    list: readonly unknown[],
-    length: number,
-    isExpected: (item: unknown) => boolean = () => true,
-  ): Generator<unknown[]> {
-    const { uniqueItems, prefixItems, items } = this.shape;
-    for (const extent of ['least', 'some'] as const) {
-      const longer: unknown[] = list.slice(0, length);
-      const known = new Set(uniqueItems ? longer.map((item) => JSON.stringify(item)) : []);
-      for (let attempt = 0; longer.length < length && attempt < length + 200; attempt += 1) {
-        const isCopied = !uniqueItems && longer.length > 0 && prefixItems.length === 0;
-        const item = isCopied
-          ? longer.at(-1)
-          : this.generate(prefixItems[longer.length] ?? items ?? [], extent, attempt);
-        const text = uniqueItems ? JSON.stringify(item) : '';
-        if ((uniqueItems && known.has(text)) || !isExpected(item)) continue;
-        known.add(text);
-        longer.push(item);
+function* texts(site: Site, text: string): Generator<Candidate> {
+  const { shape } = site;
+  const { minLength, maxLength, format } = shape;
+  if (minLength === 0) yield* site.bound('type', [''], 'is empty', { detail: 'empty' });
+  const astral = `has ${plural(maxLength, 'character')}, exactly maxLength, each of two UTF-16 units`;
+  if (maxLength <= longestBound && maxLength > 0 && shape.patterns.length === 0 && format === undefined)
+    yield* site.bound('maxLength', ['😀'.repeat(maxLength)], astral, {
+      ...{ source: sourceOf(shape, 'maxLength', maxLength), detail: 'astral' },
+    });
+  for (const extreme of extremes[format ?? ''] ?? [])
+    yield* site.bound('format', [extreme], `${is(extreme)}, a ${format}`, { detail: extreme });
+  // RFC 3339 allows lower case, but not every server must accept it. A pattern can require it.
+  const lower = text.toLowerCase();
+  if (format === 'date-time' && shape.patterns.length > 0)
+    yield* site.bound('pattern', [lower], `${is(lower)}, in lower case as its pattern allows`, { detail: 'lower' });
+  for (const source of shape.sources) {
+    const { pattern, format: own } = source;
+    if (typeof pattern === 'string') {
+      const others = { ...shape, patterns: shape.patterns.filter((one) => one !== pattern) };
+      for (const [detail, parts] of Object.entries(mismatchesOf(text, shape))) {
+        const mismatches = parts
+          .filter((part) => regularExpression(pattern)?.test(part) === false)
+          .sort((left, right) => Number(fits(right, others)) - Number(fits(left, others)));
+        const note = (part: unknown) => `${is(part)}, which does not match ${pattern}`;
+        yield* site.break('pattern', mismatches, note, { source, detail });
       }
-      if (longer.length === length) yield longer;
     }
-  }
-
-  /** The object with a number of properties, if that is possible. */
-  widened(object: JsonObject, size: number): JsonObject[] {
-    const members = new Map(Object.entries(object));
-    const add = (name: string) => {
-      const schemas = memberSchemas(this.shape, name);
-      if (members.size >= size || members.has(name) || schemas === undefined || schemas.includes(nothing)) return;
-      if (isForeign(shapeOf(this.document, ...schemas), this.direction)) return;
-      members.set(name, this.generate(schemas, 'least', members.size, name));
-    };
-    for (const name of this.shape.properties.keys()) add(name);
-    for (let attempt = 0; members.size < size && attempt < 2 * size + 20; attempt += 1) {
-      const name = this.values.key(this.shape, attempt);
-      if (name === undefined) break;
-      add(name);
-    }
-    return members.size === size ? [objectOf(members)] : [];
-  }
-
-  /** The object with a number of properties, required ones first. */
-  narrowed(object: JsonObject, size: number): JsonObject {
-    const isNeeded = (name: string) => this.shape.required.has(name);
-    const names = Object.keys(object).sort((one, other) => Number(isNeeded(other)) - Number(isNeeded(one)));
-    return objectOf(names.slice(0, size).map((name) => [name, object[name]]));
+    for (const wrong of wrongFormats[String(own)] ?? [])
+      yield* site.break('format', [wrong], `${is(wrong)}, which is not a valid ${own}`, { source, detail: wrong });
   }
 }
 
-/** The accepted candidates of every place of a value, each once. */
-export function foundAt<Found>(
-  document: OpenApiDocument,
-  validators: Validators,
-  schema: JsonObject,
-  value: unknown,
-  direction: Direction,
-  candidatesOf: (site: Site) => Iterable<Candidate>,
-  accepted: (candidate: Candidate, site: Site) => Found | undefined,
-  limit: number,
-): Found[] {
-  const all: Found[] = [];
-  const values = new Values(document, validators);
-  const done = new Map<JsonObject | undefined, Set<string>>();
-  for (const spot of values.spots(schema, value, direction)) {
-    const site = new Site(document, values, direction, spot);
-    for (const candidate of candidatesOf(site)) {
-      const { source, keyword, detail, pointer } = candidate;
-      const own = done.get(source) ?? new Set<string>();
-      const key = `${keyword} ${detail} ${pointer}`;
-      if (own.has(key)) continue;
-      done.set(source, own.add(key));
-      const found = accepted(candidate, site);
-      if (found !== undefined) all.push(found);
-      if (all.length >= limit) return all;
-    }
-  }
-  return all;
-}
-
-export function placeOf(document: OpenApiDocument, source: JsonObject | undefined, keyword: string): Place | undefined {
-  return source && document.placeOf(source, source[keyword] === undefined ? undefined : keyword);
-}
-
-/** Formats a pointer for display: `items[0].name`. */
-export function subjectOf(pointer: string): string {
-  if (pointer === '') return 'the value';
-  return pointer
-    .slice(1)
-    .split('/')
-    .map(unescapeSegment)
-    .reduce((text, part) => (/^\d+$/.test(part) ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`), '');
-}
-
-/** The schema of a shape that has a keyword. */
-export function sourceOf(shape: Shape, keyword: string, value?: unknown): JsonObject | undefined {
-  const sources = shape.sources.filter((source) => source[keyword] !== undefined);
-  return sources.find((source) => value === undefined || isSame(source[keyword], value)) ?? sources[0];
-}
-
-/** Longer texts and lists reveal nothing more and exhaust the server's memory. */
-export const longest = 1_000_000;
-const itemLimit = 20_000;
-
-/** Whether a list of this length is too large to send. */
-export function isTooLarge(list: readonly unknown[], length: number): boolean {
-  const size = list.length === 0 ? 20 : JSON.stringify(list[0]).length + 1;
-  return length > itemLimit || length * size > 2 * longest;
-}
-
-/** The text with another length, in several variants. */
-export function* resized(text: string, length: number, shape: Shape): Generator<string> {
-  if (shape.format === 'email' && length > 10) yield longEmail(length);
-  const extended = stretch(text, length, shape);
-  if (extended !== undefined) yield extended;
+/** Texts that may not match a pattern, by how they differ from one that does. */
+function mismatchesOf(text: string, shape: Shape): Record<string, string[]> {
   const points = [...text];
-  const missing = length - points.length;
-  // Addresses and host names can be extended in the middle, but not at the end.
-  for (const at of missing > 0 ? [0, 1, Math.floor(points.length / 2), points.length] : [])
-    yield [...points.slice(0, at), 'a'.repeat(missing), ...points.slice(at)].join('');
-  if (missing > 0) {
-    yield `${text}${'/a'.repeat(Math.ceil(missing / 2))}`.slice(0, length);
-    if (shape.format === 'uri') yield `https://example.com/${'a'.repeat(Math.max(0, length - 20))}`;
-  } else {
-    yield points.slice(0, length).join('');
-    yield points.slice(points.length - length).join('');
-    if (shape.format === 'email') yield 'a@b.co'.slice(0, length);
-    if (shape.format?.startsWith('uri')) yield* ['a:b', 'urn:a:b', '/a', 'a'].filter((one) => one.length === length);
+  const swapped = swapCase(text);
+  const [start, end, middle] = [points.slice(1).join(''), points.slice(0, -1).join(''), Math.floor(points.length / 2)];
+  const length = Math.max(1, Math.min(shape.maxLength, lengthOf(text), 200), Math.min(shape.minLength, 10_000));
+  const replacedOnce = (which: RegExp, by: string) =>
+    points.flatMap((point, index) =>
+      which.test(point) && index < 40
+        ? [...by].filter((other) => other !== point).map((other) => points.with(index, other).join(''))
+        : [],
+    );
+  return {
+    near: [
+      ...(swapped === text ? [] : [swapped]),
+      ...[`${end}!`, `!${start}`, `${end} `, end, start, `${text}a`, `${text}1`],
+      ...[text.replace(/\d/, 'x'), text.replace(/[a-z]/i, '1')],
+    ],
+    // These match a pattern without anchors.
+    ends: [`${text}\n`, ` ${text}`, `${text} `, `!${text}`, `${text}!`, `${text}é`],
+    // Surrounding spaces are lost in headers.
+    inside: [0, 1]
+      .map((removed) => [...points.slice(0, middle), ' ', ...points.slice(middle + 1 - removed)].join(''))
+      .filter((one) => one.trim() === one && one !== text),
+    // A month of 13 also has two digits.
+    digit: replacedOnce(/\d/, '9305'),
+    letter: [...replacedOnce(/[a-z]/, 'zqg'), ...replacedOnce(/[A-Z]/, 'ZQG')],
+    far: [...'!?éxX0 -'].map((point) => point.repeat(length)),
+  };
+}
+
+function* numbers(site: Site, value: number): Generator<Candidate> {
+  const { shape } = site;
+  const isWhole = !shape.types.has('number');
+  const { low, high } = rangeOf(shape, isWhole);
+  const step = stepOf(shape, isWhole);
+  const exact = (number: number) => Number(number.toPrecision(15));
+  const away = (bound: number, direction: number) => {
+    const found = exact(bound + direction * (step ?? (Number.isInteger(bound) ? 1 : 0.01)));
+    return found === bound ? bound + direction * Math.max(Math.abs(bound) * 1e-9, Number.MIN_VALUE) : found;
+  };
+  const ends = [
+    ['minimum', -1, low, 'less than'],
+    ['maximum', 1, high, 'more than'],
+    ['exclusiveMinimum', -1, low, 'not more than'],
+    ['exclusiveMaximum', 1, high, 'not less than'],
+  ] as const;
+  for (const source of shape.sources) {
+    for (const [keyword, direction, end, word] of ends) {
+      const bound = source[keyword];
+      if (typeof bound !== 'number') continue;
+      const note = (part: unknown) => `${is(part)}, ${word} ${keyword} ${bound}`;
+      const near = away(bound, direction);
+      const parts = keyword.startsWith('exclusive') ? [bound, near] : [near, bound + direction * 1000];
+      yield* site.break(keyword, parts, note, { source });
+      // A value far outside also reveals a missing check with tolerance.
+      const far = bound + direction * Math.round(Math.max(1000, Math.abs(bound)) / (step ?? 1)) * (step ?? 1);
+      yield* site.break(keyword, [exact(far)], note, { source, detail: 'far' });
+      const last = `the ${direction < 0 ? 'least' : 'greatest'} that ${keyword} allows`;
+      yield* site.bound(keyword, [end], (part) => `${is(part)}, ${last}`, { source });
+    }
+    const { multipleOf: size, format } = source;
+    if (typeof size === 'number') {
+      const fractions = [size / 2, -size / 2, size / 10, -size / 10].map((part) => exact(value + part));
+      const whole = isWhole ? [value + 1, value - 1] : [];
+      const note = (part: unknown) => `${is(part)}, which is not a multiple of ${size}`;
+      yield* site.break('multipleOf', [...whole, ...fractions], note, { source });
+      const times = Math.round(value / size);
+      const near = [times + 1, times - 1, 1].map((count) => multiple(size, count));
+      const multiples = [...near, ...(low === undefined ? [] : [low + (step ?? size)])];
+      yield* site.bound('multipleOf', multiples, (part) => `${is(part)}, a multiple of ${size}`, { source });
+    }
+    for (const wrong of wrongNumbers[String(format)] ?? [])
+      yield* site.break('format', [wrong], `${is(wrong)}, which is not a valid ${format}`, {
+        ...{ source, detail: String(wrong) },
+      });
+    for (const end of String(format) in wrongNumbers ? [low, high] : [])
+      yield* site.bound('format', [end], `${is(end)}, a limit of ${format}`, { source, detail: String(end) });
   }
-  yield* ['a', 'A', '1'].map((point) => point.repeat(length));
-}
-
-/** An email address whose local part and labels have at most 64 and 63 characters, as SMTP and DNS require. */
-function longEmail(length: number): string {
-  const local = 'a'.repeat(Math.min(64, Math.max(1, length - 6)));
-  const host = Math.max(0, length - local.length - '@.com'.length);
-  const labels = Array.from({ length: host }, (_, index) => (index % 60 === 59 && index < host - 1 ? '.' : 'b'));
-  return `${local}@${labels.join('')}.com`;
-}
-
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
-
-export const items = (part: unknown) => plural(Array.isArray(part) ? part.length : 0, 'item');
-export const properties = (part: unknown) => plural(Object.keys(Object(part)).length, 'property', 'properties');
-export const characters = (part: unknown) => plural([...String(part)].length, 'character');
-
-export function shortened(part: unknown): string {
-  const text = JSON.stringify(part) ?? 'nothing';
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+  yield* site.bound('type', [0], is, { detail: 'zero' });
+  const fractions = [0.5, exact(value + 0.25), ((low ?? 0) + (high ?? 1)) / 2];
+  const parts = fractions.filter((one) => !Number.isInteger(one));
+  if (!isWhole) yield* site.bound('type', parts, is, { detail: 'fraction' });
 }

@@ -1,10 +1,10 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { isObject, type JsonObject } from '../json.ts';
-import { type Break, isTooLarge, placeOf, plural, Site, shortened, sourceOf } from './candidates.ts';
 import { oddTimes } from './formats.ts';
 import { memberSchemas, type Shape } from './shape.ts';
+import { type Break, type Candidate, foundAt, isTooLarge, placeOf, plural, type Site, shortened } from './site.ts';
 import type { Direction, Validators } from './validators.ts';
-import { stepOf, stretch, Values, withMember, written } from './values.ts';
+import { stepOf, stretch, withMember, written } from './values.ts';
 
 /** A raw body that no value can express. */
 export interface OddBody {
@@ -19,12 +19,6 @@ export interface OddText {
   readonly text: string;
   readonly note: string;
   readonly type: 'string' | 'number' | 'object';
-}
-
-interface Hostile {
-  readonly keyword: string;
-  readonly part: unknown;
-  readonly note: string;
 }
 
 const longestText = 100_000;
@@ -99,21 +93,19 @@ export function hostileOf(
   direction: Direction = 'request',
   { limit = 500 }: { readonly limit?: number } = {},
 ): Break[] {
-  const values = new Values(document, validators);
-  const found: Break[] = [];
   let turn = 0;
-  for (const spot of values.spots(schema, value, direction)) {
-    const site = new Site(document, values, direction, spot);
-    for (const { keyword, part, note } of hostileParts(site, turn)) {
-      if (found.length >= limit) return found;
-      const whole = spot.write(part);
-      if (!validators.accepts(schema, whole, direction)) continue;
-      const place = placeOf(document, sourceOf(spot.shape, keyword), keyword);
-      found.push({ keyword, pointer: spot.pointer, place, value: whole, note: `${site.subject} ${note}` });
-    }
-    if (typeof spot.value === 'string') turn += textsAtOnce;
+  function* candidatesOf(site: Site): Generator<Candidate> {
+    yield* hostileParts(site, turn);
+    if (typeof site.spot.value === 'string') turn += textsAtOnce;
   }
-  return found;
+  const accepted = ({ parts: [part], keyword, source, pointer, note }: Candidate, { spot }: Site) => {
+    const whole = spot.write(part);
+    const place = placeOf(document, source, keyword);
+    return validators.accepts(schema, whole, direction)
+      ? { keyword, pointer, place, value: whole, note: note(part) }
+      : undefined;
+  };
+  return foundAt(document, validators, [schema, value, direction], 'hostile', candidatesOf, accepted, limit);
 }
 
 /**
@@ -137,18 +129,19 @@ function textsIn(value: unknown, path: readonly (string | number)[] = []): (read
   return isObject(value) ? Object.entries(value).flatMap(([name, item]) => textsIn(item, [...path, name])) : [];
 }
 
-function* hostileParts(site: Site, turn: number): Generator<Hostile> {
+function* hostileParts(site: Site, turn: number): Generator<Candidate> {
   const { shape, value } = site.spot;
   if (shape.enum !== undefined) return;
   if (typeof value === 'string') yield* hostileTextsFor(site, value, turn);
-  if (typeof value === 'number') yield* hostileNumbers(shape);
+  if (typeof value === 'number') yield* hostileNumbers(site);
   if (Array.isArray(value)) yield* hostileLists(site, value);
   if (isObject(value)) yield* hostileObjects(site, value);
 }
 
-function* hostileTextsFor({ spot: { shape, name, pointer } }: Site, value: string, turn: number): Generator<Hostile> {
+function* hostileTextsFor(site: Site, value: string, turn: number): Generator<Candidate> {
+  const { shape, name, pointer } = site.spot;
   for (const part of oddTimes[shape.format ?? ''] ?? [])
-    yield { keyword: 'format', part, note: `is ${part}, at the end of a calendar` };
+    yield* site.hostile('format', part, `is ${part}, at the end of a calendar`);
   const isFree = shape.patterns.length === 0 && shape.format === undefined;
   // If a pattern or format allows any of the texts, they are used. A parameter is tested separately, so it gets all.
   const count = isFree && pointer !== '' ? textsAtOnce : oddTexts.length;
@@ -156,11 +149,11 @@ function* hostileTextsFor({ spot: { shape, name, pointer } }: Site, value: strin
     // A malformed pattern matters most where a pattern is expected.
     const isPattern = isFree && index === 0 && /pattern|regex|expression|mask/i.test(name);
     const [text, what] = (isPattern ? brokenPattern : oddTexts[(turn + index) % oddTexts.length]) ?? ['', ''];
-    yield { keyword: isFree ? 'type' : 'pattern', part: sized(text, shape), note: `is ${what}` };
+    yield* site.hostile(isFree ? 'type' : 'pattern', sized(text, shape), `is ${what}`);
   }
   const length = Math.min(shape.maxLength, longestText);
   const part = length > 1000 ? stretch(value === '' ? 'a' : value, length, shape) : undefined;
-  if (part !== undefined) yield { keyword: 'maxLength', part, note: `is ${plural(length, 'character')} long` };
+  if (part !== undefined) yield* site.hostile('maxLength', part, `is ${plural(length, 'character')} long`);
 }
 
 /** The text with a length within the limits. */
@@ -170,35 +163,40 @@ function sized(text: string, shape: Shape): string {
   return missing > 0 ? `${points.join('')}${'a'.repeat(missing)}` : points.join('');
 }
 
-function* hostileNumbers(shape: Shape): Generator<Hostile> {
+function* hostileNumbers(site: Site): Generator<Candidate> {
+  const { shape } = site;
   const isWhole = !shape.types.has('number');
   const step = stepOf(shape, isWhole) ?? 0;
   for (const [part, what] of oddNumbers) {
     if (isWhole && !Number.isInteger(part)) continue;
-    yield { keyword: 'type', part, note: `is ${Object.is(part, -0) ? '-0' : shortened(part)}, ${what}` };
+    yield* site.hostile('type', part, `is ${Object.is(part, -0) ? '-0' : shortened(part)}, ${what}`);
   }
   for (const keyword of ['maximum', 'minimum'] as const) {
     const limit = shape[keyword];
     if (limit === undefined || Math.abs(limit) < 1e6) continue;
     const part = step > 0 ? Math.trunc(limit / step) * step : limit;
-    yield { keyword, part, note: `is ${shortened(part)}, the limit of ${keyword}` };
+    yield* site.hostile(keyword, part, `is ${shortened(part)}, the limit of ${keyword}`);
   }
 }
 
-function* hostileLists(site: Site, list: readonly unknown[]): Generator<Hostile> {
+function* hostileLists(site: Site, list: readonly unknown[]): Generator<Candidate> {
   const { shape } = site;
   const most = Math.min(shape.maxItems, longestList);
   const length = [most, 1000, 100].find((one) => one <= most && !isTooLarge(list, one)) ?? 0;
   const [long] = length > 10 ? site.lists(list, length) : [];
-  if (long !== undefined) yield { keyword: 'maxItems', part: long, note: `has ${plural(length, 'item')}` };
+  if (long !== undefined) yield* site.hostile('maxItems', long, `has ${plural(length, 'item')}`);
   if (!shape.uniqueItems && list.length > 0 && shape.maxItems > 1)
-    yield { keyword: 'items', part: [...list.slice(0, 1), list[0]], note: 'has the same item twice' };
+    yield* site.hostile('items', [...list.slice(0, 1), list[0]], 'has the same item twice');
   // Nested lists, if items may have any type.
   if (shape.items === undefined && shape.prefixItems.length === 0)
-    yield { keyword: 'items', part: nested(list, (inner) => [inner]), note: `has ${deepest} nested arrays` };
+    yield* site.hostile(
+      'items',
+      nested(list, (inner) => [inner]),
+      `has ${deepest} nested arrays`,
+    );
 }
 
-function* hostileObjects(site: Site, object: JsonObject): Generator<Hostile> {
+function* hostileObjects(site: Site, object: JsonObject): Generator<Candidate> {
   const { shape, values } = site;
   // Only maps are intended to have arbitrary properties.
   const isOpen = shape.sources.some((one) => one.additionalProperties === true);
@@ -206,20 +204,28 @@ function* hostileObjects(site: Site, object: JsonObject): Generator<Hostile> {
     const schemas = Object.hasOwn(object, name) ? undefined : memberSchemas(shape, name);
     if (schemas === undefined) continue;
     const part = withMember(object, name, site.generate(schemas, 'least', 1, name));
-    yield { keyword: 'additionalProperties', part, note: `has a property named ${shortened(name)}` };
+    yield* site.hostile('additionalProperties', part, `has a property named ${shortened(name)}`);
   }
   const isOwn = (schema: JsonObject) =>
     values.shape(schema).sources.some((one) => one.properties !== undefined && shape.sources.includes(one));
   for (const [name, schemas] of shape.properties) {
     const note = `has ${deepest} nested levels of ${name}`;
     if (schemas.some(isOwn))
-      yield { keyword: 'properties', part: nested(object, (inner) => ({ ...object, [name]: inner })), note };
+      yield* site.hostile(
+        'properties',
+        nested(object, (inner) => ({ ...object, [name]: inner })),
+        note,
+      );
     if (schemas.flatMap((schema) => values.shape(schema).items ?? []).some(isOwn))
-      yield { keyword: 'properties', part: nested(object, (inner) => ({ ...object, [name]: [inner] })), note };
+      yield* site.hostile(
+        'properties',
+        nested(object, (inner) => ({ ...object, [name]: [inner] })),
+        `${note} in lists`,
+      );
   }
   if (shape.additional.length === 0 && isOpen) {
     const part = nested(object, (inner) => ({ ...object, deep: inner }));
-    yield { keyword: 'additionalProperties', part, note: `has ${deepest} nested levels` };
+    yield* site.hostile('additionalProperties', part, `has ${deepest} nested levels`);
   }
 }
 

@@ -41,8 +41,6 @@ export interface Spot {
   readonly value: unknown;
   /** The whole value with another value in this place. */
   readonly write: (value: unknown) => unknown;
-  /** The whole value without this property; undefined if it is required. */
-  readonly omit: (() => unknown) | undefined;
   /** The whole value, which is valid. */
   readonly whole: unknown;
   /** The branches that the value matches. */
@@ -169,7 +167,7 @@ export class Values {
    */
   *spots(schema: JsonObject, value: unknown, direction: Direction, seed = 0, limit = 2000): Generator<Spot> {
     const visits: Visits = new Map();
-    const root = { schemas: [schema], pointer: '', name: '', value, write: (whole: unknown) => whole, omit: undefined };
+    const root = { schemas: [schema], pointer: '', name: '', value, write: (whole: unknown) => whole };
     const waiting: Open[] = [root];
     const tested = new Map<Choice, Set<number>>();
     let count = 0;
@@ -244,7 +242,6 @@ export class Values {
           name: open.name,
           value: list[index],
           write: (item) => write(list.with(index, item)),
-          omit: undefined,
         };
       }
     }
@@ -260,7 +257,6 @@ export class Values {
         name,
         value: whole[name],
         write: (member) => write(withMember(whole, name, member)),
-        omit: shape.required.has(name) ? undefined : () => write(withoutMember(whole, name)),
       });
       const isNull = value[name] === null && likelyTypes(shapeOf(this.#document, ...schemas)).length > 1;
       if (Object.hasOwn(value, name) && !isNull) {
@@ -655,7 +651,6 @@ interface Open {
   readonly name: string;
   readonly value: unknown;
   readonly write: (value: unknown) => unknown;
-  readonly omit: (() => unknown) | undefined;
 }
 
 /** Keywords that only refer to others, or do not constrain values. */

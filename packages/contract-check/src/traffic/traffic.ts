@@ -118,9 +118,7 @@ export class TrafficJudge {
     );
     if (response.status >= 400 || first === undefined || !isNear) return [];
     const address = `${request.method} ${path}`;
-    const found = candidateOf('undeclared-operation', first, '', {
-      title: `${address} returns ${response.status}, but is not in the contract`,
-      expected: 'only the operations of the contract',
+    const found = candidateOf('undeclared-operation', first, address, {
       actual: String(response.status),
       place: this.#document.placeOf(this.#document.root, 'paths'),
     });

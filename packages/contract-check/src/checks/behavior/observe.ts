@@ -1,6 +1,6 @@
 import type { Operation } from '../../document/operation.ts';
 import { type Candidate, candidateOf } from '../../finding/finding.ts';
-import type { CheckName } from '../../finding/rules.ts';
+import { type CheckName, requirementOf } from '../../finding/rules.ts';
 import type { Exchange } from '../../http/call.ts';
 import { ifSent } from '../../run/parallel.ts';
 import type { Session } from '../../run/session.ts';
@@ -12,8 +12,10 @@ export interface Difference {
   readonly operation: Operation;
   /** What it concerns, such as a property, without values of this run. */
   readonly about: string;
-  readonly title: string;
-  readonly expected: string;
+  /** One sentence. Default: the requirement of the check, and what it concerns. */
+  readonly title?: string;
+  /** Default: the requirement of the check. */
+  readonly expected?: string;
   readonly actual: string;
   /** The relevant part of the contract; defaults to the operation. */
   readonly node?: object | undefined;
@@ -101,7 +103,7 @@ function collapsed(found: readonly Difference[] | undefined): readonly Differenc
     const [first] = group;
     if (group.length < 4 || first === undefined) return group;
     const names = group.map(({ about }) => about).join(', ');
-    return [{ ...first, about: 'most members', title: `${first.title}. The same is true of: ${names}` }];
+    return [{ ...first, about: 'most members', title: `${requirementOf(first.check)}: ${names}` }];
   });
   return found && merged;
 }
@@ -112,9 +114,9 @@ function exchangesOf({ exchanges }: Difference): Exchange[] {
 
 function candidateIn(
   { document }: Session,
-  { check, operation, about, node, exchanges: _, ...facts }: Difference,
+  { check, operation, about, node, exchanges: _, actual: whole, ...facts }: Difference,
 ): Candidate {
   const place = (node === undefined ? undefined : document.placeOf(node)) ?? document.placeOf(operation.node);
-  const actual = facts.actual.length > 300 ? `${facts.actual.slice(0, 299)}…` : facts.actual;
+  const actual = whole.length > 300 ? `${whole.slice(0, 299)}…` : whole;
   return candidateOf(check, operation, about, { ...facts, actual, place });
 }

@@ -86,7 +86,6 @@ export async function chosenDifferences(
   if (unasked.length > 0)
     return [
       {
-        title: `Properties that \`${name}\` does not request are returned`,
         expected: `no ${unasked.join(', ')} without \`${name}\``,
         actual: `with ${unasked.join(', ')}`,
         exchanges: [plain.exchange],
@@ -124,9 +123,6 @@ export async function chosenDifferences(
     const named = first.names.join(', ');
     return [
       {
-        title: first.isLost
-          ? `Properties requested by \`${name}\` are not returned`
-          : `Properties that \`${name}\` does not request are returned`,
         expected: isOnly ? `only ${named}, and properties that are always returned` : `with ${named}`,
         actual: `${first.isLost ? 'without' : 'with'} ${first.defects.join(', ').slice(0, 120)}`,
         exchanges: [plain.exchange, first.exchange],

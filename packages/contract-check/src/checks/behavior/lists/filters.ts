@@ -1,5 +1,5 @@
 import { dice, shuffled } from '../../../schema/values.ts';
-import type { Difference } from '../observe.ts';
+import { type Difference, valued } from '../observe.ts';
 import { type Condition, conditionsOf, reach } from './conditions.ts';
 import { finding, type ListCheck, type ListSubject } from './list-check.ts';
 import { type FullList, type Listing, largest, type Page, shown } from './listing.ts';
@@ -73,7 +73,6 @@ async function filteredOnce(
   const wrong = page.rows.filter((row) => holds(row) === false);
   if (wrong.length > 0)
     return finding(listing, 'filter-ignored', slot, {
-      title: `A filter by \`${slot.name}\` returns rows that do not match`,
       expected: `only rows with ${label}`,
       actual: `of ${page.rows.length} rows, these do not match: ${shown(wrong.map(list.keyOf))}`,
       exchanges,
@@ -82,7 +81,6 @@ async function filteredOnce(
   const missing = list.rows.filter((row) => holds(row) === true && !keys.includes(list.keyOf(row)));
   if (missing.length > 0)
     return finding(listing, 'filter-lost', slot, {
-      title: `A filter by \`${slot.name}\` does not return all rows that match`,
       expected: `all rows with ${label}`,
       actual: `without ${shown(missing.map(list.keyOf))}`,
       exchanges,
@@ -90,12 +88,7 @@ async function filteredOnce(
   const [total] = page.metadata.totals;
   const isCounted = listing.declared.total !== false && list.pages[0]?.metadata.totals[0]?.value === list.rows.length;
   if (!isCounted || total === undefined || total.value === page.rows.length) return [];
-  return finding(listing, 'filter-total', slot, {
-    title: `With a filter by \`${slot.name}\`, \`${total.name}\` is not the number of matching rows`,
-    expected: `${page.rows.length}`,
-    actual: `${total.value}`,
-    exchanges,
-  });
+  return finding(listing, 'filter-total', slot, { ...valued(total.name, page.rows.length, total.value), exchanges });
 }
 
 /** Whether a page definitely contains all matching rows: it is not full, and no further page is indicated. */
@@ -154,17 +147,12 @@ async function filteredPages({ listing, list }: ListSubject, condition: Conditio
   const wrong = pages.find(({ rows }) => rows.some((row) => holds(row) === false));
   if (wrong !== undefined)
     return finding(listing, 'filter-page', slot, {
-      title: `A page of a filter by \`${slot.name}\` has rows that do not match`,
       expected: `only rows with ${condition.label}`,
       actual: wrong.rows.map(list.keyOf).join(', '),
       exchanges: [first.exchange, wrong.exchange],
     });
   const totals = new Set(pages.map(({ metadata }) => metadata.totals[0]?.value));
   if (totals.size < 2 || listing.declared.total === false || totals.has(undefined)) return [];
-  return finding(listing, 'page-total', slot, {
-    title: 'The total differs between pages',
-    expected: 'one total',
-    actual: [...totals].join(', '),
-    exchanges: pages.map((page) => page.exchange),
-  });
+  const exchanges = pages.map((page) => page.exchange);
+  return finding(listing, 'page-total', slot, { expected: 'one total', actual: [...totals].join(', '), exchanges });
 }

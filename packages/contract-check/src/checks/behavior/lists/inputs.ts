@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../json.ts';
 import { wordsOf } from '../../../run/words.ts';
-import type { Difference } from '../observe.ts';
+import { type Difference, valued } from '../observe.ts';
 import { chooserOf, chosenDifferences } from './chosen-members.ts';
 import { finding, type ListCheck, type ListSubject } from './list-check.ts';
 import { isSameSequence, keyFor, type Page, shown } from './listing.ts';
@@ -81,7 +81,6 @@ async function sameAsDefault({ listing }: ListSubject, slot: Slot): Promise<Diff
   const at = isSameRows ? left.findIndex((text, index) => index > 0 && text !== right[index]) : 0;
   if (at < 0) return [];
   return finding(listing, 'default-ignored', slot, {
-    title: `A request without \`${slot.name}\` differs from a request with its default ${JSON.stringify(slot.default)}`,
     expected: `as with ${JSON.stringify(slot.default)}: ${left[at]}`,
     actual: right[at] ?? '',
     exchanges: [explicit.exchange, omitted.exchange],
@@ -91,12 +90,8 @@ async function sameAsDefault({ listing }: ListSubject, slot: Slot): Promise<Diff
 async function bounded({ listing }: ListSubject, size: Slot, maximum: number): Promise<Difference[] | undefined> {
   const page = await listing.read([]);
   if (page === undefined || page.rows.length <= maximum) return page && [];
-  return finding(listing, 'page-size', size, {
-    title: `Without \`${size.name}\`, a page exceeds the maximum size`,
-    expected: `at most ${maximum} rows`,
-    actual: `${page.rows.length} rows`,
-    exchanges: [page.exchange],
-  });
+  const facts = { expected: `at most ${maximum} rows`, actual: `${page.rows.length} rows` };
+  return finding(listing, 'page-size', size, { ...facts, exchanges: [page.exchange] });
 }
 
 /** A repeated request must return the same rows in the same order. Without paging or an order, it is not guaranteed. */
@@ -111,12 +106,8 @@ export const stable: ListCheck = {
     const [before, after] = [first.rows.map(keyOf), second.rows.map(keyOf)];
     const isSameRows = isSameSequence(before.toSorted(), after.toSorted());
     if (!isSameRows || (size ?? order ?? cursor) === undefined || isSameSequence(before, after)) return [];
-    return finding(listing, 'page-order', undefined, {
-      title: 'The same request returns another order the second time',
-      expected: shown(before),
-      actual: shown(after),
-      exchanges: [first.exchange, second.exchange],
-    });
+    const exchanges = [first.exchange, second.exchange];
+    return finding(listing, 'page-order', undefined, { expected: shown(before), actual: shown(after), exchanges });
   },
 };
 
@@ -139,9 +130,7 @@ async function counts({ listing, list }: ListSubject): Promise<Difference[] | un
   );
   return wrong.flatMap(({ name, property, values }) =>
     finding(listing, 'page-counts', undefined, {
-      title: `\`${name}\` counts only the rows of the page`,
-      expected: JSON.stringify(countOf(list.rows, property)),
-      actual: JSON.stringify(values),
+      ...valued(name, countOf(list.rows, property), values),
       exchanges: [...list.exchanges, short.exchange],
     }),
   );

@@ -110,7 +110,6 @@ async function bothWays(
   const isWhole = list.isComplete && pages.every(({ page }) => page.rows.length === list.rows.length);
   if (!isNamed(up.key) || !isWhole || one === JSON.stringify(JSON.parse(other ?? '[]').reverse())) return [];
   return finding(listing, 'order-ignored', ordering.slot, {
-    title: `Ascending order by \`${property.name}\` is not the reverse of descending order`,
     expected: `the reverse of ${one}`,
     actual: `${other}`,
     exchanges: [up.page.exchange, down.page.exchange],
@@ -141,23 +140,13 @@ function judged(
     const actual = breachOf(page.rows, key, keys.slice(0, index));
     if (actual === undefined) continue;
     const check = actual.startsWith('rows without') ? 'order-nulls' : index > 0 ? 'order-ties' : 'order-ignored';
-    const titles = {
-      'order-ties': 'Rows with the same first key are not sorted by the second key,',
-      'order-nulls': 'Rows without a value are in the wrong place in the order by',
-      'order-ignored': 'Rows are not in the requested order by',
-    };
     const expected = `order by ${keys.map(({ label }) => label).join(', ')}`;
-    const title = `${titles[check]} \`${key.property.name}\``;
-    return finding(listing, check, slot, { title, expected, actual, exchanges: [page.exchange] });
+    return finding(listing, check, slot, { expected, actual, exchanges: [page.exchange] });
   }
   const rowKeys = page.rows.map(list.keyOf);
   if (!list.isComplete || list.pages.length > 1 || isSameSet(rowKeys, list.keys)) return [];
-  return finding(listing, 'order-rows', slot, {
-    title: 'With an order, the list has other rows than without one',
-    expected: shown(list.keys),
-    actual: shown(rowKeys),
-    exchanges: [...list.exchanges, page.exchange],
-  });
+  const facts = { expected: shown(list.keys), actual: shown(rowKeys) };
+  return finding(listing, 'order-rows', slot, { ...facts, exchanges: [...list.exchanges, page.exchange] });
 }
 
 /** The first deviation from a declared order. Stops at a key whose hidden digits may decide before the next one. */
@@ -170,13 +159,8 @@ function breaches(
 ): Difference[] {
   for (const [index, key] of keys.entries()) {
     const actual = breachOf(rows, key, keys.slice(0, index));
-    const { name } = key.property;
     if (actual !== undefined)
       return finding(listing, index > 0 ? 'order-ties' : 'order-ignored', slot, {
-        title:
-          index > 0
-            ? `Rows with the same \`${keys[index - 1]?.property.name}\` are not sorted by \`${name}\`, as declared`
-            : `Rows are not sorted by \`${name}\`, as declared`,
         expected: `order by ${keys.map(({ label, isDescending }) => `${label}${isDescending ? ' descending' : ''}`).join(', ')}`,
         actual,
         exchanges: pages.map(({ exchange }) => exchange),
@@ -241,7 +225,6 @@ async function acrossPages(
   if (sequences.length === 0) return undefined;
   if (sequences.some((one) => isSameSequence(one, expected))) return [];
   return finding(listing, 'page-order', ordering.slot, {
-    title: 'Sorted rows have another order on several pages than on one page',
     expected: shown(expected),
     actual: shown(sequences[0] ?? []),
     exchanges: [whole.exchange, first.exchange, seconds[0]?.exchange],
@@ -293,7 +276,6 @@ async function inDirection(
   const wrong = telling.find((one) => isOrdered(up, true)(one) && isOrdered(down, false)(one));
   if (wrong === undefined || telling.some(isOrdered(up, false)) || telling.some(isOrdered(down, true))) return [];
   return finding(listing, 'order-ignored', direction, {
-    title: `Ascending and descending order by \`${direction.name}\` are swapped`,
     expected: 'ascending rows if the request asks for ascending order',
     actual: `\`${wrong.name}\` is descending, and no property is ascending`,
     exchanges: [up.exchange, down.exchange],

@@ -2,7 +2,7 @@ import { idOf } from '../../../run/pool.ts';
 import { keyOfName } from '../../../run/words.ts';
 import { responseSchema } from '../../../schema/parts.ts';
 import { shapeOf } from '../../../schema/shape.ts';
-import type { Difference } from '../observe.ts';
+import { type Difference, valued } from '../observe.ts';
 import { finding, type ListCheck } from './list-check.ts';
 import {
   type FullList,
@@ -36,23 +36,14 @@ function totalDifferences(listing: Listing, list: FullList, pages: readonly Page
   for (const { metadata, exchange } of pages) {
     const wrong = metadata.totals.find(({ name, value }) => value !== all && isCount(name));
     if (wrong === undefined) continue;
-    return finding(listing, 'page-total', total, {
-      title: `\`${wrong.name}\` is not the number of rows in the list`,
-      expected: `${all}, the number of all rows`,
-      actual: `${wrong.name}: ${wrong.value}`,
-      exchanges: [...list.exchanges, exchange],
-    });
+    const facts = valued(wrong.name, all, wrong.value);
+    return finding(listing, 'page-total', total, { ...facts, exchanges: [...list.exchanges, exchange] });
   }
   const missing = pages.find(({ metadata }) => metadata.totals.length === 0);
   const schema = responseSchema(listing.operation);
   const isDeclared = schema !== undefined && [...shapeOf(listing.document, schema).properties.keys()].some(isTotalName);
   if (total === undefined || missing === undefined || !isDeclared) return [];
-  return finding(listing, 'total-missing', total, {
-    title: `The total that \`${total.name}\` requests is not returned`,
-    expected: 'a total',
-    actual: 'no total in the response',
-    exchanges: [missing.exchange],
-  });
+  return finding(listing, 'total-missing', total, { actual: 'no total', exchanges: [missing.exchange] });
 }
 
 /** An empty list has one page or none. */
@@ -67,9 +58,8 @@ function pageCountDifferences(listing: Listing, list: FullList, requests: readon
   const isIndex = stated.every(({ name, value, size }) => /last/i.test(name) && value === pagesOf(size) - 1);
   if (wrong === undefined || isIndex) return [];
   return finding(listing, 'page-total', listing.controls.size, {
-    title: `\`${wrong.name}\` is not the number of pages`,
-    expected: `${pagesOf(wrong.size)}: ${list.rows.length} rows in pages of ${wrong.size}`,
-    actual: `${wrong.value}`,
+    expected: `${wrong.name}: ${list.rows.length} rows in pages of ${wrong.size} are ${pagesOf(wrong.size)} pages`,
+    actual: `${wrong.name}: ${wrong.value}`,
     exchanges: [...list.exchanges, wrong.page.exchange],
   });
 }
@@ -86,9 +76,6 @@ export function moreDifferences(listing: Listing, list: FullList, requests: read
     const { hasMore, next } = metadata;
     if (hasMore !== undefined && hasMore.value !== follow && rows.length > 0)
       return finding(listing, 'page-more', cursor ?? position, {
-        title: follow
-          ? `\`${hasMore.name}\` indicates that no rows follow, but more rows follow`
-          : `\`${hasMore.name}\` indicates that more rows follow, but this is the last page`,
         expected: follow ? left : 'no rows follow',
         actual: `${hasMore.name} is the opposite after ${end} of ${list.rows.length} rows`,
         exchanges: [exchange],
@@ -97,7 +84,6 @@ export function moreDifferences(listing: Listing, list: FullList, requests: read
     const isMissing = follow && next === undefined && mustNameNext(listing, page);
     if (!isLate && !isMissing) continue;
     return finding(listing, 'page-next', cursor ?? position, {
-      title: isLate ? 'The last page has a next page' : 'A page has no next page, but more rows follow',
       expected: isLate ? 'no next page: the page is not full, and no rows follow' : `the next page, because ${left}`,
       actual: isLate ? `next: ${String(next.value).slice(0, 120)}` : 'no next page',
       exchanges: [exchange],
@@ -128,12 +114,8 @@ export function echoDifference(
   });
   const wrong = stated.find(({ value, requested }) => value !== requested);
   if (wrong === undefined || isOther(stated)) return [];
-  return finding(listing, 'page-echo', slot, {
-    title: `\`${wrong.name}\` in the response is not the requested \`${slot.name}\``,
-    expected: `${wrong.requested}`,
-    actual: `${wrong.value}`,
-    exchanges: [wrong.exchange],
-  });
+  const facts = valued(wrong.name, wrong.requested, wrong.value);
+  return finding(listing, 'page-echo', slot, { ...facts, exchanges: [wrong.exchange] });
 }
 
 function sizeDifference(listing: Listing, list: FullList, { page, size }: Requested): Difference[] {
@@ -143,9 +125,6 @@ function sizeDifference(listing: Listing, list: FullList, { page, size }: Reques
   const isOtherSize = keys.length !== expected.length;
   const { size: slot } = listing.controls;
   return finding(listing, isOtherSize ? 'page-size' : 'page-rows', slot, {
-    title: isOtherSize
-      ? `A page has ${keys.length > expected.length ? 'more' : 'fewer'} rows than \`${slot?.name}\` requests`
-      : 'The first page does not have the first rows of the list',
     expected: isOtherSize
       ? `${expected.length} of the ${list.rows.length} rows for a size of ${size}`
       : shown(expected),
@@ -172,8 +151,6 @@ async function linkedPages(listing: Listing, list: FullList, size: number): Prom
       return status < 400 || status >= 500
         ? undefined
         : finding(listing, 'page-cursor-rejected', cursor, {
-            title: 'A request for the next page, as returned by the server, is rejected',
-            expected: 'the next page',
             actual: `${status} ${text.slice(0, 160)}`,
             exchanges: [...pages.map((one) => one.exchange), exchange],
           });
@@ -199,21 +176,17 @@ function linkedDifferences(listing: Listing, list: FullList, pages: readonly Pag
   const exchanges = pages.map(({ exchange }) => exchange);
   const totals = totalDifferences(listing, list, pages);
   const repeated = firstRepeated(list.keys) === undefined ? firstRepeated(keys) : undefined;
-  const differs = (
-    check: 'page-overlap' | 'page-lost' | 'page-order',
-    title: string,
-    expected: string,
-    actual: string,
-  ) => [...totals, ...finding(listing, check, cursor, { title, expected, actual, exchanges })];
-  if (repeated !== undefined)
-    return differs('page-overlap', 'A row is on more than one page', 'every row once', `${repeated} is repeated`);
+  const differs = (check: 'page-overlap' | 'page-lost' | 'page-order', expected: string, actual: string) => [
+    ...totals,
+    ...finding(listing, check, cursor, { expected, actual, exchanges }),
+  ];
+  if (repeated !== undefined) return differs('page-overlap', 'every row once', `${repeated} is repeated`);
   // A page number is not a cursor: without links, the position check covers paging.
   if (!list.isComplete || (pages.length === 1 && position !== undefined)) return totals;
   const lost = list.keys.filter((key) => !keys.includes(key));
   const missing = `${shown(lost)} missing from all pages of size ${size}`;
-  if (lost.length > 0) return differs('page-lost', 'Rows of the list are on no page', shown(list.keys), missing);
-  if (!isSameSequence(keys, list.keys))
-    return differs('page-order', 'Pages have another order than the whole list', shown(list.keys), shown(keys));
+  if (lost.length > 0) return differs('page-lost', shown(list.keys), missing);
+  if (!isSameSequence(keys, list.keys)) return differs('page-order', shown(list.keys), shown(keys));
   let start = 0;
   const requests = pages.map((page) => {
     start += page.rows.length;
@@ -238,8 +211,6 @@ export const pagingChecks: readonly ListCheck[] = [
         repeated === undefined
           ? []
           : finding(listing, 'page-overlap', undefined, {
-              title: 'A row is in the list more than once',
-              expected: 'every row once',
               actual: `${repeated} is repeated in ${shown(list.keys)}`,
               exchanges: list.exchanges,
             });
@@ -347,8 +318,7 @@ export const pagingChecks: readonly ListCheck[] = [
         if (keys?.at(end) === list.keys.at(end)) continue;
         found.push(
           ...finding(listing, 'page-link', undefined, {
-            title: `The link \`${name}\` does not lead to the ${name === 'last' ? 'last' : 'first'} page`,
-            expected: `the page that ${name === 'last' ? 'ends' : 'begins'} with ${list.keys.at(end)}`,
+            expected: `\`${name}\` leads to the page that ${name === 'last' ? 'ends' : 'begins'} with ${list.keys.at(end)}`,
             actual: keys === undefined ? `${exchange.response.status}` : keys.join(', ').slice(0, 120) || 'no rows',
             exchanges: [from.exchange, exchange],
           }),

@@ -92,7 +92,6 @@ export async function explained(
   const isBeyond = start >= all;
   return {
     wrong: finding(listing, isBeyond ? 'page-beyond' : 'page-position', position, {
-      title: isBeyond ? 'A page beyond the end of the list has rows' : `\`${position.name}\` returns the wrong page`,
       expected: `${position.name}=${wrong.value} is ${best.name}: ${shown(list.keys.slice(start, start + wrong.size))}`,
       actual: shown(wrong.page.rows.map(list.keyOf)),
       exchanges: [...list.exchanges, wrong.page.exchange],

@@ -45,7 +45,6 @@ async function unknownWord({ listing, list }: ListSubject, search: Slot): Promis
   const keys = page.rows.map(list.keyOf);
   if (!isSameSet(keys, list.keys)) return [];
   return finding(listing, 'search-ignored', search, {
-    title: `A search by \`${search.name}\` for a word that no row contains returns all rows`,
     expected: 'fewer rows than without the search',
     actual: shown(keys),
     exchanges: [...list.exchanges, page.exchange],
@@ -69,20 +68,19 @@ async function inPlace(subject: ListSubject, search: Slot, property: Property): 
     cut,
     (word: string) => word,
   ];
-  const titles = ['in other case', `by a part of \`${property.name}\``, `by a word in \`${property.name}\``];
+  const ways = ['in other case', 'by a part', 'by a word'];
   let wrong: { text: string; lost: string[]; exchange: Exchange }[] = [];
-  let title: string | undefined;
+  let way: string | undefined;
   // One word may be a stop word. The easiest form that fails says what is wrong.
   for (const [index, form] of forms.entries()) {
     const failed = await losses(subject, search, property, words.slice(0, 2).map(form), isPart);
     if (failed.length < 2) break;
-    [wrong, title] = [failed, titles[index]];
+    [wrong, way] = [failed, ways[index]];
   }
   const [first] = wrong;
   if (first === undefined) return words.length < 2 ? undefined : [];
   return finding(listing, 'search-lost', search, {
-    title: `A search by \`${search.name}\` does not find rows ${title}`,
-    expected: `rows with ${JSON.stringify(first.text)}`,
+    expected: `rows with ${JSON.stringify(first.text)} in ${property.name}, ${way}`,
     actual: `without ${shown(first.lost)}`,
     exchanges: [...list.exchanges, first.exchange],
   });

@@ -10,6 +10,7 @@ import { isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
 import { memberNames, memberOf, partsOf, responseSchema } from '../../../schema/parts.ts';
 import { type BehaviorCheck, type Difference, differ, valued } from '../observe.ts';
 import { isFleeting, isSame, isScalar, resourceIn } from './compare.ts';
+import { otherThanRead } from './effects.ts';
 import { emptyCall, type Resource, type ResourceHarness, type Shown } from './harness.ts';
 
 const lastSegment = (path: string) => path.slice(path.lastIndexOf('/') + 1);
@@ -111,17 +112,10 @@ interface Effect {
 
 const shownSchema = ({ resourceType: { read } }: ResourceHarness) => (read && responseSchema(read)) ?? {};
 
-function differs(
-  { harness, action, exchange, after }: Effect,
-  check: CheckName,
-  name: string,
-  title: string,
-  expected: unknown,
-  schema = shownSchema(harness),
-): Difference {
-  const [node] = memberOf(harness.document, [schema], name);
+function differs({ harness, action, exchange, after }: Effect, check: CheckName, name: string, expected: unknown) {
+  const [node] = memberOf(harness.document, [shownSchema(harness)], name);
   const facts = { ...valued(name, expected, after.row[name]), node, exchanges: [exchange, after.exchange] };
-  return differ(check, action, name, { title: `${action.id} ${title}`, ...facts });
+  return differ(check, action, name, facts);
 }
 
 /** A DELETE action must restore the original value, if there was one to remove. */
@@ -131,7 +125,7 @@ function undone(effect: Effect, first: JsonObject): Difference[] {
   const name = Object.keys(after.row).find((one) => kind !== undefined && kindOfReference(one) === kind);
   if (name === undefined || first[name] === before.row[name]) return [];
   if (!isScalar(after.row[name]) || after.row[name] !== before.row[name]) return [];
-  return [differs(effect, 'delete-lost', name, `succeeds, but ${name} does not change`, undefined)];
+  return [differs(effect, 'delete-lost', name, undefined)];
 }
 
 /** Sent values must be stored: references, and properties named in the path, such as `odometer_km` for `/odometer`. */
@@ -143,9 +137,7 @@ function ignored(effect: Effect): Difference[] {
   return Object.entries(sentIn(exchange))
     .filter(([name, value]) => isScalar(value) && isMeant(name) && !isSame(value, after.row[name], { name }))
     .filter(([name]) => memberOf(harness.document, [shownSchema(harness)], name).length > 0)
-    .map(([name, value]) =>
-      differs(effect, 'action-lost', name, `accepts another ${name}, but does not store it`, value),
-    );
+    .map(([name, value]) => differs(effect, 'action-lost', name, value));
 }
 
 function sentIn({ request }: Exchange): JsonObject {
@@ -167,31 +159,21 @@ function untagged({ harness, action, before, exchange, after }: Effect): Differe
     (name) => !isFleeting.test(name) && isScalar(after.row[name]) && after.row[name] !== before.row[name],
   );
   if (read === undefined || previous === undefined || previous !== is || !hasMoved) return [];
-  return [
-    differ('etag-stays', read, action.id, {
-      title: `${action.id} changes the resource, but not its ETag`,
-      expected: `an ETag other than ${previous}`,
-      actual: is,
-      exchanges: [before.exchange, exchange, after.exchange],
-    }),
-  ];
+  const exchanges = [before.exchange, exchange, after.exchange];
+  return [differ('etag-stays', read, action.id, { expected: `an ETag other than ${previous}`, actual: is, exchanges })];
 }
 
 /** Reports properties whose value in the response differs from a later read. */
 function otherwise(effect: Effect): Difference[] {
   const { harness, action, resource, exchange, after } = effect;
-  const result = resourceIn(exchange);
-  const schema = responseSchema(action, exchange.response.status);
+  const row = resourceIn(exchange);
   // The response may contain another resource that refers to this one.
-  const own = Object.entries(result).find(([name]) => isOwnId(name))?.[1];
-  const isItself = own === undefined ? harness.isOf(resource, result) : String(own) === String(resource.id);
-  if (schema === undefined || !isItself) return [];
-  return memberNames(harness.document, schema)
-    .filter((name) => !isFleeting.test(name) && isScalar(result[name]) && isScalar(after.row[name]))
-    .filter((name) => !isSame(result[name], after.row[name], { name }))
-    .map((name) =>
-      differs(effect, 'action-lost', name, `returns another ${name} than a read after it`, result[name], schema),
-    );
+  const own = Object.entries(row).find(([name]) => isOwnId(name))?.[1];
+  const isItself = own === undefined ? harness.isOf(resource, row) : String(own) === String(resource.id);
+  const returned = { row, schema: responseSchema(action, exchange.response.status) };
+  const read = { row: after.row, schema: undefined };
+  const exchanges = [exchange, after.exchange];
+  return isItself ? otherThanRead(harness.document, 'action-lost', action, returned, read, exchanges) : [];
 }
 
 /** Reports an action that is named after a state but does not change the state. */
@@ -204,7 +186,7 @@ function idle(effect: Effect): Difference[] {
       .flatMap((part) => (Array.isArray(part.enum) ? part.enum : []));
     const goal = states.find((state) => typeof state === 'string' && isStateOf(lastSegment(action.path), state));
     if (goal === undefined || before.row[name] === goal || before.row[name] !== after.row[name]) return [];
-    return [differs(effect, 'action-idle', name, `succeeds, but ${name} does not change`, goal)];
+    return [differs(effect, 'action-idle', name, goal)];
   });
 }
 

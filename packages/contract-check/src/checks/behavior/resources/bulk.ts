@@ -20,8 +20,7 @@ import {
   twoItems,
 } from './bulk-calls.ts';
 import { isServerOwned, unlikes } from './compare.ts';
-
-type Facts = Pick<Difference, 'title' | 'expected' | 'actual'>;
+import { memberAt } from './effects.ts';
 
 export const bulked: BehaviorCheck<Bulk> = {
   name: 'bulk',
@@ -31,33 +30,23 @@ export const bulked: BehaviorCheck<Bulk> = {
     if (sent === undefined) return undefined;
     const { call, exchange, results } = sent;
     const items = listIn(call, bulk.member).filter(isObject);
-    const differs = (check: CheckName, about: string, facts: Facts) =>
+    const differs = (check: CheckName, about: string, facts: Pick<Difference, 'expected' | 'actual'>) =>
       differ(check, bulk.operation, about, { ...facts, exchanges: [exchange] });
     const indexes = results.map(({ index }) => index);
-    if (results.length !== items.length || new Set(indexes).size < results.length)
-      return [
-        differs('bulk-results', '', {
-          title: 'The response does not have one result for each item',
-          expected: `${items.length} results, each with its own index`,
-          actual: `${results.length} results with the indexes ${indexes.join(', ')}`,
-        }),
-      ];
-    const found = miscounted(exchange, results).map(({ name, count, returned }) => {
-      const title = `${name} is not the number of results`;
-      return differs('bulk-count', name, { title, ...valued(name, count, returned) });
-    });
+    if (results.length !== items.length || new Set(indexes).size < results.length) {
+      const actual = `${results.length} results with the indexes ${indexes.join(', ')}`;
+      return [differs('bulk-results', '', { expected: `${items.length} results, each with its own index`, actual })];
+    }
+    const found = miscounted(exchange, results).map(({ name, count, returned }) =>
+      differs('bulk-count', name, valued(name, count, returned)),
+    );
     for (const { index, row } of results) {
       const item = items[index] ?? {};
       const key = Object.keys(item).find(
         (name) => [item, row].every((one) => typeof one[name] === 'string') && isKey(name),
       );
       if (key !== undefined && item[key] !== row[key])
-        found.push(
-          differs('bulk-order', key, {
-            title: `A result has another ${key} than its item`,
-            ...valued(key, item[key], row[key]),
-          }),
-        );
+        found.push(differs('bulk-order', key, valued(key, item[key], row[key])));
     }
     for (const { index, row } of results.filter((one) => !one.isFailure).slice(0, 3))
       if (found.length === 0) found.push(...(await stored(bulk, items[index] ?? {}, row, exchange)));
@@ -90,26 +79,17 @@ async function stored(bulk: Bulk, item: JsonObject, result: JsonObject, by: Exch
   const shown = await observed(bulk, item, result);
   if (shown === undefined) return [];
   const exchanges = [by, shown.exchange];
-  if (shown.row === undefined)
-    return [
-      differ('bulk-lost', bulk.operation, '', {
-        title: `An item is accepted, but is not in ${shown.by.id}`,
-        expected: text(item),
-        actual: responseText(shown.exchange),
-        exchanges,
-      }),
-    ];
+  if (shown.row === undefined) {
+    const facts = { expected: text(item), actual: responseText(shown.exchange), exchanges };
+    return [differ('bulk-lost', bulk.operation, '', facts)];
+  }
   const sides = [
     { value: item, schemas: bulk.items },
     { value: shown.row, schemas: shown.schemas },
   ] as const;
   return unlikes(bulk.context.session.document, ...sides).map((one) => {
-    const name = one.pointer
-      .slice(1)
-      .replaceAll('/', '.')
-      .replaceAll(/\.\d+(?=\.|$)/g, '.*');
-    const title = `${name} of an item is accepted, but not stored as sent`;
-    return differ('bulk-lost', bulk.operation, name, { title, ...valued(name, one.sent, one.shown), exchanges });
+    const name = memberAt(one.pointer);
+    return differ('bulk-lost', bulk.operation, name, { ...valued(name, one.sent, one.shown), exchanges });
   });
 }
 
@@ -129,14 +109,8 @@ async function repeated(
     return typeof one === 'string' && typeof next === 'string' && one !== next;
   });
   if (other === undefined) return [];
-  return [
-    differ('upsert-second', operation, '', {
-      title: 'An upsert with the same key creates a second resource',
-      expected: text(idIn(other.row)),
-      actual: text(second.map(({ row }) => idIn(row))),
-      exchanges: [exchange, again],
-    }),
-  ];
+  const facts = { expected: text(idIn(other.row)), actual: text(second.map(({ row }) => idIn(row))) };
+  return [differ('upsert-second', operation, '', { ...facts, exchanges: [exchange, again] })];
 }
 
 /** A rejected item must not affect the others. */
@@ -159,9 +133,8 @@ async function withInvalidItem(bulk: Bulk, { call }: AcceptedBulk): Promise<Diff
   const results = isSuccess(exchange) ? (itemResultsIn(exchange) ?? []) : [];
   const [first, second] = [0, 1].map((place) => results.find(({ index }) => index === place));
   if (first === undefined || first.isFailure || second?.isFailure !== true) return [];
-  const title = 'An item is reported as accepted, but is lost because another item is rejected';
   const found = await stored(bulk, right, first.row, exchange);
-  return found.map((one) => ({ ...one, check: 'bulk-others', title }));
+  return found.map((one) => ({ ...one, check: 'bulk-others' }));
 }
 
 /** The row without fields that every change updates. */
@@ -196,14 +169,8 @@ export const bulkRemoved: BehaviorCheck<{ removal: Bulk; creation: Bulk }> = {
     for (const { item, row, before } of there) {
       const after = await observed(creation, item, row);
       if (after?.row === undefined || print(after.row) !== print(before.row)) continue;
-      return [
-        differ('delete-lost', removal.operation, '', {
-          title: `A resource that ${removal.operation.id} reports as deleted is unchanged in ${after.by.id}`,
-          expected: 'no row, or a row that is marked as deleted',
-          actual: text(after.row),
-          exchanges: [before.exchange, exchange, after.exchange],
-        }),
-      ];
+      const exchanges = [before.exchange, exchange, after.exchange];
+      return [differ('delete-lost', removal.operation, '', { actual: text(after.row), exchanges })];
     }
     return [];
   },

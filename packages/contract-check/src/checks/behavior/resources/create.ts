@@ -2,7 +2,6 @@ import { extensionOf } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { escapeSegment, isObject, type JsonObject, put } from '../../../json.ts';
-import { general } from '../../../judge/judge.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import {
   hasFlag,
@@ -14,30 +13,11 @@ import {
   responseSchema,
 } from '../../../schema/parts.ts';
 import { type BehaviorCheck, type Difference, differ, text, valued } from '../observe.ts';
-import {
-  isGone,
-  isNothing,
-  isSame,
-  isScalar,
-  isServerOwned,
-  isSteady,
-  resourceIn,
-  type Unlike,
-  unlikes,
-} from './compare.ts';
+import { isGone, isNothing, isSame, isServerOwned, isSteady, resourceIn } from './compare.ts';
+import { innerSchemas, memberAt, notKept, once, otherThanRead } from './effects.ts';
 import { type Filling, locationIn, type Resource, type ResourceHarness } from './harness.ts';
 
 type CreateCheck = BehaviorCheck<ResourceHarness>;
-
-/** The name of a part of a body: `lines.*.price`. */
-export function memberAt(pointer: string): string {
-  return general(pointer).slice(1).replaceAll('/', '.');
-}
-
-/** One difference for each check and part. */
-export function once(found: readonly Difference[]): Difference[] {
-  return [...new Map(found.map((one) => [`${one.check} ${one.operation.id} ${one.about}`, one])).values()];
-}
 
 export const echo: CreateCheck = {
   name: 'echo',
@@ -52,115 +32,41 @@ export const echo: CreateCheck = {
 };
 
 async function echoOf(harness: ResourceHarness, label: string, filling: Filling): Promise<Difference[] | undefined> {
-  const { create, read } = harness.resourceType;
+  const { document } = harness;
+  const { create, read, hasCertainRead } = harness.resourceType;
   const resource = await harness.create(label, filling);
   if (resource === undefined || resource.created.response.status === 202) return undefined;
-  const { created, body } = resource;
-  const inResponse = unlikesOf(harness, resource, body, responseSchema(create, created.response.status))
-    // A response may omit stored properties.
-    .filter((unlike) => unlike.shown !== undefined)
-    .map(({ pointer, sent, shown, schema }) => {
-      const name = memberAt(pointer);
-      const title = `The response has another ${name} than the request`;
-      return differ('create-echo', create, name, {
-        title,
-        ...valued(name, sent, shown),
-        node: schema,
-        exchanges: [created],
-      });
-    });
-  if (read === undefined) {
-    // Another check covers resources that are missing from their list.
-    const shown = await harness.shown(resource);
-    const stored = shown === undefined ? [] : unlikesOf(harness, resource, shown.row, shown.schema);
-    return [...inResponse, ...stored.map((unlike) => notStored(harness, resource, unlike, shown?.exchange))];
-  }
+  const { created, sent, body } = resource;
+  const returned = { row: body, schema: responseSchema(create, created.response.status), isPartial: true };
+  const found = notKept(document, 'create-echo', create, sent, returned, [created]);
+  // Without a read, another check covers resources that are missing from their list.
   const exchange = await readWithRetry(harness, resource);
-  if (exchange === undefined) return inResponse;
-  if (isGone(exchange)) {
+  const listed = read === undefined ? await harness.shown(resource) : undefined;
+  if (exchange !== undefined && isGone(exchange)) {
     // More than names must indicate that a created resource can be read.
-    const { hasCertainRead } = harness.resourceType;
-    const isReadable = hasCertainRead || harness.isReadable || locationIn(read, created) !== undefined;
-    const lost = differ('create-lost', create, '', {
-      title: `A resource created by ${create.id} cannot be read`,
-      expected: `${read.id} returns ${text(resource.id)}`,
-      actual: responseText(exchange),
-      exchanges: [created, exchange],
-    });
-    return isReadable ? [...inResponse, lost] : inResponse;
+    const isReadable =
+      hasCertainRead || harness.isReadable || (read && locationIn(read, created) !== undefined) === true;
+    const facts = { actual: responseText(exchange), exchanges: [created, exchange] };
+    return isReadable
+      ? [
+          ...found,
+          differ('create-lost', create, '', { expected: `${read?.id} returns ${text(resource.id)}`, ...facts }),
+        ]
+      : found;
   }
-  if (!isSuccess(exchange) || !isObject(exchange.response.json?.value)) return inResponse;
-  const row = resourceIn(exchange);
-  const stored = unlikesOf(harness, resource, row, responseSchema(read, exchange.response.status));
+  const isRead = exchange !== undefined && isSuccess(exchange) && isObject(exchange.response.json?.value);
+  const shown = isRead
+    ? { row: resourceIn(exchange), schema: read && responseSchema(read, exchange.response.status) }
+    : listed && { row: listed.row, schema: listed.schema };
+  if (shown === undefined) return found;
+  const exchanges = [created, exchange ?? listed?.exchange];
   return [
-    ...inResponse,
-    ...stored.map((unlike) => notStored(harness, resource, unlike, exchange)),
-    ...otherThanReturned(harness, resource, row, exchange),
+    ...found,
+    ...notKept(document, 'create-lost', create, sent, shown, exchanges),
+    ...(isRead ? otherThanRead(document, 'create-response', create, returned, shown, exchanges) : []).filter(
+      ({ about }) => isSteady(about) && !(about in sent),
+    ),
   ];
-}
-
-/** The differences between a created resource and its request. */
-function unlikesOf(
-  harness: ResourceHarness,
-  { sent, call }: Resource,
-  shown: JsonObject,
-  schema: JsonObject | undefined,
-): Unlike[] {
-  const request = requestSchema(call.operation);
-  if (request === undefined || schema === undefined) return [];
-  const schemas = innerSchemas(harness, schema, shown);
-  return unlikes(harness.document, { value: sent, schemas: [request] }, { value: shown, schemas });
-}
-
-/** The schemas of the resource if the response wraps it in an object. */
-export function innerSchemas({ document }: ResourceHarness, schema: JsonObject, shown: JsonObject): JsonObject[] {
-  const names = memberNames(document, schema);
-  const keys = Object.keys(shown);
-  if (keys.length === 0 || keys.some((key) => names.includes(key))) return [schema];
-  return names
-    .flatMap((name) => memberOf(document, [schema], name))
-    .flatMap((one) => [one, ...partsOf(document, one)])
-    .slice(0, 4);
-}
-
-function notStored(
-  { resourceType: { create } }: ResourceHarness,
-  resource: Resource,
-  { pointer, sent, shown, schema }: Unlike,
-  exchange: Exchange | undefined,
-): Difference {
-  const name = memberAt(pointer);
-  return differ('create-lost', create, name, {
-    title: isNothing(shown) ? `${name} is not stored` : `${name} is not stored as sent`,
-    ...valued(name, sent, shown),
-    node: schema,
-    exchanges: [resource.created, exchange],
-  });
-}
-
-/** Reports properties whose value in the create response differs from a later read. */
-function otherThanReturned(
-  harness: ResourceHarness,
-  resource: Resource,
-  row: JsonObject,
-  exchange: Exchange,
-): Difference[] {
-  const { document } = harness;
-  const { create, read } = harness.resourceType;
-  const [before, after] = [responseSchema(create, resource.created.response.status), read && responseSchema(read)];
-  if (before === undefined || after === undefined) return [];
-  return memberNames(document, before)
-    .filter((name) => memberOf(document, [after], name).length > 0 && isSteady(name) && !(name in resource.sent))
-    .filter((name) => isScalar(resource.body[name]) && isScalar(row[name]))
-    .filter((name) => !isSame(resource.body[name], row[name], { name }))
-    .map((name) =>
-      differ('create-response', create, name, {
-        title: `${create.id} returns another ${name} than a read after it`,
-        ...valued(name, row[name], resource.body[name]),
-        node: memberOf(document, [before], name)[0],
-        exchanges: [resource.created, exchange],
-      }),
-    );
 }
 
 /** Some servers are eventually consistent. */
@@ -189,7 +95,7 @@ async function defaultsIn(harness: ResourceHarness, resource: Resource | undefin
   const shown = await harness.shown(resource);
   const row = shown?.row ?? resource.body;
   const response = shown?.schema ?? responseSchema(shown === undefined ? create : (read ?? create));
-  const returned = response === undefined ? [] : innerSchemas(harness, response, row);
+  const returned = response === undefined ? [] : innerSchemas(harness.document, response, row);
   // A default applies only if the branch has the property.
   const isValid = ({ pointer, source }: LeftOut) =>
     harness.session.validators.accepts(schema, put(resource.sent, pointer, source.default), 'request');
@@ -197,11 +103,9 @@ async function defaultsIn(harness: ResourceHarness, resource: Resource | undefin
     .filter(isValid)
     .map(({ pointer, source, actual }) => {
       const name = memberAt(pointer);
+      const exchanges = [resource.created, shown?.exchange];
       return differ('create-default', create, name, {
-        title: `${name} does not get its default if it is omitted`,
-        ...valued(name, source.default, actual),
-        node: source,
-        exchanges: [resource.created, shown?.exchange],
+        ...{ ...valued(name, source.default, actual), node: source, exchanges },
       });
     });
 }

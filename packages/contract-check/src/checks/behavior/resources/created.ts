@@ -12,6 +12,7 @@ import { type BehaviorCheck, type Difference, differ, text } from '../observe.ts
 import { changesOf } from './bodies.ts';
 import { type Collection, readCollection } from './collection.ts';
 import { isGone, isSame, resourceIn } from './compare.ts';
+import { once } from './effects.ts';
 import type { Resource, ResourceHarness } from './harness.ts';
 
 /** Checks of what else a creation does: lists, `Location`, idempotency keys, uniqueness, read-only properties, parents. */
@@ -32,35 +33,18 @@ export function listed(list: Operation): CreateCheck {
       if (after === undefined) return undefined;
       const exchanges = [resource.created, after.exchange];
       const isIn = after.rows.some((row) => harness.isOf(resource, row));
-      if (before.rows.some((row) => harness.isOf(resource, row))) {
-        const title = `${create.id} returns the id of an existing resource`;
-        const facts = { title, expected: 'a new id for each resource', actual: text(resource.id), exchanges };
-        return [differ('create-same-id', create, '', facts)];
+      if (before.rows.some((row) => harness.isOf(resource, row)))
+        return [differ('create-same-id', create, '', { actual: text(resource.id), exchanges })];
+      const isShown = async () => (await harness.shown(resource))?.row ?? resource.body;
+      if (!isIn && after.isComplete && !mayBeHidden(await isShown(), list, before)) {
+        const expected = `a row with the ${kind} ${text(resource.id)} in ${list.id}`;
+        const actual = `${after.rows.length} rows, none with it`;
+        return [differ('create-not-listed', create, list.id, { expected, actual, node: list.node, exchanges })];
       }
-      if (
-        !isIn &&
-        after.isComplete &&
-        !mayBeHidden((await harness.shown(resource))?.row ?? resource.body, list, before)
-      )
-        return [
-          differ('create-not-listed', create, list.id, {
-            title: `A resource created by ${create.id} is not in ${list.id}`,
-            expected: `a row with the ${kind} ${text(resource.id)}`,
-            actual: `${after.rows.length} rows, none with it`,
-            node: list.node,
-            exchanges,
-          }),
-        ];
       const [was, is] = [before.total, after.total];
       if (was === undefined || !isIn || is !== was || was > 5000) return [];
-      return [
-        differ('create-total', list, create.id, {
-          title: `The total of ${list.id} does not count a created resource`,
-          expected: String(was + 1),
-          actual: String(is),
-          exchanges: [before.exchange, ...exchanges],
-        }),
-      ];
+      const facts = { expected: String(was + 1), actual: String(is), exchanges: [before.exchange, ...exchanges] };
+      return [differ('create-total', list, create.id, facts)];
     },
   };
 }
@@ -120,15 +104,9 @@ export const location: CreateCheck = {
       harness.isOf(resource, resourceIn(there)) ||
       there.response.text.includes(String(resource.id));
     if (!isGone(there) && (!isSuccess(there) || status === 202 || isIt)) return [];
-    return [
-      differ('location', create, '', {
-        title: isGone(there) ? 'Location does not lead to the created resource' : 'Location leads to another resource',
-        expected: `${target} returns ${text(resource.id)}`,
-        actual: responseText(there),
-        node: declared?.headers.find(({ name }) => name.toLowerCase() === 'location')?.node,
-        exchanges: [resource.created, there],
-      }),
-    ];
+    const node = declared?.headers.find(({ name }) => name.toLowerCase() === 'location')?.node;
+    const facts = { expected: `${target} returns ${text(resource.id)}`, actual: responseText(there), node };
+    return [differ('location', create, '', { ...facts, exchanges: [resource.created, there] })];
   },
 };
 
@@ -167,38 +145,30 @@ export const idempotency: CreateCheck = {
     const ids = (exchange: Exchange) => idOf(resourceIn(exchange));
     const isOther = (exchange: Exchange) =>
       ids(first) !== undefined && ids(exchange) !== undefined && String(ids(first)) !== String(ids(exchange));
-    const differs = (check: CheckName, title: string, expected: string, last: Exchange): Difference[] => {
+    const differs = (check: CheckName, last: Exchange, expected?: string): Difference[] => {
       const shown = ({ response }: Exchange) => `${response.status} ${text(ids({ ...first, response }))}`;
-      const actual = `${shown(first)}, then ${shown(last)}`;
-      return [differ(check, create, '', { title, expected, actual, node: parameter.node, exchanges: [first, last] })];
+      const facts = { actual: `${shown(first)}, then ${shown(last)}`, node: parameter.node, exchanges: [first, last] };
+      return [differ(check, create, '', expected === undefined ? facts : { expected, ...facts })];
     };
-    const same = 'A repeated request with the same key';
     const { status } = replay.response;
     if (!isSuccess(replay))
-      return [401, 403, 425, 429].includes(status) || status >= 500
-        ? []
-        : differs('key-rejected', `${same} is rejected`, 'the first response again', replay);
-    if (isOther(replay))
-      return differs('key-another', `${same} returns another resource`, 'the first response again', replay);
-    if (before?.isComplete === true && after?.isComplete === true && after.rows.length > before.rows.length) {
-      const expected = `${before.rows.length} rows in ${list?.id}, not ${after.rows.length}`;
-      return differs('key-twice', `${same} creates a second resource`, expected, replay);
-    }
+      return [401, 403, 425, 429].includes(status) || status >= 500 ? [] : differs('key-rejected', replay);
+    if (isOther(replay)) return differs('key-another', replay);
+    if (before?.isComplete === true && after?.isComplete === true && after.rows.length > before.rows.length)
+      return differs('key-twice', replay, `${before.rows.length} rows in ${list?.id}, not ${after.rows.length}`);
     const fresh = await harness.callTo(create, `${label} other`);
     if (fresh === undefined) return [];
-    const isReuseRejected =
-      extensionOf(parameter.node).reused === false || create.responses.some((one) => one.status === '422');
-    const reused =
-      isReuseRejected && JSON.stringify(fresh.body) !== JSON.stringify(call.body) ? await send(fresh, key) : undefined;
+    const isDeclared = extensionOf(parameter.node).reused === false;
+    const isRejected = isDeclared || create.responses.some((one) => one.status === '422');
+    const isOtherBody = JSON.stringify(fresh.body) !== JSON.stringify(call.body);
+    const reused = isRejected && isOtherBody ? await send(fresh, key) : undefined;
     const separate = await send(fresh, other);
+    // A server may also return the first response again, unless the contract says that it does not.
+    const isReused = reused !== undefined && isSuccess(reused) && (isDeclared || isOther(reused));
+    const isMixed = isSuccess(separate) && ids(first) !== undefined && !isOther(separate);
     return [
-      // A server may also return the first response again, unless the contract says that it does not.
-      ...(reused !== undefined && isSuccess(reused) && (extensionOf(parameter.node).reused === false || isOther(reused))
-        ? differs('key-reused', 'The same key is accepted with another body', '409 or 422', reused)
-        : []),
-      ...(isSuccess(separate) && ids(first) !== undefined && !isOther(separate)
-        ? differs('key-mixed', 'A request with another key returns the first resource', 'another resource', separate)
-        : []),
+      ...(isReused ? differs('key-reused', reused, '409 or 422') : []),
+      ...(isMixed ? differs('key-mixed', separate) : []),
     ];
   },
 };
@@ -226,7 +196,6 @@ export const unique: CreateCheck = {
       const used = created.resource.sent[name];
       const twice = (operation: Operation, exchange: Exchange) =>
         differ('unique-ignored', operation, name, {
-          title: `${name} must be unique, but ${operation.id} accepts it a second time`,
           expected: `an error for ${text(used)}, which already exists`,
           actual: responseText(exchange),
           node: memberOf(harness.document, [requestSchema(operation) ?? {}], name)[0],
@@ -281,15 +250,12 @@ function applied(
 ): Difference[] {
   return Object.entries(forged)
     .filter(([name, value]) => row[name] === value)
-    .map(([name, value]) =>
-      differ('read-only-accepted', operation, name, {
-        title: `${name} is readOnly, but the server stores the value of the request`,
-        expected: `the server's own ${name}, or a 4xx`,
-        actual: `${name}: ${text(value)}, as sent`,
-        node: memberOf(document, [requestSchema(operation) ?? {}], name)[0],
-        exchanges,
-      }),
-    );
+    .map(([name, value]) => {
+      const [node] = memberOf(document, [requestSchema(operation) ?? {}], name);
+      return differ('read-only-accepted', operation, name, {
+        ...{ actual: `${name}: ${text(value)}, as sent`, node, exchanges },
+      });
+    });
 }
 
 export const ownedInCreation: CreateCheck = {
@@ -339,9 +305,8 @@ export const misplaced: CreateCheck = {
     if (resource === undefined || others.length === 0) return undefined;
     const found: Difference[] = [];
     let isSeen = false;
-    const differs = (operation: Operation, what: string, exchange: Exchange | undefined) =>
+    const differs = (operation: Operation, exchange: Exchange | undefined) =>
       differ('found-elsewhere', operation, '', {
-        title: `A resource created by ${create.id}: ${operation.id} ${what} it below another ${parent}`,
         expected: `404, or no row with ${text(resource.id)}`,
         actual: exchange === undefined ? '' : responseText(exchange),
         exchanges: [resource.created, exchange],
@@ -351,14 +316,14 @@ export const misplaced: CreateCheck = {
       if (read !== undefined && call !== undefined && parent in call.path) {
         const there = await harness.session.send({ ...call, path: { ...call.path, [parent]: other } });
         isSeen = true;
-        if (isSuccess(there) && harness.isOf(resource, resourceIn(there))) found.push(differs(read, 'returns', there));
+        if (isSuccess(there) && harness.isOf(resource, resourceIn(there))) found.push(differs(read, there));
       }
       for (const list of lists.filter(({ path }) => path === collection)) {
         const rows = await readCollection(harness.context, list, { ...resource.call.path, [parent]: other });
         isSeen ||= rows !== undefined;
-        if (rows?.rows.some((row) => harness.isOf(resource, row))) found.push(differs(list, 'lists', rows.exchange));
+        if (rows?.rows.some((row) => harness.isOf(resource, row))) found.push(differs(list, rows.exchange));
       }
     }
-    return isSeen ? [...new Map(found.map((one) => [one.title, one])).values()] : undefined;
+    return isSeen ? once(found) : undefined;
   },
 };

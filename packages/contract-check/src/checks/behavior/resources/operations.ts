@@ -21,7 +21,7 @@ import { shapeOf } from '../../../schema/shape.ts';
 import type { CheckContext } from '../../check.ts';
 import { chooserOf, chosenDifferences } from '../lists/chosen-members.ts';
 import { rowsIn } from '../lists/metadata.ts';
-import { type BehaviorCheck, type Difference, differ, text } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, text, valued } from '../observe.ts';
 import { readCollection } from './collection.ts';
 import { isGone, resourceIn } from './compare.ts';
 import { declaredKind, declares, hasRows } from './resource-types.ts';
@@ -59,15 +59,8 @@ const unknown: OperationCheck = {
     const rows = rowsSchema(session.document, responseSchema(operation));
     // An empty list is a valid response for an unknown parent.
     if (!isSuccess(exchange) || (rows !== undefined && (rowsIn(exchange, rows.member) ?? []).length === 0)) return [];
-    return [
-      differ(isReader(operation) ? 'read-unknown' : 'change-unknown', operation, '', {
-        title: `${operation.id} succeeds for a ${name} that does not exist`,
-        expected: rows === undefined ? '404' : '404, or no rows',
-        actual: responseText(exchange),
-        node: parameter.node,
-        exchanges: [exchange],
-      }),
-    ];
+    const facts = { actual: responseText(exchange), node: parameter.node, exchanges: [exchange] };
+    return [differ(isReader(operation) ? 'read-unknown' : 'change-unknown', operation, '', facts)];
   },
 };
 
@@ -101,7 +94,6 @@ const omitted: OperationCheck = {
       if (other === undefined) continue;
       found.push(
         differ('default-ignored', operation, name, {
-          title: `A request without \`${name}\` differs from a request with its default ${text(value)}`,
           expected: `as with ${text(value)}: ${other.place} is ${text(other.present)}`,
           actual: `${other.place} is ${text(other.omitted)}`,
           node,
@@ -188,16 +180,9 @@ const counts: OperationCheck = {
       if (!isSuccess(exchange) || expected === undefined || numberOf(returned) === undefined) continue;
       isSeen = true;
       if (agrees(returned, expected)) continue;
-      const what = sum === undefined ? 'the number of rows' : `the sum of ${sum.member} in the rows`;
-      found.push(
-        differ('count-disagrees', operation, name, {
-          title: `${name} in ${operation.id} is not ${what} of ${list.id}`,
-          expected: `${name}: ${expected.toFixed()}`,
-          actual: `${name}: ${text(returned)}`,
-          node: memberOf(session.document, [responseSchema(operation) ?? {}], name)[0],
-          exchanges: [all.exchange, exchange],
-        }),
-      );
+      const [node] = memberOf(session.document, [responseSchema(operation) ?? {}], name);
+      const facts = { ...valued(name, expected.toFixed(), returned), node, exchanges: [all.exchange, exchange] };
+      found.push(differ('count-disagrees', operation, name, facts));
     }
     return isSeen ? found : undefined;
   },
@@ -255,14 +240,10 @@ const headed: OperationCheck = {
       return one !== undefined && other !== undefined && plain(one) !== plain(other);
     };
     const names = isOther('status') ? ['status'] : ['content-type', 'etag', 'last-modified'].filter(isOther);
-    return names.map((name) =>
-      differ('head-differs', operation, name, {
-        title: `HEAD returns another ${name} than GET`,
-        expected: `${name}: ${stated(name, full)}`,
-        actual: `${name}: ${stated(name, bare)}`,
-        exchanges: [full, bare],
-      }),
-    );
+    return names.map((name) => {
+      const facts = valued(name, stated(name, full), stated(name, bare));
+      return differ('head-differs', operation, name, { ...facts, exchanges: [full, bare] });
+    });
   },
 };
 
@@ -289,15 +270,8 @@ const linked: OperationCheck = {
       const path = { ...known.path, ...placed('path') };
       const there = await session.send({ ...known, path, query: { ...known.query, ...placed('query') } });
       if (!isGone(there) && there.response.status !== 400) continue;
-      found.push(
-        differ('link', operation, name, {
-          title: `The link ${name} does not work`,
-          expected: `${target.id} succeeds with the values of the response`,
-          actual: responseText(there),
-          node: link,
-          exchanges: [from.exchange, there],
-        }),
-      );
+      const facts = { expected: `${target.id} succeeds with the values of the response`, actual: responseText(there) };
+      found.push(differ('link', operation, name, { ...facts, node: link, exchanges: [from.exchange, there] }));
     }
     return found;
   },

@@ -110,27 +110,13 @@ function differences(
   const { document } = context.session;
   const [shown, second] = [resourceIn(exchange), resourceIn(again)];
   const schema = responseSchema(read);
-  const differs = (
-    check: CheckName,
-    about: string,
-    title: string,
-    expected: unknown,
-    actual: unknown,
-    ...exchanges: Exchange[]
-  ) => {
-    const node = schema === undefined ? undefined : memberOf(document, [schema], about)[0];
-    return [
-      differ(check, read, about, {
-        title: `${read.id} returns ${title}`,
-        ...valued(about, expected, actual),
-        node,
-        exchanges,
-      }),
-    ];
+  const differs = (check: CheckName, about: string, expected: unknown, actual: unknown, ...exchanges: Exchange[]) => {
+    const [node] = memberOf(document, schema === undefined ? [] : [schema], about);
+    return [differ(check, read, about, { ...valued(about, expected, actual), node, exchanges })];
   };
   const key = row[name] === undefined ? Object.keys(row).find(isOwnId) : name;
   if (key !== undefined && isScalar(shown[key]) && String(shown[key]) !== String(row[key]))
-    return differs('read-another', key, 'another resource than the requested one', row[key], shown[key], exchange);
+    return differs('read-another', key, row[key], shown[key], exchange);
   const rowSchema = rowsSchema(document, responseSchema(list))?.schema;
   const shared = memberNames(document, schema).filter(
     (one) => rowSchema && memberOf(document, [rowSchema], one).length > 0,
@@ -143,17 +129,9 @@ function differences(
     // Rows are usually abbreviated, not reads.
     const isShorter = Array.isArray(listed) && Array.isArray(read1) && read1.length < listed.length;
     const isOther = isScalar(listed) && isScalar(read1) && !isSame(listed, read1, { name: one });
-    if (isOther || isShorter)
-      return differs(
-        'read-disagrees',
-        one,
-        `${isShorter ? 'less of' : 'another'} ${one} than ${list.id}`,
-        listed,
-        read1,
-        exchange,
-      );
+    if (isOther || isShorter) return differs('read-disagrees', one, listed, read1, exchange);
     return typeof read1 === 'string' && typeof read2 === 'string' && !isServerOwned(one) && read1 !== read2
-      ? differs('read-unsteady', one, `another ${one} when it is repeated`, read1, read2, exchange, again)
+      ? differs('read-unsteady', one, read1, read2, exchange, again)
       : [];
   });
 }
@@ -174,27 +152,14 @@ export const unshared: BehaviorCheck<Reading> = {
     const asOwner = shared === undefined ? await session.send(call) : undefined;
     const asOther = await session.send(call, { identity: 'otherTenant' });
     const exchanges = [others.exchange, asOwner, asOther];
+    const differs = (check: CheckName, operation: Operation) => [
+      differ(check, operation, '', { actual: responseText(asOther), exchanges }),
+    ];
     // A row in the lists of both tenants is shared, so both must be able to read it.
     if (asOwner === undefined)
-      return !isGone(asOther) && asOther.response.status !== 403
-        ? []
-        : [
-            differ('tenant-lists', list, '', {
-              title: `${list.id} lists resources for another tenant that ${read.id} does not return to it`,
-              expected: 'only resources that the tenant can also read one by one',
-              actual: `a row in the list, but ${asOther.response.status} for its id`,
-              exchanges,
-            }),
-          ];
+      return !isGone(asOther) && asOther.response.status !== 403 ? [] : differs('tenant-lists', list);
     if (!isSuccess(asOwner)) return undefined;
     if (!isSuccess(asOther) || idIn(resourceIn(asOther), name) !== idIn(resourceIn(asOwner), name)) return [];
-    return [
-      differ('tenant-reads', read, '', {
-        title: `Another tenant can read, with ${read.id}, a resource that only ${list.id} of the caller lists`,
-        expected: '404 or 403 without data',
-        actual: responseText(asOther),
-        exchanges,
-      }),
-    ];
+    return differs('tenant-reads', read);
   },
 };

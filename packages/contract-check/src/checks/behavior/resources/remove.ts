@@ -29,50 +29,28 @@ export const removed: BehaviorCheck<ResourceHarness> = {
       response && isSuccess(response) && response.response.status !== 202 ? await harness.read(resource) : undefined;
     if (response === undefined || after === undefined) return undefined;
     const found: Difference[] = [];
-    const differs = (
-      check: CheckName,
-      by: Operation,
-      title: string,
-      expected: string,
-      actual = responseText(after),
-      node?: object,
-    ) =>
+    const differs = (check: CheckName, by: Operation, expected?: string, node?: object) => {
+      const facts = { actual: responseText(after), node, exchanges: [response, after] };
       found.push(
-        differ(check, by, by === remove ? '' : remove.id, {
-          title,
-          expected,
-          actual,
-          node,
-          exchanges: [response, after],
-        }),
+        differ(check, by, by === remove ? '' : remove.id, expected === undefined ? facts : { expected, ...facts }),
       );
+    };
     const { softDelete } = extensionOf(remove.node);
     const isSameBody = JSON.stringify(created.exchange.response.json) === JSON.stringify(after.response.json);
     const filter = read.parameters.find(isOfDeleted);
-    if (isSuccess(after) && (softDelete === false || isSameBody)) {
-      const expected = '404 or 410, or a resource that is marked as deleted';
-      differs('delete-lost', remove, `A resource deleted by ${remove.id} is unchanged`, expected);
-    } else if (isSuccess(after) && filter !== undefined && filter.schema.default !== true) {
-      const title = `A resource deleted by ${remove.id} is returned without ${filter.name}`;
-      differs('deleted-shown', read, title, `404 without ${filter.name}`, undefined, filter.node);
-    }
+    if (isSuccess(after) && (softDelete === false || isSameBody))
+      differs('delete-lost', remove, '404 or 410, or a resource that is marked as deleted');
+    else if (isSuccess(after) && filter !== undefined && filter.schema.default !== true)
+      differs('deleted-shown', read, `404 without ${filter.name}`, filter.node);
     if (isGone(after)) {
-      if (softDelete === true) {
-        const title = `A resource deleted by ${remove.id} can no longer be read`;
-        differs('deleted-hidden', read, title, `${text(resource.id)}, marked as deleted, as declared`);
-      }
+      if (softDelete === true) differs('deleted-hidden', read);
       const now = list && before && (await harness.list(list));
       const [previous, is] = [before, now].map((all) => all?.rows.find((row) => harness.isOf(resource, row)));
       // A row marked as deleted may remain, unless such rows must be requested with a parameter.
       const isRequested = list?.parameters.some((one) => isOfDeleted(one) && one.schema.default !== true);
       if (list && previous && is && (isRequested || JSON.stringify(previous) === JSON.stringify(is)))
         found.push(
-          differ('delete-listed', list, remove.id, {
-            title: `${list.id} still lists a resource deleted by ${remove.id}`,
-            expected: `no row with ${text(resource.id)}`,
-            actual: text(is),
-            exchanges: [response, now?.exchange],
-          }),
+          differ('delete-listed', list, remove.id, { actual: text(is), exchanges: [response, now?.exchange] }),
         );
       found.push(...(await hidden(harness, remove, resource)), ...(await beneath(harness, remove, resource)));
     }
@@ -93,18 +71,11 @@ function isOfDeleted({ in: place, name, schema }: Parameter): boolean {
 /** Deleted resources must be returned if they are requested. */
 async function hidden(harness: ResourceHarness, remove: Operation, resource: Resource): Promise<Difference[]> {
   const { read, lists, collection } = harness.resourceType;
-  const differs = (
-    by: Operation,
-    { name, node }: Parameter,
-    exchange: Exchange | undefined,
-    mark?: string,
-  ): Difference =>
-    differ('deleted-hidden', by, mark ?? name, {
-      title: `A resource deleted by ${remove.id} ${mark === undefined ? `is not in ${by.id} with ${name}` : `has no ${mark}`}`,
-      expected: `${text(resource.id)}, marked as deleted`,
+  const differs = (by: Operation, { name, node }: Parameter, exchange: Exchange | undefined, mark = name): Difference =>
+    differ('deleted-hidden', by, mark, {
+      expected: `${text(resource.id)} with ${mark}, deleted by ${remove.id}`,
       actual: exchange === undefined ? '' : responseText(exchange),
-      node,
-      exchanges: [exchange],
+      ...{ node, exchanges: [exchange] },
     });
   const found: Difference[] = [];
   const ofRead = read?.parameters.find(isOfDeleted);
@@ -143,14 +114,8 @@ async function beneath(harness: ResourceHarness, remove: Operation, resource: Re
     const after = call && (await session.send(call));
     if (call === undefined || after === undefined || !isSuccess(after) || !(await isGoneForUnknownId(harness, call)))
       continue;
-    found.push(
-      differ('deleted-parent', reader, remove.id, {
-        title: `${reader.id} succeeds below a resource deleted by ${remove.id}`,
-        expected: '404, as for an unknown id',
-        actual: responseText(after),
-        exchanges: [after],
-      }),
-    );
+    const facts = { expected: '404, as for an unknown id', actual: responseText(after), exchanges: [after] };
+    found.push(differ('deleted-parent', reader, remove.id, facts));
   }
   return found;
 }

@@ -20,22 +20,20 @@ export const separated: BehaviorCheck<ResourceHarness> = {
   describe: "Another tenant cannot read, update or delete the caller's resources.",
   applies: ({ session }) => session.can('otherTenant'),
   async run(harness, label) {
-    const { create, read, updates, remove, lists, kind } = harness.resourceType;
+    const { create, read, updates, remove, lists } = harness.resourceType;
     const created = await harness.createAndRead(label);
     if (created === undefined) return undefined;
     const { resource, exchange } = created;
     const found: Difference[] = [];
-    const differs = (check: CheckName, operation: Operation, title: string, first: Exchange, ...others: Exchange[]) => {
-      const facts = { expected: '404 or 403 without data', actual: responseText(first) };
-      found.push(differ(check, operation, '', { title, ...facts, exchanges: [exchange, first, ...others] }));
+    const differs = (check: CheckName, operation: Operation, first: Exchange, ...others: Exchange[]) => {
+      const exchanges = [exchange, first, ...others];
+      found.push(differ(check, operation, '', { actual: responseText(first), exchanges }));
     };
     const asOther = read && isPrivate(read) ? await harness.read(resource, { identity: 'otherTenant' }) : undefined;
-    if (read && asOther && isSuccess(asOther))
-      differs('tenant-reads', read, `Another tenant can read a ${kind} of the caller`, asOther);
+    if (read && asOther && isSuccess(asOther)) differs('tenant-reads', read, asOther);
     for (const list of lists.filter(isPrivate).slice(0, 2)) {
       const page = await listAs(harness.context, list, 'otherTenant');
-      if (page?.rows.some((row) => harness.isOf(resource, row)))
-        differs('tenant-lists', list, `A ${kind} of the caller is in ${list.id} of another tenant`, page.exchange);
+      if (page?.rows.some((row) => harness.isOf(resource, row))) differs('tenant-lists', list, page.exchange);
     }
     for (const update of updates.filter(isPrivate)) {
       const [body] = changesOf(harness, update, created, label);
@@ -43,15 +41,14 @@ export const separated: BehaviorCheck<ResourceHarness> = {
       // A PUT may create a resource with the same name for the other tenant.
       const isOwn =
         update === create && (await harness.shown(resource))?.exchange.response.text === exchange.response.text;
-      if (response && isSuccess(response) && !isOwn)
-        differs('tenant-changes', update, `Another tenant can update a ${kind} of the caller`, response);
+      if (response && isSuccess(response) && !isOwn) differs('tenant-changes', update, response);
     }
     if (remove === undefined || !isPrivate(remove)) return found;
     const response = await harness.remove(resource, {}, 'otherTenant');
     const after = await harness.read(resource);
     const isChanged = after && (isGone(after) || after.response.text !== exchange.response.text);
     if (response && isSuccess(response) && isChanged && found.length === 0)
-      differs('tenant-deletes', remove, `Another tenant can delete a ${kind} of the caller`, response, after);
+      differs('tenant-deletes', remove, response, after);
     return found;
   },
 };

@@ -1,13 +1,12 @@
 import { extensionOf, type Operation } from '../../../document/operation.ts';
-import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { memberNames, memberOf, partsOf, requestSchema, responseSchema } from '../../../schema/parts.ts';
 import { type BehaviorCheck, type Difference, differ, text, valued } from '../observe.ts';
 import { changesIn, changesOf, isWritable, wholeOf, writableNames } from './bodies.ts';
-import { isNothing, isRejection, isSame, isScalar, resourceIn, unlikes } from './compare.ts';
-import { innerSchemas, memberAt, once } from './create.ts';
+import { isNothing, isRejection, isSame, isScalar, resourceIn } from './compare.ts';
+import { notKept, once } from './effects.ts';
 import type { Created, ResourceHarness } from './harness.ts';
 import { keepsTheRest } from './resource-types.ts';
 
@@ -59,44 +58,25 @@ function compared(
   after: Created,
   response: Exchange,
 ): Difference[] {
-  const schema = requestSchema(update) ?? {};
-  const { read } = harness.resourceType;
-  const sent = { value: changesIn(body, before.row), schemas: [schema] };
-  const unlikeIn = (shown: JsonObject | undefined, value: JsonObject) =>
-    shown === undefined ? [] : unlikes(harness.document, sent, { value, schemas: innerSchemas(harness, shown, value) });
-  const stored = unlikeIn(read && responseSchema(read), after.row);
-  const echoed = isObject(response.response.json?.value)
-    ? unlikeIn(responseSchema(update, response.response.status), resourceIn(response)).filter(
-        ({ shown }) => shown !== undefined,
-      )
-    : [];
-  const differs = (check: CheckName, pointer: string, title: string, values: [unknown, unknown], node?: object) => {
-    const name = memberAt(pointer);
-    const facts = { ...valued(name, ...values), node, exchanges: [response, after.exchange] };
-    return differ(check, update, name, { title: title.replace('%', name), ...facts });
-  };
+  const { document, resourceType } = harness;
+  const exchanges = [response, after.exchange];
+  const sent = changesIn(body, before.row);
+  const stored = { row: after.row, schema: resourceType.read && responseSchema(resourceType.read) };
+  const schema = isObject(response.response.json?.value) ? responseSchema(update, response.response.status) : undefined;
   return [
-    ...stored.map((one) =>
-      differs(
-        'update-lost',
-        one.pointer,
-        'An update of % is accepted, but not stored',
-        [one.sent, one.shown],
-        one.schema,
-      ),
-    ),
-    ...echoed.map((one) =>
-      differs('update-echo', one.pointer, 'An update of % returns another value', [one.sent, one.shown], one.schema),
+    ...notKept(document, 'update-lost', update, sent, stored, exchanges),
+    ...notKept(
+      document,
+      'update-echo',
+      update,
+      sent,
+      { row: resourceIn(response), schema, isPartial: true },
+      exchanges,
     ),
     ...othersIn(harness, update, body, before, after).map((name) => {
-      const [node] = memberOf(harness.document, [schema], name);
-      return differs(
-        'update-others',
-        `/${name}`,
-        '% is changed, but was not sent',
-        [before.row[name], after.row[name]],
-        node,
-      );
+      const [node] = memberOf(document, [requestSchema(update) ?? {}], name);
+      const facts = { ...valued(name, before.row[name], after.row[name]), node, exchanges };
+      return differ('update-others', update, name, facts);
     }),
   ];
 }
@@ -140,8 +120,6 @@ async function unmoved(
   );
   const differs = (name: string, { row, exchange }: Pick<Created, 'row' | 'exchange'>) =>
     differ('update-timestamp', update, name, {
-      title: `An update does not change ${name}`,
-      expected: `${name} other than ${text(first.row[name])}`,
       actual: `${name}: ${text(row[name])}`,
       exchanges: [first.exchange, exchange],
     });
@@ -169,15 +147,9 @@ export async function untouched(
     (name) => typeof other.row[name] === 'string' && !isSame(other.row[name], row?.[name], { name }),
   );
   if (row !== undefined && names.length === 0) return [];
-  return [
-    differ('other-changed', operation, '', {
-      title: `${operation.id} changes another resource than the one in the path`,
-      expected: `${text(other.resource.id)} as it was`,
-      actual:
-        row === undefined ? `${now.response.status}` : names.map((name) => `${name}: ${text(row[name])}`).join(', '),
-      exchanges: [other.exchange, by, now],
-    }),
-  ];
+  const changes = names.map((name) => `${name}: ${text(row?.[name])}`).join(', ');
+  const actual = row === undefined ? `${now.response.status}` : changes;
+  return [differ('other-changed', operation, '', { actual, exchanges: [other.exchange, by, now] })];
 }
 
 export const replaced: UpdateCheck = {
@@ -209,14 +181,8 @@ export const replaced: UpdateCheck = {
     // If only some are kept, there may be a specific reason.
     const [first = ''] = kept;
     if (kept.length < optional.length) return [];
-    return [
-      differ('replace-kept', update, '', {
-        title: `${update.id} keeps omitted properties: ${kept.slice(0, 3).join(', ')}`,
-        expected: `no ${first}, or its default: PUT replaces the whole`,
-        actual: `${first}: ${text(after.row[first])}`,
-        exchanges: [created.exchange, response, after.exchange],
-      }),
-    ];
+    const actual = `it keeps ${kept.slice(0, 3).join(', ')}; ${first}: ${text(after.row[first])}`;
+    return [differ('replace-kept', update, '', { actual, exchanges: [created.exchange, response, after.exchange] })];
   },
 };
 
@@ -238,7 +204,7 @@ export const replacedAsAWhole: UpdateCheck = {
     for (const name of names) {
       const now = created.row[name];
       // The value without one of its properties; for a map, with another key instead.
-      const smaller = Object.entries(isObject(now) ? now : {}).flatMap(([left, value]) => {
+      const [first] = Object.entries(isObject(now) ? now : {}).flatMap(([left, value]) => {
         const rest = Object.fromEntries(Object.entries(now ?? {}).filter(([key]) => key !== left));
         const ways = [rest, { [`${left}-b`]: value }, { [`${left}b`]: value }].filter(
           (one) => Object.keys(one).length > 0,
@@ -246,21 +212,15 @@ export const replacedAsAWhole: UpdateCheck = {
         const least = ways.find((one) => session.validators.accepts(schema, { [name]: one }, 'request'));
         return isNothing(value) || least === undefined ? [] : [{ left, value, least }];
       });
-      const [first] = smaller;
       const response = first && (await harness.change(update, created.resource, { [name]: first.least }));
       const after = response && isSuccess(response) ? await harness.shown(created.resource) : undefined;
       const shown = after?.row[name];
       if (first === undefined || !isObject(shown) || !isSame(shown[first.left], first.value, { name: first.left }))
         continue;
-      found.push(
-        differ('update-merged', update, name, {
-          title: `${update.id} must replace ${name}, but keeps a part of it`,
-          expected: `no ${first.left} in ${name}`,
-          actual: `${first.left}: ${text(first.value)}, as it was before`,
-          node: memberOf(document, [schema], name)[0],
-          exchanges: [created.exchange, response, after?.exchange],
-        }),
-      );
+      const [node] = memberOf(document, [schema], name);
+      const exchanges = [created.exchange, response, after?.exchange];
+      const actual = `${first.left}: ${text(first.value)}, as it was before`;
+      found.push(differ('update-merged', update, name, { actual, node, exchanges }));
     }
     return found;
   },
@@ -278,14 +238,11 @@ export const rejected: UpdateCheck = {
     const response = await harness.change(update, created.resource, { ...right, ...wrong });
     const after = response && isRejection(response) ? await harness.shown(created.resource) : undefined;
     if (after === undefined) return undefined;
+    const exchanges = [created.exchange, response, after.exchange];
     return Object.keys(changesIn(right, created.row))
       .filter((name) => isScalar(created.row[name]) && !isSame(created.row[name], after.row[name], { name }))
       .map((name) =>
-        differ('update-rejected', update, name, {
-          title: `A rejected update changes ${name}`,
-          ...valued(name, created.row[name], after.row[name]),
-          exchanges: [created.exchange, response, after.exchange],
-        }),
+        differ('update-rejected', update, name, { ...valued(name, created.row[name], after.row[name]), exchanges }),
       );
   },
 };
