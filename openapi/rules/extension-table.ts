@@ -181,8 +181,12 @@ export const extensionTable: Record<string, Extension> = {
   },
   'x-contract-check': {
     on: ['Operation', 'Schema'],
-    schema: { ...closed, minProperties: 1, properties: { stable: { const: false }, calculated: calculation } },
-    why: 'what the contract check cannot see: `stable: false`, the same request can have another response at any time; `calculated`, how an amount follows from others',
+    schema: {
+      ...closed,
+      minProperties: 1,
+      properties: { stable: { const: false }, calculated: calculation, conditional: { const: true } },
+    },
+    why: 'what the contract check cannot see: `stable: false`, the same request can have another response at any time; `calculated`, how an amount follows from others; `conditional: true`, other values or data decide whether a value is accepted',
   },
   'x-dry-run': {
     on: ['Operation'],

@@ -31,6 +31,7 @@ export function at(value: unknown, pointer: string): unknown {
 
 /** A copy of the value with a member at a pointer. Its parent must exist. */
 export function put(value: unknown, pointer: string, member: unknown): unknown {
+  if (pointer === '') return member;
   const copy = structuredClone(value);
   const end = pointer.lastIndexOf('/');
   const parent = at(copy, pointer.slice(0, end));
@@ -50,4 +51,44 @@ export function isDeep(value: unknown, depth = 100): boolean {
 /** The length of the serialized value. */
 export function sizeOf(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
+}
+
+/** Pointers to the parts of a value that a test selects, outer ones first. */
+export function pointersTo(value: unknown, isExpected: (value: unknown) => boolean, pointer = ''): string[] {
+  const members = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  const inner = members.flatMap(([name, item]) => pointersTo(item, isExpected, `${pointer}/${escapeSegment(name)}`));
+  return isExpected(value) ? [pointer, ...inner] : inner;
+}
+
+/** The value of a JSON text; undefined if it is not valid. */
+export function parsedJson(text = ''): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** An object that may have a property named `__proto__`. */
+export function objectOf(members: Iterable<readonly [string, unknown]>): JsonObject {
+  return Object.fromEntries(members);
+}
+
+export function withMember(object: JsonObject, name: string, value: unknown): JsonObject {
+  return objectOf([...Object.entries(object).filter(([key]) => key !== name), [name, value]]);
+}
+
+export function withoutMember(object: JsonObject, name: string): JsonObject {
+  return objectOf(Object.entries(object).filter(([key]) => key !== name));
+}
+
+export type TypeName = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
+
+/** The JSON type of a value; `integer` for integers. */
+export function typeOf(value: unknown): TypeName {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'boolean' || typeof value === 'string') return typeof value as 'boolean' | 'string';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return 'object';
 }

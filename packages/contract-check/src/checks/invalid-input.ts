@@ -1,7 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { isJson } from '../http/serialize.ts';
+import { isJson } from '../http/call.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';

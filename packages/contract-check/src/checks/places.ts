@@ -1,6 +1,6 @@
-import type { Content, Parameter } from '../document/operation.ts';
+import { type Content, groupOf, type Parameter } from '../document/operation.ts';
 import type { Call } from '../http/call.ts';
-import { isJson } from '../http/serialize.ts';
+import { isJson } from '../http/call.ts';
 import type { JsonObject } from '../json.ts';
 import { escapeSegment, isObject } from '../json.ts';
 import type { Session } from '../run/session.ts';
@@ -70,10 +70,6 @@ function parameterPlace(session: Session, call: Call, parameter: Parameter): Cal
     call,
     with: (changed) => ({ ...call, [group]: { ...call[group], [parameter.name]: changed } }),
   };
-}
-
-export function groupOf({ in: place }: Parameter): 'path' | 'query' | 'headers' | 'cookies' {
-  return place === 'header' ? 'headers' : place === 'cookie' ? 'cookies' : place;
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { Operation } from '../document/operation.ts';
-import type { Call } from '../http/call.ts';
-import { isJson } from '../http/serialize.ts';
+import { bodySchemaOf, type Call, isJson } from '../http/call.ts';
 import { isObject, sizeOf } from '../json.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { inParallel } from '../run/parallel.ts';
@@ -43,8 +42,8 @@ export async function checkRobustness(context: CheckContext, operation: Operatio
 
 /** Places an unusual text in every string of the largest body that is known to be accepted. */
 async function everywhere({ session, baselines }: CheckContext, { call }: Baseline): Promise<Call[]> {
-  const { operation, mediaType } = call;
-  const schema = operation.body?.contents.find((one) => one.mediaType === mediaType)?.schema;
+  const { operation } = call;
+  const schema = bodySchemaOf(call);
   if (schema === undefined || call.body === undefined || (session.options.probes ?? maxProbes) < maxProbes) return [];
   const known = [call, ...(await baselines.variants(operation))];
   const [fullest = call] = known.sort((one, other) => sizeOf(other.body) - sizeOf(one.body));

@@ -2,7 +2,7 @@ import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { CheckName } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
-import { isObject } from '../json.ts';
+import { isObject, parsedJson } from '../json.ts';
 import type { Baseline } from '../run/baseline.ts';
 import type { Session } from '../run/session.ts';
 import type { CheckContext } from './check.ts';
@@ -117,13 +117,9 @@ function changedAt(secret: string): string {
 function withoutSignature(token: string): string | undefined {
   const parts = token.split('.');
   if (parts.length !== 3) return undefined;
-  try {
-    const header: unknown = JSON.parse(Buffer.from(parts[0] ?? '', 'base64url').toString());
-    if (!isObject(header)) return undefined;
-    return `${Buffer.from(JSON.stringify({ ...header, alg: 'none' })).toString('base64url')}.${parts[1]}.`;
-  } catch {
-    return undefined;
-  }
+  const header = parsedJson(Buffer.from(parts[0] ?? '', 'base64url').toString())?.value;
+  if (!isObject(header)) return undefined;
+  return `${Buffer.from(JSON.stringify({ ...header, alg: 'none' })).toString('base64url')}.${parts[1]}.`;
 }
 
 function finding({ document }: Session, operation: Operation, attempt: Attempt, exchange: Exchange): Candidate {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
-import type { Call, Exchange } from '../http/call.ts';
+import { bodySchemaOf, type Call, type Exchange } from '../http/call.ts';
 import { at, isObject, put, unescapeSegment } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
@@ -271,7 +271,7 @@ function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, v
     return session.values.fresh(place.schema, value, seed, (one) => one === pointer);
   return (
     unlikelyIds(at(value, pointer), seed)
-      .map((number) => (pointer === '' ? number : put(value, pointer, number)))
+      .map((number) => put(value, pointer, number))
       .find((one) => session.validators.accepts(place.schema, one, 'request')) ?? value
   );
 }
@@ -352,7 +352,7 @@ async function sendReady(
     call.body === undefined ? undefined : withKnownIds(session, operation, call.body, isCreating(operation));
   const isScalar = pointer !== undefined && !['object', 'undefined'].includes(typeof at(call.body, pointer));
   const body = isScalar ? put(known, pointer, at(call.body, pointer)) : known;
-  const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
+  const schema = bodySchemaOf(call);
   const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
   return baselines.sendFresh(isValid ? { ...call, body } : call, label, pointer);
 }

@@ -40,6 +40,7 @@ const members: Readonly<Record<'operation' | 'parameter' | 'property', Readonly<
   },
   property: {
     unique: '`true`: a value that already exists is rejected',
+    conditional: '`true`: other values or data decide whether a value is accepted, so that its rejection is no finding',
     replaced: '`true`: an update replaces it as a whole, also if the update merges',
     calculated:
       '`{ times: [quantity, price] }`, `{ plus: [subtotal, tax], minus: [discount] }` or `{ sum: amount, of: lines }`: how it ' +

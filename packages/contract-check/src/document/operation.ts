@@ -165,6 +165,11 @@ function texts(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
+/** The part of a call that has the value of a parameter. */
+export function groupOf({ in: place }: Pick<Parameter, 'in'>): 'path' | 'query' | 'headers' | 'cookies' {
+  return place === 'header' ? 'headers' : place === 'cookie' ? 'cookies' : place;
+}
+
 /** The `x-contract-check` extension of an object in the document. */
 export function extensionOf(node: JsonObject): JsonObject {
   const extension = node['x-contract-check'];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Call, Exchange } from '../http/call.ts';
-import { at, escapeSegment, isObject, put, unescapeSegment } from '../json.ts';
+import { at, escapeSegment, isObject, pointersTo, put, unescapeSegment } from '../json.ts';
 
 /** The parts of a call that can be removed or reduced. */
 const groups = ['query', 'headers', 'cookies', 'body'] as const;
@@ -102,17 +102,6 @@ function pointersIn(value: unknown, isEntered: (value: unknown, depth: number) =
     const pointer = `/${escapeSegment(name)}`;
     return [pointer, ...pointersIn(member, isEntered, depth + 1).map((inner) => `${pointer}${inner}`)];
   });
-}
-
-function pointersTo(value: unknown, isExpected: (value: unknown) => boolean, pointer = ''): string[] {
-  const inner = Array.isArray(value)
-    ? value.flatMap((item, index) => pointersTo(item, isExpected, `${pointer}/${index}`))
-    : isObject(value)
-      ? Object.entries(value).flatMap(([name, item]) =>
-          pointersTo(item, isExpected, `${pointer}/${escapeSegment(name)}`),
-        )
-      : [];
-  return isExpected(value) ? [pointer, ...inner] : inner;
 }
 
 function without(value: unknown, pointers: readonly string[]): unknown {

@@ -1,4 +1,5 @@
 import type { Operation } from '../document/operation.ts';
+import type { JsonObject } from '../json.ts';
 
 /**
  * A request in terms of the contract. Checks change one part at a time. `serialize` writes the values in their declared
@@ -52,4 +53,19 @@ export interface ReceivedResponse {
   /** The parsed body, if it is valid JSON with a JSON media type. */
   readonly json: { readonly value: unknown } | undefined;
   readonly milliseconds: number;
+}
+
+/** A call without any values. */
+export function emptyCall(operation: Operation): Call {
+  const mediaType = operation.body?.contents.find((content) => isJson(content.mediaType))?.mediaType;
+  return { operation, path: {}, query: {}, headers: {}, cookies: {}, body: undefined, mediaType };
+}
+
+/** The schema of the body of a call. */
+export function bodySchemaOf({ operation, mediaType }: Pick<Call, 'operation' | 'mediaType'>): JsonObject | undefined {
+  return operation.body?.contents.find((content) => content.mediaType === mediaType)?.schema;
+}
+
+export function isJson(mediaType: string): boolean {
+  return /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);
 }

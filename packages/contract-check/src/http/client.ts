@@ -1,8 +1,10 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { Operation } from '../document/operation.ts';
+import { parsedJson } from '../json.ts';
 import type { Exchange, ReceivedResponse } from './call.ts';
+import { isJson } from './call.ts';
 import type { Gate } from './gate.ts';
-import { isJson, type WireRequest } from './serialize.ts';
+import type { WireRequest } from './serialize.ts';
 
 /** The status if no response was received: the connection failed, or the request timed out. */
 export const noResponse = 0;
@@ -114,15 +116,7 @@ export function responseOf(
   milliseconds: number,
 ): ReceivedResponse {
   const mediaType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  return { status, headers, text, mediaType, json: isJson(mediaType) ? parsed(text) : undefined, milliseconds };
-}
-
-function parsed(text: string): { value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
+  return { status, headers, text, mediaType, json: isJson(mediaType) ? parsedJson(text) : undefined, milliseconds };
 }
 
 function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {

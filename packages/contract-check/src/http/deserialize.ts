@@ -1,14 +1,14 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, parsedJson } from '../json.ts';
 import type { Call } from './call.ts';
-import { isJson } from './serialize.ts';
+import { isJson } from './call.ts';
 
 /** The serialized values of a parameter. */
 type Texts = Pick<URLSearchParams, 'get' | 'getAll' | 'has' | 'keys'>;
 
 /** Parses a text into the type of a schema, if possible. */
-export function typed(document: OpenApiDocument, schema: JsonObject, text: string): unknown {
+function typed(document: OpenApiDocument, schema: JsonObject, text: string): unknown {
   const types = [document.object(schema).type].flat();
   const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text);
   if ((types.includes('integer') || types.includes('number')) && isNumber) return Number(text);
@@ -89,7 +89,8 @@ function queryValue(document: OpenApiDocument, parameter: Parameter, query: Text
   return fromText(document, parameter, query.get(name) ?? '', separator);
 }
 
-function fromText(document: OpenApiDocument, parameter: Parameter, text: string, separator = ','): unknown {
+/** Parses the text of a parameter or header. */
+export function fromText(document: OpenApiDocument, parameter: Parameter, text: string, separator = ','): unknown {
   const schema = document.object(parameter.schema);
   const types = [schema.type].flat();
   if (parameter.mediaType !== undefined && isJson(parameter.mediaType)) return parsed(text);
@@ -100,7 +101,11 @@ function fromText(document: OpenApiDocument, parameter: Parameter, text: string,
         ? text.slice(text.indexOf('=') + 1)
         : text;
   if (types.includes('array'))
-    return bare === '' ? [] : bare.split(separator).map((item) => typed(document, itemsOf(schema), item));
+    return bare === ''
+      ? []
+      : bare
+          .split(separator)
+          .map((item) => typed(document, itemsOf(schema), parameter.in === 'header' ? item.trim() : item));
   if (types.includes('object')) {
     const parts = bare.split(separator);
     const pairs = parameter.explode
@@ -144,7 +149,7 @@ export function pathPattern(template: string): RegExp {
   return new RegExp(`^${parts.join('([^/]+)')}$`);
 }
 
-function decoded(text: string): string {
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -166,9 +171,6 @@ function bodyOf(text: string | undefined, mediaType: string | undefined): unknow
 }
 
 function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const json = parsedJson(text);
+  return json === undefined ? text : json.value;
 }

@@ -1,6 +1,6 @@
 import type { Parameter } from '../document/operation.ts';
 import { isObject } from '../json.ts';
-import type { Call } from './call.ts';
+import { type Call, isJson } from './call.ts';
 
 /** A serialized request. */
 export interface WireRequest {
@@ -205,10 +205,6 @@ const samples: Readonly<Record<string, string>> = {
   'application/pdf':
     'JVBERi0xLjEKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+ZW5kb2JqCjIgMCBvYmo8PC9UeXBlL1BhZ2VzL0tpZHNbXS9Db3VudCAwPj5lbmRvYmoKdHJhaWxlcjw8L1Jvb3QgMSAwIFI+PgolJUVPRg==',
 };
-
-export function isJson(mediaType: string): boolean {
-  return /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);
-}
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);

@@ -1,10 +1,11 @@
 import type { OpenApiDocument } from '../document/document.ts';
-import type { Content, DeclaredResponse, Operation, Parameter } from '../document/operation.ts';
+import type { Content, DeclaredResponse, Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { CheckName } from '../finding/rules.ts';
 import type { Exchange, ReceivedResponse } from '../http/call.ts';
+import { isJson } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
-import { isJson } from '../http/serialize.ts';
+import { fromText } from '../http/deserialize.ts';
 import { at, isObject, type JsonObject } from '../json.ts';
 import type { Validators } from '../schema/validators.ts';
 import { undeclaredPropertiesIn } from './known.ts';
@@ -110,7 +111,7 @@ export class Judge {
             place: this.#document.placeOf(node, 'required'),
           }),
         ];
-      const [breach] = this.#validators.breaches(schema, this.#typed(header, value), 'response');
+      const [breach] = this.#validators.breaches(schema, fromText(this.#document, header, value), 'response');
       if (breach === undefined) return [];
       return [
         candidateOf('response-header', operation, `${status} ${name} ${breach.keyword}`, {
@@ -121,22 +122,6 @@ export class Judge {
         }),
       ];
     });
-  }
-
-  /** Parses the text of a header into the type of its schema. */
-  #typed(header: Parameter, text: string): unknown {
-    const schema = this.#document.object(header.schema);
-    const types = [schema.type].flat();
-    if (header.mediaType !== undefined && isJson(header.mediaType)) return parsed(text) ?? text;
-    if (types.includes('array')) {
-      const items = isObject(schema.items) ? schema.items : {};
-      return text === '' ? [] : text.split(',').map((item) => this.#typed({ ...header, schema: items }, item.trim()));
-    }
-    if ((types.includes('integer') || types.includes('number')) && /^-?\d+(\.\d+)?([eE][-+]?\d+)?$/.test(text)) {
-      return Number(text);
-    }
-    if (types.includes('boolean') && /^(true|false)$/.test(text)) return text === 'true';
-    return text;
   }
 
   #body(operation: Operation, declared: DeclaredResponse, exchange: Exchange): Candidate[] {
@@ -257,12 +242,4 @@ function firstOfEach(candidates: readonly Candidate[]): Candidate[] {
 
 function cut(text: string): string {
   return text.length > 300 ? `${text.slice(0, 300)} …` : text;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

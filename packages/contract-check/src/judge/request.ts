@@ -1,42 +1,52 @@
-import type { Call } from '../http/call.ts';
+import type { Place } from '../document/document.ts';
+import { groupOf } from '../document/operation.ts';
+import { bodySchemaOf, type Call } from '../http/call.ts';
 import type { Validators } from '../schema/validators.ts';
 import { general } from './judge.ts';
 
-const members = { path: 'path', query: 'query', header: 'headers', cookie: 'cookies' } as const;
+/** A violation of the contract by a request. */
+export interface RequestBreach {
+  /** The parameter or the part of the body: `query.limit`, `body/name`. */
+  readonly at: string;
+  readonly keyword: string;
+  readonly message: string;
+  readonly place: Place | undefined;
+}
 
 /**
- * The violations of a call as one text, which is equal for calls with the same violations and empty for a valid call.
+ * The violations of a call; the first part of each parameter and of the body comes first.
  *
  * @param callerHeaders lower-case names of headers that are added to every call, so that they are not missing.
  */
-export function breachesOf(validators: Validators, call: Call, callerHeaders: readonly string[]): string {
-  const { operation, body, mediaType } = call;
-  const found = operation.parameters.flatMap(({ name, in: place, required, schema }) => {
-    const value = call[members[place]][name];
-    if (value !== undefined) return named(`${place}.${name}`, validators, schema, value);
+export function requestBreaches(
+  validators: Validators,
+  call: Call,
+  callerHeaders: readonly string[] = [],
+): RequestBreach[] {
+  const { operation, body } = call;
+  const missing = (at: string) => ({ at, keyword: 'required', message: 'is required', place: undefined });
+  const named = (at: string, schema: Parameters<Validators['breaches']>[0], value: unknown) =>
+    validators.breaches(schema, value, 'request').map(({ pointer, ...breach }) => ({ ...breach, at: at + pointer }));
+  const ofParameters = operation.parameters.flatMap((parameter) => {
+    const { name, in: place, required, schema } = parameter;
+    const value = call[groupOf(parameter)][name];
+    if (value !== undefined) return named(`${place}.${name}`, schema, value);
     const isMissing = required && !(place === 'header' && callerHeaders.includes(name.toLowerCase()));
-    return isMissing ? [`${place}.${name} required`] : [];
+    return isMissing ? [missing(`${place}.${name}`)] : [];
   });
-  const declared = new Set(operation.parameters.map(({ name, in: place }) => `${members[place]}.${name}`));
+  const schema = bodySchemaOf(call);
+  if (body === undefined) return operation.body?.required === true ? [...ofParameters, missing('body')] : ofParameters;
+  return schema === undefined ? ofParameters : [...ofParameters, ...named('body', schema, body)];
+}
+
+/** The violations of a call as one text, which is equal for calls with the same violations and empty for a valid call. */
+export function breachesOf(validators: Validators, call: Call, callerHeaders: readonly string[]): string {
+  const declared = new Set(call.operation.parameters.map((parameter) => `${groupOf(parameter)}.${parameter.name}`));
   const undeclared = (['query', 'headers', 'cookies'] as const).flatMap((group) =>
     Object.entries(call[group])
       .filter(([name, value]) => value !== undefined && !declared.has(`${group}.${name}`))
       .map(([name]) => `${group}.${name} unknown`),
   );
-  const content = operation.body?.contents.find((one) => one.mediaType === mediaType);
-  const inBody =
-    body === undefined
-      ? operation.body?.required === true
-        ? ['body required']
-        : []
-      : content?.schema === undefined
-        ? []
-        : named('body', validators, content.schema, body);
-  return [...new Set([...found, ...undeclared, ...inBody])].sort().join('\n');
-}
-
-function named(place: string, validators: Validators, schema: Parameters<Validators['breaches']>[0], value: unknown) {
-  return validators
-    .breaches(schema, value, 'request')
-    .map(({ pointer, keyword }) => `${place}${general(pointer)} ${keyword}`);
+  const found = requestBreaches(validators, call, callerHeaders).map(({ at, keyword }) => `${general(at)} ${keyword}`);
+  return [...new Set([...found, ...undeclared])].sort().join('\n');
 }

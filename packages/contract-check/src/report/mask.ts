@@ -1,5 +1,7 @@
 /** Replaces credentials in reports with the names of shell variables, such as `$TOKEN`. */
 import type { Exchange } from '../http/call.ts';
+import { decoded } from '../http/deserialize.ts';
+import { parsedJson } from '../json.ts';
 
 /** A value to mask, and the variable that replaces it: `TOKEN`, `OTHER_TENANT_TOKEN`. */
 export interface Secret {
@@ -67,7 +69,7 @@ export function maskExchange(exchange: Exchange, secrets: readonly Secret[] = []
         ]),
       ),
       text,
-      json: text === response.text ? response.json : response.json && parsed(text),
+      json: text === response.text ? response.json : response.json && parsedJson(text),
     },
   };
 }
@@ -177,14 +179,6 @@ function shown(pieces: readonly Piece[]): string {
   return pieces.map((piece) => (typeof piece === 'string' ? piece : `$${piece.variable}`)).join('');
 }
 
-function parsed(text: string): { value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-}
-
 /** A value as plain text, URL-encoded and JSON-encoded. */
 function formsOf(value: string): string[] {
   return [...new Set([value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)])];
@@ -274,14 +268,6 @@ function bodySpans(text: string, mediaType: string): Span[] {
 function secretVariable(encoded: string): string | undefined {
   const name = decoded(encoded);
   return isSecretName(name) ? variableOf(name) : undefined;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The spans that match a pattern: by default its second group, named by its first. */

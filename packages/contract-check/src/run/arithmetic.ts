@@ -3,7 +3,7 @@ import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf } from '../document/operation.ts';
 import { type Candidate, candidateOf } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
-import { isJson } from '../http/serialize.ts';
+import { isJson } from '../http/call.ts';
 import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
 import { type Description, objectsIn } from '../judge/described.ts';
 import { declaredResponseFor, general } from '../judge/judge.ts';

@@ -5,6 +5,7 @@ import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { NotSent } from '../http/not-sent.ts';
 import { at, isObject, put } from '../json.ts';
+import { branchesOf } from '../schema/spots.ts';
 import { Candidates } from './candidates.ts';
 import { withKnownIds, withOtherIds } from './known-ids.ts';
 import {
@@ -155,12 +156,7 @@ export class Baselines {
    * Computed on first use.
    */
   variants(operation: Operation): Promise<readonly Call[]> {
-    let variants = this.#variants.get(operation.id);
-    if (variants === undefined) {
-      variants = this.#findVariants(operation);
-      this.#variants.set(operation.id, variants);
-    }
-    return variants;
+    return once(this.#variants, operation, () => this.#findVariants(operation));
   }
 
   /**
@@ -168,12 +164,7 @@ export class Baselines {
    * one branch.
    */
   branches(operation: Operation): Promise<readonly Call[]> {
-    let branches = this.#branches.get(operation.id);
-    if (branches === undefined) {
-      branches = this.#findBranches(operation);
-      this.#branches.set(operation.id, branches);
-    }
-    return branches;
+    return once(this.#branches, operation, () => this.#findBranches(operation));
   }
 
   async #findBranches(operation: Operation): Promise<Call[]> {
@@ -181,12 +172,11 @@ export class Baselines {
     const content = operation.body?.contents.find(({ mediaType }) => mediaType === call?.mediaType);
     if (call?.body === undefined || content?.schema === undefined || operation.method === 'DELETE') return [];
     const { schema } = content;
-    const { values, validators } = this.#session;
+    const { document, values, validators } = this.#session;
     const found: Call[] = [];
     const isNear = ({ pointer }: { readonly pointer: string }) => pointer.split('/').length <= 3;
-    const branches = values
-      .branches(schema, 'request', this.#session.seedFor(`${operation.id} branches`))
-      .filter(isNear);
+    const seed = this.#session.seedFor(`${operation.id} branches`);
+    const branches = branchesOf(document, values, schema, 'request', seed).filter(isNear);
     for (const { pointer, value } of branches.slice(0, 10)) {
       // Known good siblings are more likely to be accepted in another branch than generated ones.
       const grafted = put(call.body, pointer, at(value, pointer));
@@ -236,12 +226,9 @@ export class Baselines {
    * operation, because every probe needs it.
    */
   freshnesses(operation: Operation): Promise<Freshnesses> {
-    let found = this.#freshnesses.get(operation.id);
-    if (found === undefined) {
-      found = isCreating(operation) ? this.#findFreshnesses(operation) : Promise.resolve(freshnesses);
-      this.#freshnesses.set(operation.id, found);
-    }
-    return found;
+    return once(this.#freshnesses, operation, async () =>
+      isCreating(operation) ? this.#findFreshnesses(operation) : freshnesses,
+    );
   }
 
   async #findFreshnesses(operation: Operation): Promise<Freshnesses> {
@@ -398,6 +385,17 @@ export class Baselines {
     );
     return id === undefined ? undefined : { ...call, path: { ...call.path, [name]: id } };
   }
+}
+
+/** What is found out about an operation on first use. */
+function once<Value>(
+  known: Map<string, Promise<Value>>,
+  { id }: Operation,
+  find: () => Promise<Value>,
+): Promise<Value> {
+  const value = known.get(id) ?? find();
+  known.set(id, value);
+  return value;
 }
 
 /** The call without its failed items; undefined if they cannot be identified, or if none is left. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation, Parameter } from '../document/operation.ts';
 import type { Call } from '../http/call.ts';
-import { isJson } from '../http/serialize.ts';
+import { isJson } from '../http/call.ts';
 import { sizeOf } from '../json.ts';
 import { withKnownIds, withoutUnknownIds } from './known-ids.ts';
 import { isCreating, isOwnId, isPutCreation, kindOfReference, lastParameter } from './names.ts';

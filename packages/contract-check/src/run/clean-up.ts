@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Exchange } from '../http/call.ts';
+import { type Exchange, emptyCall, isJson } from '../http/call.ts';
 import { pathTexts } from '../http/deserialize.ts';
 import { RunStopped } from '../http/not-sent.ts';
-import { isJson } from '../http/serialize.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Baselines } from './baseline.ts';
 import { type Changed, deleterOf } from './footprint.ts';
@@ -29,15 +28,7 @@ async function remove(session: Session, baselines: Baselines): Promise<void> {
     const operation = deleterOf(session.operations, target);
     const known = operation === undefined ? undefined : baselines.of(operation)?.call;
     if (operation === undefined) return;
-    const call = known ?? {
-      operation,
-      path: {},
-      query: {},
-      headers: {},
-      cookies: {},
-      body: undefined,
-      mediaType: undefined,
-    };
+    const call = known ?? emptyCall(operation);
     const path = pathTexts(operation.path, target);
     const { response } = await session.send({ ...call, path, raw: { path: target } }, { isJudged: false });
     if (response.status < 300 || response.status === 404 || response.status === 410) session.footprint.gone(target);

@@ -1,6 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
+import { evaluate } from '../http/links.ts';
 import { at, isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
@@ -249,12 +250,13 @@ export class Pool {
   }
 
   /** Evaluates declared links, which state explicitly where a value is used. */
-  #follow({ operation, request, response }: Exchange): void {
+  #follow(exchange: Exchange): void {
+    const { operation, response } = exchange;
     const declared = operation?.responses.find(({ status }) => status === String(response.status));
     for (const link of Object.values(declared?.links ?? {})) {
       if (typeof link.operationId !== 'string' || !isObject(link.parameters)) continue;
       for (const [name, expression] of Object.entries(link.parameters)) {
-        const value = evaluate(expression, request, response);
+        const value = evaluate(expression, exchange);
         if (value === undefined) continue;
         const key = `${link.operationId} ${name.replace(/^(?:path|query|header)\./, '')}`;
         this.#linked.set(key, [value, ...(this.#linked.get(key) ?? [])].slice(0, maxIds));
@@ -296,21 +298,4 @@ export function idOf(row: JsonObject): unknown {
     (key) => /(?:Id|_id|Uuid|ID)$/.test(key) && ['string', 'number'].includes(typeof row[key]),
   );
   return named.length > 0 && named[0] !== undefined ? row[named[0]] : undefined;
-}
-
-/** Evaluates an OpenAPI runtime expression. */
-function evaluate(expression: unknown, request: Exchange['request'], response: Exchange['response']): unknown {
-  if (typeof expression !== 'string' || !expression.startsWith('$')) return expression;
-  const [source = '', pointer = ''] = expression.split('#');
-  if (source === '$response.body') return at(response.json?.value, pointer);
-  if (source.startsWith('$response.header.')) return response.headers[source.slice(17).toLowerCase()];
-  if (source.startsWith('$request.query.')) return new URL(request.url).searchParams.get(source.slice(15)) ?? undefined;
-  if (source === '$request.body' && request.body !== undefined) {
-    try {
-      return at(JSON.parse(request.body), pointer);
-    } catch {
-      return undefined;
-    }
-  }
-  return undefined;
 }

@@ -1,4 +1,4 @@
-import type { Call } from '../http/call.ts';
+import { bodySchemaOf, type Call } from '../http/call.ts';
 import { isObject } from '../json.ts';
 import { isOwnId, kindOfReference } from './names.ts';
 import type { Session } from './session.ts';
@@ -29,7 +29,7 @@ export const freshnesses: Freshnesses = [{ depth: 1, keys: false }, atEveryDepth
  */
 export function renewed(session: Session, call: Call, label: string, { depth, keys }: Freshness, kept?: string): Call {
   const { operation, body } = call;
-  const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
+  const schema = bodySchemaOf(call);
   if (schema === undefined || body === undefined) return call;
   const isFree = (at: string, key: string) =>
     at.split('/').length - 1 <= depth &&

@@ -7,8 +7,9 @@ import { OpenApiDocument } from '../document/document.ts';
 import { operationsOf } from '../document/operation.ts';
 import type { JsonObject } from '../json.ts';
 import { boundsOf } from './constraints.ts';
+import { lengthOf } from './texts.ts';
 import { Validators } from './validators.ts';
-import { lengthOf, Values } from './values.ts';
+import { Values } from './values.ts';
 
 const text = { type: 'string' };
 

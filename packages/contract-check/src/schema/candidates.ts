@@ -1,7 +1,9 @@
-import { isObject, type JsonObject } from '../json.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { isObject, type JsonObject, type TypeName, typeOf } from '../json.ts';
 import { branches, lists, noBranches, objects } from './composites.ts';
 import { extremes, wrongFormats, wrongNumbers } from './formats.ts';
-import { likelyTypes, regularExpression, type Shape, type TypeName } from './shape.ts';
+import { multiple, rangeOf, stepOf } from './numbers.ts';
+import { likelyTypes, regularExpression, type Shape } from './shape.ts';
 import {
   type Candidate,
   longest,
@@ -13,7 +15,7 @@ import {
   swapCase,
   unknownName,
 } from './site.ts';
-import { fits, isSame, lengthOf, multiple, rangeOf, stepOf, typeOf } from './values.ts';
+import { fits, lengthOf } from './texts.ts';
 
 /** Longer valid texts test the server's limit on bodies instead of the constraint. */
 const longestBound = 200_000;
@@ -100,7 +102,7 @@ function* words(site: Site): Generator<Candidate> {
     const isConst = 'const' in source;
     const members: unknown[] = isConst ? [source.const] : Array.isArray(source.enum) ? source.enum : [];
     const keyword = isConst ? 'const' : 'enum';
-    const isOther = (part: unknown) => !members.some((member) => isSame(member, part));
+    const isOther = (part: unknown) => !members.some((member) => isDeepStrictEqual(member, part));
     const ofTexts = members.filter((member) => typeof member === 'string');
     const ofNumbers = members.filter((member) => typeof member === 'number');
     const others: [detail: string, parts: unknown[]][] = [

@@ -1,7 +1,6 @@
-import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { escapeSegment, isObject, type JsonObject, objectOf, withMember, withoutMember } from '../json.ts';
 import { isForeign, memberSchemas, nothing, shapeOf } from './shape.ts';
 import { type Candidate, type Site, sourceOf, swapCase, unknownName } from './site.ts';
-import { objectOf, withMember, withoutMember } from './values.ts';
 
 /** Candidates for the constraints of lists and objects, and for branches. */
 

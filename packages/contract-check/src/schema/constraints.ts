@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
+import { extensionOf } from '../document/operation.ts';
 import { type JsonObject, unescapeSegment } from '../json.ts';
 import { candidatesOf } from './candidates.ts';
+import { partsOf } from './parts.ts';
 import { type Break, type Candidate, foundAt, placeOf, type Site } from './site.ts';
 import type { Breach, Direction, Validators } from './validators.ts';
-import { isSame } from './values.ts';
 
 /** Values that violate one constraint each, for every constraint that applies or could apply to the value. */
 export function breaksOf(
@@ -90,12 +92,14 @@ export function boundsOf(
       if (tries > 8) return undefined;
       const whole = spot.write(part);
       if (!accepts(whole)) continue;
+      const own = source === undefined ? [] : partsOf(document, source);
+      if ([...shape.sources, ...own].some((one) => extensionOf(one).conditional === true)) return undefined;
       const key = `${spot.pointer} ${JSON.stringify(spot.value)}`;
-      if (isSame(part, spot.value) && !others.has(key)) others.set(key, otherThan(site, accepts));
+      if (isDeepStrictEqual(part, spot.value) && !others.has(key)) others.set(key, otherThan(site, accepts));
       // A property without keywords has the nearest place.
       const nearest = shape.sources.map((one) => document.placeOf(one)).find((one) => one !== undefined);
       const place = candidate.place ?? placeOf(document, source, keyword) ?? nearest;
-      const neighbour = isSame(part, spot.value) ? others.get(key) : spot.whole;
+      const neighbour = isDeepStrictEqual(part, spot.value) ? others.get(key) : spot.whole;
       return { keyword, pointer, place, value: whole, note: note(part), neighbour, chosen };
     }
     return undefined;
@@ -107,7 +111,7 @@ export function boundsOf(
 function otherThan({ spot, values, direction }: Site, accepts: (whole: unknown) => boolean): unknown {
   const parts = [0, 1, 2].map((seed) => values.generate(spot.schemas, direction, 'some', seed, spot.name));
   return parts
-    .filter((part) => !isSame(part, spot.value))
+    .filter((part) => !isDeepStrictEqual(part, spot.value))
     .map(spot.write)
     .find(accepts);
 }

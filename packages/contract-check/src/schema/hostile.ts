@@ -1,10 +1,11 @@
 import type { OpenApiDocument } from '../document/document.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, pointersTo, put, withMember } from '../json.ts';
 import { oddTimes } from './formats.ts';
+import { stepOf } from './numbers.ts';
 import { memberSchemas, type Shape } from './shape.ts';
 import { type Break, type Candidate, foundAt, isTooLarge, placeOf, plural, type Site, shortened } from './site.ts';
+import { stretch } from './texts.ts';
 import type { Direction, Validators } from './validators.ts';
-import { stepOf, stretch, withMember, written } from './values.ts';
 
 /** A raw body that no value can express. */
 export interface OddBody {
@@ -115,18 +116,12 @@ export function hostileOf(
 export function* hostileEverywhere(validators: Validators, schema: JsonObject, value: unknown): Iterable<unknown> {
   for (const [text] of oddTexts) {
     let whole = value;
-    for (const path of textsIn(value)) {
-      const candidate = written(whole, path, text);
+    for (const pointer of pointersTo(value, (part) => typeof part === 'string')) {
+      const candidate = put(whole, pointer, text);
       if (validators.accepts(schema, candidate, 'request')) whole = candidate;
     }
     if (whole !== value) yield whole;
   }
-}
-
-function textsIn(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
-  if (typeof value === 'string') return [path];
-  if (Array.isArray(value)) return value.flatMap((item, index) => textsIn(item, [...path, index]));
-  return isObject(value) ? Object.entries(value).flatMap(([name, item]) => textsIn(item, [...path, name])) : [];
 }
 
 function* hostileParts(site: Site, turn: number): Generator<Candidate> {

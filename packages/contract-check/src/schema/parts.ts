@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
-import { isJson } from '../http/serialize.ts';
+import { isJson } from '../http/call.ts';
 import { isObject, type JsonObject } from '../json.ts';
 
 /** The schema of an operation's JSON body, or of its form body if it accepts no JSON. */

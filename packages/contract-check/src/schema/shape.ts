@@ -1,7 +1,5 @@
 import type { OpenApiDocument } from '../document/document.ts';
-import { isObject, type JsonObject } from '../json.ts';
-
-export type TypeName = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
+import { isObject, type JsonObject, type TypeName } from '../json.ts';
 
 /**
  * The constraints of a schema with references followed and `allOf` merged. Values are generated from it. It may be

@@ -1,8 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument, Place } from '../document/document.ts';
-import { type JsonObject, unescapeSegment } from '../json.ts';
+import { type JsonObject, objectOf, unescapeSegment } from '../json.ts';
 import { isForeign, memberSchemas, nothing, type Shape, shapeOf } from './shape.ts';
+import { type Spot, spotsOf } from './spots.ts';
+import { stretch } from './texts.ts';
 import type { Direction, Validators } from './validators.ts';
-import { isSame, objectOf, type Spot, stretch, Values } from './values.ts';
+import { Values } from './values.ts';
 
 /** A property name that no contract declares. */
 export const unknownName = 'notInTheContract';
@@ -154,7 +157,7 @@ type Note = string | ((part: unknown) => string);
 export function foundAt<Found>(
   document: OpenApiDocument,
   validators: Validators,
-  [schema, value, direction]: readonly [schema: JsonObject, value: unknown, direction: Direction],
+  place: readonly [schema: JsonObject, value: unknown, direction: Direction],
   kind: Kind,
   candidatesOf: (site: Site) => Iterable<Candidate>,
   accepted: (candidate: Candidate, site: Site) => Found | undefined,
@@ -163,8 +166,8 @@ export function foundAt<Found>(
   const all: Found[] = [];
   const values = new Values(document, validators);
   const done = new Map<JsonObject | undefined, Set<string>>();
-  for (const spot of values.spots(schema, value, direction)) {
-    const site = new Site(document, values, direction, kind, spot);
+  for (const spot of spotsOf(document, values, place)) {
+    const site = new Site(document, values, place[2], kind, spot);
     for (const candidate of candidatesOf(site)) {
       const { source, keyword, detail, pointer } = candidate;
       const own = done.get(source) ?? new Set<string>();
@@ -196,7 +199,7 @@ function subjectOf(pointer: string): string {
 /** The schema of a shape that has a keyword. */
 export function sourceOf(shape: Shape, keyword: string, value?: unknown): JsonObject | undefined {
   const sources = shape.sources.filter((source) => source[keyword] !== undefined);
-  return sources.find((source) => value === undefined || isSame(source[keyword], value)) ?? sources[0];
+  return sources.find((source) => value === undefined || isDeepStrictEqual(source[keyword], value)) ?? sources[0];
 }
 
 /** Longer texts and lists reveal nothing more and exhaust the server's memory. */

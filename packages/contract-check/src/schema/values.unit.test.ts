@@ -6,9 +6,12 @@ import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
 import { operationsOf } from '../document/operation.ts';
 import { isObject, type JsonObject } from '../json.ts';
+import { multiple, rangeOf } from './numbers.ts';
 import { shapeOf } from './shape.ts';
+import { branchesOf } from './spots.ts';
+import { lengthOf, stretch } from './texts.ts';
 import { type Direction, Validators } from './validators.ts';
-import { lengthOf, multiple, rangeOf, stretch, Values } from './values.ts';
+import { Values } from './values.ts';
 
 const extents = ['least', 'most', 'some'] as const;
 
@@ -189,7 +192,7 @@ const branching = {
 test('every branch has a value, at any depth', async () => {
   const small = await load(branching);
   const direction: Direction = 'request';
-  const found = small.values.branches(small.schema('Owner'), direction, 1);
+  const found = branchesOf(small.document, small.values, small.schema('Owner'), direction, 1);
   expect(found.map(({ keyword, branch }) => `${keyword} ${branch}`).sort()).toEqual([
     'anyOf 0',
     'anyOf 1',
@@ -218,7 +221,7 @@ test('a branch that contains its own choice is visited once', async () => {
       ],
     },
   });
-  const found = small.values.branches(small.schema('Condition'), 'request', 1);
+  const found = branchesOf(small.document, small.values, small.schema('Condition'), 'request', 1);
   expect(found.filter(({ pointer }) => pointer === '').map(({ branch }) => branch)).toEqual([1, 0]);
 });
 

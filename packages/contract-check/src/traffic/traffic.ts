@@ -5,9 +5,10 @@ import { type Operation, operationsOf } from '../document/operation.ts';
 import { type Candidate, candidateOf } from '../finding/finding.ts';
 import { FindingRegistry } from '../finding/finding-registry.ts';
 import type { Exchange } from '../http/call.ts';
+import { isJson } from '../http/call.ts';
 import { deserialize, pathPattern } from '../http/deserialize.ts';
-import { isJson } from '../http/serialize.ts';
 import { general, Judge } from '../judge/judge.ts';
+import { requestBreaches } from '../judge/request.ts';
 import type { CheckOptions } from '../options.ts';
 import { nothingLeft, type Report } from '../report/report.ts';
 import { CoverageBook } from '../run/coverage.ts';
@@ -128,39 +129,19 @@ export class TrafficJudge {
   /** Reports an invalid request that is accepted. */
   #accepted(operation: Operation, call: ReturnType<typeof deserialize>, { response }: Exchange): Candidate[] {
     if (response.status >= 400) return [];
-    const groups = { path: call.path, query: call.query, header: call.headers, cookie: call.cookies };
-    const ofParameters = operation.parameters.flatMap(({ name, in: place, required, schema, node }) => {
-      const value = groups[place][name];
-      if (value === undefined) {
-        if (!required) return [];
-        return [
-          {
-            at: `${place}.${name}`,
-            keyword: 'required',
-            message: 'is required',
-            place: this.#document.placeOf(node, 'required'),
-          },
-        ];
-      }
-      return this.#validators
-        .breaches(schema, value, 'request')
-        .slice(0, 1)
-        .map((breach) => ({ ...breach, at: `${place}.${name}` }));
-    });
     const content = operation.body?.contents.find(({ mediaType }) => mediaType.split(';')[0] === call.mediaType);
-    const ofBody =
-      content?.schema === undefined || call.body === undefined || !isJson(content.mediaType)
-        ? []
-        : this.#validators
-            .breaches(content.schema, call.body, 'request')
-            .slice(0, 1)
-            .map((breach) => ({ ...breach, at: `body${breach.pointer}` }));
-    return [...ofParameters, ...ofBody].map(({ at, keyword, message, place }) =>
+    const isReadable = content !== undefined && isJson(content.mediaType);
+    const found = requestBreaches(this.#validators, { ...call, mediaType: content?.mediaType }).filter(
+      ({ at }) => !at.startsWith('body') || (isReadable && call.body !== undefined),
+    );
+    // Of each parameter and of the body, the first.
+    const first = [...new Map(found.toReversed().map((one) => [/^\w+(?:\.[^/]*)?/.exec(one.at)?.[0], one])).values()];
+    return first.toReversed().map(({ at, keyword, message, place }) =>
       candidateOf(`reject-${keyword}`, operation, general(at), {
         title: `${at} ${message}, but the request is accepted`,
         expected: 'a declared 4xx',
         actual: String(response.status),
-        place,
+        place: place ?? this.#document.placeOf(operation.node),
       }),
     );
   }

@@ -1,4 +1,4 @@
-import { dice, shuffled } from '../../../schema/values.ts';
+import { dice, shuffled } from '../../../schema/dice.ts';
 import { type Difference, valued } from '../observe.ts';
 import { type Condition, conditionsOf, reach } from './conditions.ts';
 import { finding, type ListCheck, type ListSubject } from './list-check.ts';

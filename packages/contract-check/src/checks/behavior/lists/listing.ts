@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import { extensionOf, type Operation } from '../../../document/operation.ts';
-import type { Call, Exchange } from '../../../http/call.ts';
+import { bodySchemaOf, type Call, type Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isOwnId, rowsSchema } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
@@ -232,8 +232,9 @@ function withoutOptional(session: Session, call: Call): Call {
   return { ...call, query, body };
 }
 
-function isAllowed({ validators }: Session, { operation, query, body, mediaType }: Call): boolean {
-  const schema = operation.body?.contents.find((one) => one.mediaType === mediaType)?.schema;
+function isAllowed({ validators }: Session, call: Call): boolean {
+  const { operation, query, body } = call;
+  const schema = bodySchemaOf(call);
   if (schema !== undefined && body !== undefined && !validators.accepts(schema, body, 'request')) return false;
   return operation.parameters.every(
     ({ in: place, name, schema: own }) =>

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../json.ts';
-import { dice, shuffled } from '../../../schema/values.ts';
+import { dice, shuffled } from '../../../schema/dice.ts';
 import type { Difference } from '../observe.ts';
 import { isSurelyShown } from './conditions.ts';
 import { finding, type ListCheck, type ListSubject } from './list-check.ts';

@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import { extensionOf, type Operation } from '../../../document/operation.ts';
 import type { Call } from '../../../http/call.ts';
-import { isJson } from '../../../http/serialize.ts';
+import { isJson } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { keyOfName, wordsOf } from '../../../run/words.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';

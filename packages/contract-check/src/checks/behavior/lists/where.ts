@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../json.ts';
 import { keyOfName, wordsOf } from '../../../run/words.ts';
+import { dice, shuffled } from '../../../schema/dice.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
-import { dice, shuffled } from '../../../schema/values.ts';
 import { type Condition, inOtherCase, reach, unusedValues } from './conditions.ts';
 import type { FullList, Listing } from './listing.ts';
 import type { Slot } from './slots.ts';

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
-import type { Exchange } from '../../../http/call.ts';
-import { isJson } from '../../../http/serialize.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { type Exchange, emptyCall, isJson } from '../../../http/call.ts';
+import { isObject, type JsonObject, parsedJson } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { withKnownIds, withOtherIds } from '../../../run/known-ids.ts';
 import { isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
@@ -11,7 +10,7 @@ import { memberNames, memberOf, partsOf, responseSchema } from '../../../schema/
 import { type BehaviorCheck, type Difference, differ, valued } from '../observe.ts';
 import { isFleeting, isSame, isScalar, resourceIn } from './compare.ts';
 import { otherThanRead } from './effects.ts';
-import { emptyCall, type Resource, type ResourceHarness, type Shown } from './harness.ts';
+import type { Resource, ResourceHarness, Shown } from './harness.ts';
 
 const lastSegment = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 const letters = (name: string) => name.toLowerCase().replaceAll(/[^a-z]/g, '');
@@ -143,12 +142,8 @@ function ignored(effect: Effect): Difference[] {
 function sentIn({ request }: Exchange): JsonObject {
   if (request.headers['content-type']?.startsWith('application/x-www-form-urlencoded'))
     return Object.fromEntries(new URLSearchParams(request.body));
-  try {
-    const body: unknown = JSON.parse(request.body ?? '');
-    return isObject(body) ? body : {};
-  } catch {
-    return {};
-  }
+  const body = parsedJson(request.body)?.value;
+  return isObject(body) ? body : {};
 }
 
 /** Reports a change that does not change the ETag. */

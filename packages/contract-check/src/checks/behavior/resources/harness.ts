@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../document/operation.ts';
-import type { Call, Exchange } from '../../../http/call.ts';
-import { isJson } from '../../../http/serialize.ts';
-import { at, isObject, type JsonObject } from '../../../json.ts';
+import { type Call, type Exchange, emptyCall } from '../../../http/call.ts';
+import { evaluate } from '../../../http/links.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
 import { type Baseline, isSuccess } from '../../../run/baseline.ts';
 import type { Identity } from '../../../run/identities.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
@@ -322,13 +322,11 @@ export function locationIn({ path }: Operation, { response, request }: Exchange)
 }
 
 /** Values for the parameter from declared links. */
-function linked({ operation, response }: Exchange, target: Operation, name: string): unknown[] {
-  const declared = operation?.responses.find(({ status }) => status === String(response.status));
+function linked(exchange: Exchange, target: Operation, name: string): unknown[] {
+  const declared = exchange.operation?.responses.find(({ status }) => status === String(exchange.response.status));
   return Object.values(declared?.links ?? {}).flatMap(({ parameters, operationId }) => {
     const expression = isObject(parameters) ? (parameters[name] ?? parameters[`path.${name}`]) : undefined;
-    const isBody =
-      operationId === target.id && typeof expression === 'string' && expression.startsWith('$response.body#');
-    return isBody ? [at(response.json?.value, expression.slice('$response.body#'.length))] : [];
+    return operationId === target.id && expression !== undefined ? [evaluate(expression, exchange)] : [];
   });
 }
 
@@ -338,12 +336,6 @@ function unknownCall(operation: Operation): Call | undefined {
     ({ in: place, name, required }) => !required || place === 'path' || /^if-match$/i.test(name),
   );
   return isComplete ? emptyCall(operation) : undefined;
-}
-
-/** A call without any values. */
-export function emptyCall(operation: Operation): Call {
-  const mediaType = operation.body?.contents.find((content) => isJson(content.mediaType))?.mediaType;
-  return { operation, path: {}, query: {}, headers: {}, cookies: {}, body: undefined, mediaType };
 }
 
 /** The call without its idempotency key, because a repeated key creates nothing; with a fresh one if it is required. */

@@ -1,8 +1,9 @@
 import { Big } from 'big.js';
-import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
+import { extensionOf, groupOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
-import { at, isObject, type JsonObject } from '../../../json.ts';
+import { evaluate } from '../../../http/links.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
 import { agrees, calculationOf, numberOf, type Sum, sumOver } from '../../../run/arithmetic.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import {
@@ -64,11 +65,9 @@ const unknown: OperationCheck = {
   },
 };
 
-const groups = { path: 'path', query: 'query', header: 'headers', cookie: 'cookies' } as const;
-
-function withValue(call: Call, { in: place, name }: Parameter, value: unknown): Call {
-  const { [name]: _before, ...others } = call[groups[place]];
-  return { ...call, [groups[place]]: value === undefined ? others : { ...others, [name]: value } };
+function withValue(call: Call, parameter: Parameter, value: unknown): Call {
+  const { [parameter.name]: _before, ...others } = call[groupOf(parameter)];
+  return { ...call, [groupOf(parameter)]: value === undefined ? others : { ...others, [parameter.name]: value } };
 }
 
 const omitted: OperationCheck = {
@@ -278,16 +277,10 @@ const linked: OperationCheck = {
 };
 
 /** The values of a link; undefined if the response lacks one of them. */
-function valuesOf(parameters: JsonObject, { response }: Exchange, path: Call['path']): JsonObject | undefined {
-  const evaluated = (expression: unknown): unknown => {
-    if (typeof expression !== 'string' || !expression.startsWith('$')) return expression;
-    if (expression.startsWith('$response.body#')) return at(response.json?.value, expression.slice(15));
-    if (expression.startsWith('$response.header.')) return response.headers[expression.slice(17).toLowerCase()];
-    return expression.startsWith('$request.path.') ? path[expression.slice(14)] : undefined;
-  };
+function valuesOf(parameters: JsonObject, exchange: Exchange, path: Call['path']): JsonObject | undefined {
   const values = Object.entries(parameters).map(([name, expression]): [string, unknown] => [
     name.replace(/^(?:path|query|header)\./, ''),
-    evaluated(expression) ?? undefined,
+    evaluate(expression, exchange, path) ?? undefined,
   ]);
   return values.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(values);
 }

@@ -1,0 +1,281 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { OpenApiDocument, Place } from '../document/document.ts';
+import { escapeSegment, isObject, type JsonObject, withMember } from '../json.ts';
+import {
+  type Choice,
+  isForeign,
+  itemSchemas,
+  likelyTypes,
+  memberSchemas,
+  regularExpression,
+  type Shape,
+  settle,
+  shapeOf,
+} from './shape.ts';
+import type { Direction } from './validators.ts';
+import type { MatchedBranch, Values } from './values.ts';
+
+/** A place in a valid value, with its schemas. */
+export interface Spot extends Open {
+  readonly shape: Shape;
+  /** The whole value, which is valid. */
+  readonly whole: unknown;
+  /** The branches that the value matches. */
+  readonly matched: readonly MatchedBranch[];
+}
+
+interface Open {
+  readonly pointer: string;
+  /** The key or index in its parent; empty at the root. */
+  readonly name: string;
+  /** The schemas that apply, without a chosen branch. */
+  readonly schemas: readonly JsonObject[];
+  readonly value: unknown;
+  /** The whole value with another value in this place. */
+  readonly write: (value: unknown) => unknown;
+}
+
+/**
+ * The places of a value, from the whole to its parts; then, one at a time, valid values with missing properties and
+ * other branches. A schema is visited at few places.
+ */
+export function spotsOf(
+  document: OpenApiDocument,
+  values: Values,
+  [schema, value, direction]: readonly [schema: JsonObject, value: unknown, direction: Direction],
+  seed = 0,
+  limit = 2000,
+): Generator<Spot> {
+  return new Walk(document, values, schema, direction, seed).spots(value, limit);
+}
+
+/** A valid value that matches one branch of a choice. */
+export interface BranchValue {
+  /** The pointer to the choice. */
+  readonly pointer: string;
+  readonly keyword: 'oneOf' | 'anyOf';
+  readonly branch: number;
+  readonly place: Place | undefined;
+  readonly value: unknown;
+}
+
+/** One value for each branch of every `oneOf` and `anyOf`. */
+export function branchesOf(
+  document: OpenApiDocument,
+  values: Values,
+  schema: JsonObject,
+  direction: Direction,
+  seed: number,
+): BranchValue[] {
+  const base = values.sample(schema, direction, 'most', seed);
+  const found = new Map<string, BranchValue>();
+  const numbers = new Map<Choice, number>();
+  for (const spot of base === undefined ? [] : spotsOf(document, values, [schema, base.value, direction], seed)) {
+    for (const { choice, branch } of spot.matched) {
+      const { source, keyword } = choice;
+      numbers.set(choice, numbers.get(choice) ?? numbers.size);
+      const key = `${numbers.get(choice)} ${branch}`;
+      if (keyword === 'if' || found.has(key)) continue;
+      const list = source[keyword];
+      const place = Array.isArray(list) ? document.placeOf(list, String(branch)) : undefined;
+      found.set(key, { pointer: spot.pointer, keyword, branch, place, value: spot.whole });
+    }
+  }
+  return [...found.values()];
+}
+
+class Walk {
+  readonly #document: OpenApiDocument;
+  readonly #values: Values;
+  readonly #schema: JsonObject;
+  readonly #direction: Direction;
+  readonly #seed: number;
+  /** The number of visits of each schema, by name. */
+  readonly #visits = new Map<JsonObject, Map<string, number>>();
+  readonly #tested = new Map<Choice, Set<number>>();
+
+  constructor(document: OpenApiDocument, values: Values, schema: JsonObject, direction: Direction, seed: number) {
+    this.#document = document;
+    this.#values = values;
+    this.#schema = schema;
+    this.#direction = direction;
+    this.#seed = seed;
+  }
+
+  *spots(value: unknown, limit: number): Generator<Spot> {
+    const root = { schemas: [this.#schema], pointer: '', name: '', value, write: (whole: unknown) => whole };
+    const waiting: Open[] = [root];
+    let count = 0;
+    for (let next = waiting.shift(); next !== undefined && count < limit; next = waiting.shift()) {
+      const open = next;
+      const matched: MatchedBranch[] = [];
+      const shape = this.#values.settled(open.schemas, open.value, this.#direction, matched);
+      count += 1;
+      // The schemas of the spot itself are already noted, because many spots are found before the first is visited.
+      const known = open.pointer === '' ? [] : shapeOf(this.#document, ...open.schemas).sources;
+      this.#note(
+        shape.sources.filter((one) => !known.includes(one)),
+        open.name,
+      );
+      for (const { choice, branch } of matched) this.#markTested(choice, branch);
+      yield { ...open, shape, whole: open.write(open.value), matched };
+      waiting.push(...this.#parts(open, shape));
+      for (const other of this.#others(open, shape, matched)) {
+        count += 1;
+        yield other;
+        waiting.push(...this.#parts(other, other.shape));
+      }
+    }
+  }
+
+  #accepts(whole: unknown): boolean {
+    return this.#values.accepts(this.#schema, whole, this.#direction);
+  }
+
+  /** The parts of a value. Absent ones are added to it. */
+  *#parts({ value, write, pointer, name: own }: Open, shape: Shape): Generator<Open> {
+    if (Array.isArray(value)) {
+      for (const [index, schemas] of itemsOf(shape, value)) {
+        const list: readonly unknown[] | undefined = this.#isRare(schemas, own, `${pointer}/${index}`)
+          ? this.#extended(shape, value, index)
+          : undefined;
+        if (list === undefined || (list !== value && !this.#accepts(write(list)))) continue;
+        this.#note(shapeOf(this.#document, ...schemas).sources, own);
+        const inner = (item: unknown) => write(list.with(index, item));
+        yield { schemas, pointer: `${pointer}/${index}`, name: own, value: list[index], write: inner };
+      }
+    }
+    if (!isObject(value)) return;
+    const absent = this.#namesOf(shape, value).filter((name) => !Object.hasOwn(value, name));
+    for (const name of [...Object.keys(value), ...absent]) {
+      const schemas = memberSchemas(shape, name);
+      const at = `${pointer}/${escapeSegment(name)}`;
+      if (schemas === undefined || !this.#isRare(schemas, name, at)) continue;
+      const member = shapeOf(this.#document, ...schemas);
+      if (isForeign(member, this.#direction)) continue;
+      const isNull = value[name] === null && likelyTypes(member).length > 1;
+      const whole = Object.hasOwn(value, name) && !isNull ? value : this.#withMember(value, name, schemas, write);
+      if (whole === undefined) continue;
+      this.#note(member.sources, name);
+      const inner = (part: unknown) => write(withMember(whole, name, part));
+      yield { schemas, pointer: at, name, value: whole[name], write: inner };
+    }
+  }
+
+  #withMember(
+    value: JsonObject,
+    name: string,
+    schemas: readonly JsonObject[],
+    write: Open['write'],
+  ): JsonObject | undefined {
+    return (['least', 'some', 'some'] as const)
+      .map((extent, attempt) =>
+        withMember(value, name, this.#values.generate(schemas, this.#direction, extent, this.#seed + attempt, name)),
+      )
+      .find((whole) => this.#accepts(write(whole)));
+  }
+
+  /** The branches that the value does not match, each with a value that does. */
+  *#others(open: Open, shape: Shape, matched: readonly MatchedBranch[]): Generator<Spot> {
+    for (const choice of shape.choices) {
+      for (const branch of choice.branches.keys()) {
+        if (this.#tested.get(choice)?.has(branch) === true) continue;
+        const kept = matched.filter((other) => other.choice !== choice).map((one) => [one.choice, one.branch] as const);
+        const value = this.#valueForBranch(open, choice, branch, kept);
+        if (value === undefined) continue;
+        this.#markTested(choice, branch);
+        const now: MatchedBranch[] = [{ choice, branch }];
+        const settled = settle(this.#document, open.schemas, (one) =>
+          one === choice ? choice.branches[branch] : this.#values.branchMatched(one, value, this.#direction, now),
+        );
+        yield { ...open, value, shape: settled, whole: open.write(value), matched: now };
+      }
+    }
+  }
+
+  #valueForBranch(open: Open, choice: Choice, branch: number, kept: readonly (readonly [Choice, number])[]): unknown {
+    for (const picks of [new Map([...kept, [choice, branch]]), new Map([[choice, branch]])]) {
+      for (const [attempt, extent] of (['least', 'some', 'some', 'most'] as const).entries()) {
+        const seed = this.#seed + attempt;
+        const value = this.#values.generate(open.schemas, this.#direction, extent, seed, open.name, picks);
+        const schemas = choice.branches[branch] ?? [];
+        const isMatching = schemas.every((one) => this.#values.accepts(one, value, this.#direction));
+        if (isMatching && this.#accepts(open.write(value))) return value;
+      }
+    }
+    return undefined;
+  }
+
+  #markTested(choice: Choice, branch: number): void {
+    this.#tested.set(choice, (this.#tested.get(choice) ?? new Set()).add(branch));
+  }
+
+  /** The list, extended to contain an index. */
+  #extended(shape: Shape, list: readonly unknown[], index: number): readonly unknown[] | undefined {
+    if (index >= shape.maxItems) return undefined;
+    if (index < list.length) return list;
+    const longer = [...list];
+    for (let attempt = 0; longer.length <= index && attempt < 50; attempt += 1) {
+      const schemas = itemSchemas(shape, longer.length) ?? [];
+      const item = this.#values.generate(schemas, this.#direction, 'least', this.#seed + attempt);
+      if (!shape.uniqueItems || !longer.some((other) => isDeepStrictEqual(other, item))) longer.push(item);
+    }
+    return longer.length > index ? longer : undefined;
+  }
+
+  /** The names of declared properties, and one for each pattern without a property. */
+  #namesOf(shape: Shape, value: JsonObject): string[] {
+    const others = Object.keys(value).filter((name) => !shape.properties.has(name));
+    const patterns = shape.patternProperties
+      .map(([pattern]) => pattern)
+      .filter((pattern) => !others.some((name) => regularExpression(pattern)?.test(name)));
+    const keys = this.#values.keys(shape, this.#seed);
+    const free = shape.additional.length > 0 && others.length === 0 ? [keys(undefined)] : [];
+    return [...shape.properties.keys(), ...patterns.map(keys), ...free];
+  }
+
+  /**
+   * Whether a schema was visited at fewer than two places, because recursion is unlimited. Near the root, where servers
+   * often handle properties individually, at fewer than two places per name.
+   */
+  #isRare(schemas: readonly JsonObject[], name: string, pointer: string): boolean {
+    if (schemas.length === 0) return false;
+    const sources = shapeOf(this.#document, ...schemas).sources.filter(isSignificant);
+    const depth = pointer.split('/').filter((segment) => !/^\d*$/.test(segment)).length;
+    const count = (source: JsonObject) => {
+      const names = this.#visits.get(source) ?? new Map<string, number>();
+      return depth <= 2 ? (names.get(name) ?? 0) : [...names.values()].reduce((sum, one) => sum + one, 0);
+    };
+    return sources.length === 0 || sources.some((source) => count(source) < 2);
+  }
+
+  #note(sources: readonly JsonObject[], name: string): void {
+    for (const source of sources.filter(isSignificant)) {
+      const names = this.#visits.get(source) ?? new Map<string, number>();
+      this.#visits.set(source, names.set(name, (names.get(name) ?? 0) + 1));
+    }
+  }
+}
+
+/** The first item after `prefixItems`, and the last, with their schemas. */
+function itemsOf(shape: Shape, list: readonly unknown[]): [index: number, schemas: readonly JsonObject[]][] {
+  const first = shape.prefixItems.length;
+  const last = Math.max(list.length - 1, first + 1);
+  const indexes = [...shape.prefixItems.keys(), first, ...(last < shape.maxItems ? [last] : [])];
+  return indexes.flatMap((index) => {
+    const schemas = index < first || shape.items !== undefined ? itemSchemas(shape, index) : undefined;
+    return schemas === undefined ? [] : [[index, schemas] as [number, readonly JsonObject[]]];
+  });
+}
+
+/** Keywords that only refer to others, or do not constrain values. */
+const silent =
+  /^(\$ref|\$schema|\$id|\$comment|\$defs|allOf|title|description|example|examples|default|readOnly|writeOnly|deprecated|externalDocs|xml|x-.*)$/;
+
+const significant = new WeakMap<JsonObject, boolean>();
+
+function isSignificant(source: JsonObject): boolean {
+  const known = significant.get(source) ?? Object.keys(source).some((keyword) => !silent.test(keyword));
+  significant.set(source, known);
+  return known;
+}
