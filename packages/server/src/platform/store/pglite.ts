@@ -119,6 +119,22 @@ async function openDatabase(
     return socket;
   };
 
+  const notifications = new EventEmitter();
+  /**
+   * A restarted thread does not know the listeners. Notifications in between are lost, so an empty notification signals
+   * this. The connection is not used before: it runs one statement at a time.
+   */
+  const listenAgain = async (client: pg.ClientBase): Promise<void> => {
+    client.on('notification', ({ channel, payload = '' }) => notifications.emit(channel, payload));
+    for (const channel of notifications.eventNames()) {
+      const isListening = await client.query(`listen ${String(channel)}`).then(
+        () => true,
+        () => false,
+      );
+      if (isListening) notifications.emit(channel, '');
+    }
+  };
+
   let latest = openAfter(Promise.resolve());
   await latest.opened;
   let first: PgliteSocket | undefined = latest;
@@ -135,6 +151,7 @@ async function openDatabase(
     connectionTimeoutMillis: limits.connect,
     idleTimeoutMillis: 0,
     types: resultTypes,
+    onConnect: listenAgain,
   });
   watchConnections(pool, { statement: limits.statement, grace: 0 }, log);
   let isInUse = false;
@@ -143,18 +160,6 @@ async function openDatabase(
   });
   pool.on('release', () => {
     isInUse = false;
-  });
-  const notifications = new EventEmitter();
-  pool.on('connect', (client) => {
-    client.on('notification', ({ channel, payload = '' }) => notifications.emit(channel, payload));
-    // A restarted thread does not know the listeners. Notifications in between are lost, so an empty notification signals
-    // this.
-    for (const channel of notifications.eventNames()) {
-      client.query(`listen ${String(channel)}`).then(
-        () => notifications.emit(channel, ''),
-        () => undefined,
-      );
-    }
   });
   return {
     pool,
