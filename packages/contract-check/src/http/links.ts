@@ -9,7 +9,7 @@ import type { Call, Exchange } from './call.ts';
 export function evaluate(expression: unknown, { request, response }: Exchange, path: Call['path'] = {}): unknown {
   if (typeof expression !== 'string' || !expression.startsWith('$')) return expression;
   const [source = '', pointer = ''] = expression.split('#');
-  const name = source.slice(source.lastIndexOf('.') + 1);
+  const name = source.replace(/^\$\w+\.\w+\./, '');
   if (source === '$response.body') return at(response.json?.value, pointer);
   if (source.startsWith('$response.header.')) return response.headers[name.toLowerCase()];
   if (source.startsWith('$request.query.')) return new URL(request.url).searchParams.get(name) ?? undefined;

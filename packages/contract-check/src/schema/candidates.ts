@@ -259,7 +259,11 @@ function* numbers(site: Site, value: number): Generator<Candidate> {
       yield* site.break('format', [wrong], `${is(wrong)}, which is not a valid ${format}`, {
         ...{ source, detail: String(wrong) },
       });
-    for (const end of String(format) in wrongNumbers ? [low, high] : [])
+    const ofFormat = [
+      shape.minimum === undefined && shape.exclusiveMinimum === undefined ? low : undefined,
+      shape.maximum === undefined && shape.exclusiveMaximum === undefined ? high : undefined,
+    ];
+    for (const end of ofFormat.filter((one) => one !== undefined && String(format) in wrongNumbers))
       yield* site.bound('format', [end], `${is(end)}, a limit of ${format}`, { source, detail: String(end) });
   }
   yield* site.bound('type', [0], is, { detail: 'zero' });
