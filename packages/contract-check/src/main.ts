@@ -311,22 +311,20 @@ function header(value: string, before: Readonly<Record<string, string>> = {}): R
   return { ...before, [name]: content };
 }
 
-function wholeNumber(value: string): number {
-  if (/^\d+$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
-  throw new InvalidArgumentError('It must be an integer.');
+/** A parser of numbers. @param expected such as `an integer`. */
+function numberOf(expected: string, isFit: (number: number) => boolean) {
+  return (value: string): number => {
+    const number = Number(value);
+    if (value.trim() !== '' && isFit(number)) return number;
+    throw new InvalidArgumentError(`It must be ${expected}.`);
+  };
 }
 
-function count(value: string): number {
-  const number = wholeNumber(value);
-  if (number >= 1) return number;
-  throw new InvalidArgumentError('It must be at least 1.');
-}
-
-function positiveNumber(value: string): number {
-  const number = Number(value);
-  if (value !== '' && Number.isFinite(number) && number > 0) return number;
-  throw new InvalidArgumentError('It must be a number greater than 0.');
-}
+const wholeNumber = numberOf('an integer', (number) => Number.isSafeInteger(number) && number >= 0);
+const count = numberOf('an integer of at least 1', (number) => Number.isSafeInteger(number) && number >= 1);
+const positiveNumber = numberOf('a number greater than 0', (number) => Number.isFinite(number) && number > 0);
+const percentage = numberOf('a number from 0 to 100', (number) => number >= 0 && number <= 100);
+const port = numberOf('a port, at most 65535', (number) => Number.isInteger(number) && number >= 0 && number <= 65_535);
 
 /** `80`, or `constraints=80`. */
 function minimum(value: string, before: MinCoverage = {}): MinCoverage {
@@ -334,16 +332,4 @@ function minimum(value: string, before: MinCoverage = {}): MinCoverage {
   const kind = coverageKindNames.find((one) => one === name);
   if (kind === undefined) throw new InvalidArgumentError(`The kind must be one of ${coverageKindNames.join(', ')}.`);
   return { ...(typeof before === 'number' ? { operations: before } : before), [kind]: percentage(percent) };
-}
-
-function percentage(value: string): number {
-  const number = Number(value);
-  if (value !== '' && number >= 0 && number <= 100) return number;
-  throw new InvalidArgumentError('It must be a number from 0 to 100.');
-}
-
-function port(value: string): number {
-  const number = wholeNumber(value);
-  if (number <= 65_535) return number;
-  throw new InvalidArgumentError('It must be a port, at most 65535.');
 }

@@ -4,7 +4,6 @@ import { type CheckName, ruleOf } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { pathPattern } from '../http/deserialize.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
-import { isObject } from '../json.ts';
 import { isSuccess } from '../run/baseline.ts';
 import { isReadingPost } from '../run/names.ts';
 import { eachOperation, ifSent, inParallel } from '../run/parallel.ts';
@@ -30,7 +29,6 @@ export async function checkUndeclaredEndpoints(context: CheckContext): Promise<v
     session.notices.add('The server returns 200 for unknown paths, so undeclared endpoints cannot be detected.');
   } else {
     await otherPaths(context, paths);
-    await ifSent(() => ownRouteList(context));
   }
   onProgress(paths.length + 1, paths.length + 3);
   for (const habit of habits) if (!session.isOver) await ifSent(() => byHabit(context, habit));
@@ -163,51 +161,6 @@ function general(path: string, { path: template }: Operation): string {
     .split('/')
     .map((segment, index) => (known[index]?.startsWith('{') ? (known[index] ?? segment) : segment))
     .join('/');
-}
-
-const lists = [
-  ...['/openapi.json', '/openapi', '/swagger.json', '/v3/api-docs', '/api-docs', '/docs/openapi.json'],
-  ...['/swagger/v1/swagger.json', '/_routes', '/routes'],
-];
-
-/** If the server publishes its own list of operations, it must match the contract. */
-async function ownRouteList({ session }: CheckContext): Promise<void> {
-  for (const target of lists) {
-    if (session.isOver) return;
-    const wire = { method: 'GET', target, headers: { accept: 'application/json' }, body: undefined };
-    const exchange = await session.sendRaw(wire);
-    const listed = routesOf(exchange.response.json?.value);
-    const [first] = session.judged;
-    if (listed.length === 0 || first === undefined || exchange.response.status >= 300) continue;
-    const declared = new Set(session.declared.map(({ method, path }) => shape(method, path)));
-    for (const { method, path } of listed) {
-      session.observed(first, 'undeclared endpoints');
-      if (declared.has(shape(method, path))) continue;
-      await session.report(undeclared(session, first, `${method} ${path}`, `listed at ${target}`), [exchange]);
-    }
-    return;
-  }
-}
-
-function shape(method: string, path: string): string {
-  return `${method} ${path.replace(/\/$/, '').replaceAll(/\{[^}]+\}|:[A-Za-z_]\w*/g, '{}')}`;
-}
-
-/** The operations in an OpenAPI document, or in a plain list of methods and paths. */
-function routesOf(value: unknown): { method: string; path: string }[] {
-  if (Array.isArray(value)) {
-    return value
-      .filter(isObject)
-      .flatMap(({ method, path }) =>
-        typeof method === 'string' && typeof path === 'string' ? [{ method: method.toUpperCase(), path }] : [],
-      );
-  }
-  if (!isObject(value) || !isObject(value.paths)) return [];
-  return Object.entries(value.paths).flatMap(([path, item]) =>
-    Object.keys(isObject(item) ? item : {})
-      .filter((key) => /^(?:get|put|post|delete|patch|head|options|trace)$/.test(key))
-      .map((method) => ({ method: method.toUpperCase(), path })),
-  );
 }
 
 /**

@@ -218,7 +218,7 @@ async function isAcceptedElsewhere(
     },
   ];
   if (place.parameter === undefined) {
-    for (const value of [...withOtherValues(context, place, bound), ...withOtherTexts(context, place, bound)])
+    for (const value of withOthers(context, place, bound))
       calls.push({ call: place.with(value), pointer: bound.pointer });
     for (const variant of await baselines.variants(operation)) {
       const { document, validators } = session;
@@ -276,45 +276,34 @@ function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, v
   );
 }
 
-/** The value with siblings that the request omits: all of them, and each separately. */
-function withOtherValues({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
-  const parent = bound.pointer.slice(0, bound.pointer.lastIndexOf('/') + 1);
+/**
+ * The value with siblings that it omits, all of them and each alone, and with other enum values beside the bound or in
+ * it: a rule may depend on them, such as a reference that only one type needs.
+ */
+function withOthers({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
   const { document, validators } = session;
-  const siblings = boundsOf(document, validators, place.schema, place.value).filter(
+  const parentOf = (pointer: string) => pointer.slice(0, pointer.lastIndexOf('/'));
+  const others = boundsOf(document, validators, place.schema, bound.value).filter(
+    // A probe that omits a property must not add it back.
+    ({ pointer }) => pointer !== bound.pointer,
+  );
+  const added = others.filter(
     ({ pointer, value }) =>
-      // A probe that omits a property must not add it back.
-      pointer !== bound.pointer &&
-      pointer.startsWith(parent) &&
-      !pointer.slice(parent.length).includes('/') &&
+      parentOf(pointer) === parentOf(bound.pointer) &&
       at(bound.value, pointer) === undefined &&
       ['string', 'number', 'boolean'].includes(typeof at(value, pointer)),
   );
-  const members = [...new Map(siblings.map(({ pointer, value }) => [pointer, at(value, pointer)])).entries()];
-  const all = members.reduce((whole, [pointer, member]) => put(whole, pointer, member), bound.value);
-  const single = members.slice(0, 12).map(([pointer, member]) => put(bound.value, pointer, member));
-  return [all, ...single].filter(
-    (value) => value !== bound.value && validators.accepts(place.schema, value, 'request'),
+  const members = new Map(added.map(({ pointer, value }) => [pointer, at(value, pointer)]));
+  const all = [...members].reduce((whole, [pointer, member]) => put(whole, pointer, member), bound.value);
+  const single = [...members].slice(0, 12).map(([pointer, member]) => put(bound.value, pointer, member));
+  const object = isObject(at(bound.value, bound.pointer)) ? bound.pointer : parentOf(bound.pointer);
+  const words = others.filter(
+    ({ keyword, pointer }) =>
+      keyword === 'enum' && parentOf(pointer) === object && at(bound.value, pointer) !== undefined,
   );
-}
-
-/**
- * The value with other enum values next to the bound or in it: a rule may depend on them, such as a reference that only
- * one type needs.
- */
-function withOtherTexts({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
-  const { document, validators } = session;
-  const isWhole = isObject(at(bound.value, bound.pointer));
-  const object = isWhole ? bound.pointer : bound.pointer.slice(0, bound.pointer.lastIndexOf('/'));
-  return boundsOf(document, validators, place.schema, bound.value)
-    .filter(
-      ({ keyword, pointer }) =>
-        keyword === 'enum' &&
-        pointer !== bound.pointer &&
-        pointer.slice(0, pointer.lastIndexOf('/')) === object &&
-        at(bound.value, pointer) !== undefined,
-    )
-    .map(({ value }) => value)
-    .slice(0, 12);
+  return [...(members.size === 0 ? [] : [all, ...single]), ...words.slice(0, 12).map(({ value }) => value)].filter(
+    (value) => validators.accepts(place.schema, value, 'request'),
+  );
 }
 
 /** The kind of boundary, without the values of this body: null, omitted, maximum length. */

@@ -63,26 +63,15 @@ export class Judge {
     const id = operation?.id ?? `${request.method} ${new URL(request.url).pathname}`;
     const { status, headers } = response;
     if (status === noResponse)
-      return candidateOf('no-response', { id }, '', {
-        title: 'The server does not respond',
-        expected: 'a response to every request',
-        actual: response.text,
-        place: undefined,
-      });
+      return candidateOf('no-response', { id }, '', { actual: response.text, place: undefined });
     if (status < 500 || status === 501 || (status === 503 && headers['retry-after'] !== undefined)) return undefined;
-    return candidateOf('server-error', { id }, String(status), {
-      title: `The server fails with ${status}`,
-      expected: 'no 5xx; an invalid request returns a 4xx',
-      actual: responseText(exchange),
-      place: undefined,
-    });
+    const title = `The server fails with ${status}`;
+    return candidateOf('server-error', { id }, String(status), { title, actual: responseText(exchange), place: undefined });
   }
 
   #unimplemented(operation: Operation): Candidate {
     return candidateOf('not-implemented', operation, '', {
-      title: 'The operation is not implemented',
-      expected: 'a response that the operation declares',
-      actual: '501',
+      ...{ title: 'The operation is not implemented', actual: '501' },
       place: this.#document.placeOf(operation.node),
     });
   }
@@ -106,8 +95,7 @@ export class Judge {
         return [
           candidateOf('response-header-missing', operation, `${status} ${name}`, {
             title: `The header ${name} is missing in ${status}`,
-            expected: `${name}, which is required`,
-            actual: 'no header of this name',
+            actual: `no ${name}`,
             place: this.#document.placeOf(node, 'required'),
           }),
         ];
@@ -135,7 +123,6 @@ export class Judge {
       return [
         candidateOf('response-body-unexpected', operation, String(status), {
           title: `${status} has a body, but none is declared`,
-          expected: 'no body',
           actual: isEmpty ? `Content-Length: ${headers['content-length']}` : cut(response.text),
           place: this.#document.placeOf(declared.node),
         }),
@@ -167,7 +154,6 @@ export class Judge {
       return [
         candidateOf('response-json', operation, String(status), {
           title: `${status} is not valid JSON`,
-          expected: `a body of ${mediaType}`,
           actual: cut(text) || 'an empty body',
           place: at,
         }),
@@ -212,7 +198,6 @@ export class Judge {
       const check: CheckName = isUnknown ? 'response-unknown-property' : 'response-write-only';
       return candidateOf(check, operation, `${status} ${general(pointer)}`, {
         title: `${general(pointer)} in ${status} is ${isUnknown ? 'not in the contract' : 'writeOnly'}`,
-        expected: isUnknown ? 'only properties that the schema declares' : 'no writeOnly properties in responses',
         actual: `${pointer}: ${cut(JSON.stringify(at(value, pointer)))}`,
         pointer,
         place: this.#document.placeOf(described, isUnknown ? 'properties' : 'writeOnly'),

@@ -157,7 +157,7 @@ export function plainText(
 ): string {
   const body = exchanges.at(-1)?.response.text.slice(0, longestBody) ?? '';
   return [
-    ...[title, `Expected: ${expected}`, `Actual: ${actual}`],
+    ...[title, ...(title.startsWith(expected) ? [] : [`Expected: ${expected}`]), `Actual: ${actual}`],
     ...(contract === undefined ? [] : [`Contract: ${contract}`]),
     ...exchanges.map(({ curl, summary }) => `Request: ${curl}\nResponse: ${summary}`),
     ...(body === '' ? [] : [body]),

@@ -156,7 +156,8 @@ function findingLines(finding: PresentedFinding, page: Page): string[] {
     ...wrapped(`✗ ${number}  ${visible(title)}`, width, '     ').map((line) => paint(['red', 'bold'], line)),
     ...wrapped(`     ${visible(`${operation} ${address}`.trim())}`, width, '     '),
     paint('dim', `     ${severity} · ${category} · ${visible(check)}`),
-    ...field('expected', finding.expected, page),
+    // Many titles say what is expected.
+    ...(title.startsWith(finding.expected) ? [] : field('expected', finding.expected, page)),
     ...field('actual', finding.actual, page),
     ...(contract === undefined ? [] : field('contract', contract, page)),
     ...exchangeLines(finding, page),

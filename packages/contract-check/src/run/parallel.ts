@@ -34,14 +34,44 @@ export async function eachOperation<Item>(
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const limited: { readonly item: Item; readonly limit: RateLimited }[] = [];
-  await inTurns(items, atOnce, async (item) => {
+  const started: Promise<void>[] = [];
+  let active = 0;
+  let hasFailed = false;
+  /** Ends the pause of the loop below, when a place is free. */
+  let proceed = () => {};
+  const release = () => {
+    active -= 1;
+    proceed();
+  };
+  const resume = () => {
+    active += 1;
+  };
+  const run = async (item: Item): Promise<void> => {
     try {
-      await work(item);
+      await turns.run({ waits: 0, release, resume }, () => work(item));
     } catch (error) {
       if (error instanceof RateLimited) limited.push({ item, limit: error });
-      else if (!(error instanceof NotSent)) throw error;
+      else if (!(error instanceof NotSent)) {
+        hasFailed = true;
+        throw error;
+      }
+    } finally {
+      release();
     }
-  });
+  };
+  for (const item of items) {
+    while (active >= atOnce && !hasFailed)
+      await new Promise<void>((resolve) => {
+        proceed = resolve;
+      });
+    if (hasFailed) break;
+    active += 1;
+    const one = run(item);
+    // It is awaited only after those that were started before it.
+    one.catch(() => undefined);
+    started.push(one);
+  }
+  await allSettled(started);
   for (const { item, limit } of limited) if (await limit.wait()) await ifSent(() => work(item));
 }
 
@@ -72,56 +102,6 @@ export async function ifSent<Value>(work: () => Promise<Value>): Promise<Value |
     if (error instanceof NotSent) return undefined;
     throw error;
   }
-}
-
-async function inTurns<Item>(
-  items: readonly Item[],
-  atOnce: number,
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const left = items.values();
-  const started: Promise<void>[] = [];
-  let active = 0;
-  let hasFailed = false;
-  const start = () => {
-    while (active < atOnce && !hasFailed) {
-      const next = left.next();
-      if (next.done === true) return;
-      active += 1;
-      const one = run(next.value);
-      // It is awaited only after those that were started before it.
-      one.catch(() => undefined);
-      started.push(one);
-    }
-  };
-  const run = async (item: Item): Promise<void> => {
-    const turn: Turn = {
-      waits: 0,
-      release: () => {
-        active -= 1;
-        start();
-      },
-      resume: () => {
-        active += 1;
-      },
-    };
-    try {
-      await turns.run(turn, () => work(item));
-    } catch (error) {
-      hasFailed = true;
-      throw error;
-    } finally {
-      active -= 1;
-      start();
-    }
-  };
-  start();
-  // Running work can start more.
-  for (let known = -1; known < started.length; ) {
-    known = started.length;
-    await Promise.allSettled(started);
-  }
-  await allSettled(started);
 }
 
 /** Waits for all, so that nothing goes on in the background, and then throws the first error. */

@@ -78,29 +78,17 @@ export const nothing: JsonObject = { not: {} };
 
 const allTypes: readonly TypeName[] = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object'];
 
-const implied: Readonly<Record<string, TypeName>> = {
-  properties: 'object',
-  required: 'object',
-  additionalProperties: 'object',
-  patternProperties: 'object',
-  minProperties: 'object',
-  maxProperties: 'object',
-  items: 'array',
-  prefixItems: 'array',
-  minItems: 'array',
-  maxItems: 'array',
-  uniqueItems: 'array',
-  contains: 'array',
-  pattern: 'string',
-  format: 'string',
-  minLength: 'string',
-  maxLength: 'string',
-  minimum: 'number',
-  maximum: 'number',
-  exclusiveMinimum: 'number',
-  exclusiveMaximum: 'number',
-  multipleOf: 'number',
-};
+/** The types that keywords apply to. */
+const implied = new Map(
+  (
+    [
+      ['object', 'properties required additionalProperties patternProperties minProperties maxProperties'],
+      ['array', 'items prefixItems minItems maxItems uniqueItems contains'],
+      ['string', 'pattern format minLength maxLength'],
+      ['number', 'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf'],
+    ] as const
+  ).flatMap(([type, keywords]) => keywords.split(' ').map((keyword): [string, TypeName] => [keyword, type])),
+);
 
 interface Memory {
   readonly numbers: WeakMap<object, number>;
@@ -127,7 +115,7 @@ export function likelyTypes(shape: Shape): TypeName[] {
   const types = [...shape.types].filter((type) => type !== 'integer' || !shape.types.has('number'));
   if (types.length < 6) return types;
   const keywords = shape.sources.flatMap((source) => Object.keys(source));
-  const meant = new Set(keywords.map((keyword) => implied[keyword]));
+  const meant = new Set(keywords.map((keyword) => implied.get(keyword)));
   const likely = types.filter((type) => meant.has(type));
   return likely.length > 0 ? likely : types;
 }

@@ -136,20 +136,11 @@ function isWords(keyword: string): boolean {
   return keyword === '$ref' || keyword.startsWith('x-') || words.has(keyword);
 }
 
-const words = new Set([
-  'title',
-  'summary',
-  'description',
-  'example',
-  'examples',
-  'default',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-  '$comment',
-  'externalDocs',
-  'xml',
-]);
+const words = new Set(
+  'title summary description example examples default deprecated readOnly writeOnly $comment externalDocs xml'.split(
+    ' ',
+  ),
+);
 
 function createAjv(document: OpenApiDocument, direction: Direction): Ajv2020 {
   const ajv = new Ajv2020({

@@ -130,26 +130,18 @@ async function ordered(
   return page && judged(subject, ordering, keys, page);
 }
 
-function judged(
-  { listing, list }: ListSubject,
-  { slot }: Ordering,
-  keys: readonly OrderKey[],
-  page: Page,
-): Difference[] {
-  for (const [index, key] of keys.entries()) {
-    const actual = breachOf(page.rows, key, keys.slice(0, index));
-    if (actual === undefined) continue;
-    const check = actual.startsWith('rows without') ? 'order-nulls' : index > 0 ? 'order-ties' : 'order-ignored';
-    const expected = `order by ${keys.map(({ label }) => label).join(', ')}`;
-    return finding(listing, check, slot, { expected, actual, exchanges: [page.exchange] });
-  }
+/** The first deviation from a requested order, and rows that it changes. */
+function judged(subject: ListSubject, { slot }: Ordering, keys: readonly OrderKey[], page: Page): Difference[] {
+  const { listing, list } = subject;
+  const found = breaches(subject, page.rows, keys, [page], slot);
+  if (found.length > 0) return found;
   const rowKeys = page.rows.map(list.keyOf);
   if (!list.isComplete || list.pages.length > 1 || isSameSet(rowKeys, list.keys)) return [];
   const facts = { expected: shown(list.keys), actual: shown(rowKeys) };
   return finding(listing, 'order-rows', slot, { ...facts, exchanges: [...list.exchanges, page.exchange] });
 }
 
-/** The first deviation from a declared order. Stops at a key whose hidden digits may decide before the next one. */
+/** The first deviation from an order. Stops at a key whose hidden digits may decide before the next one. */
 function breaches(
   { listing }: ListSubject,
   rows: readonly JsonObject[],
@@ -159,8 +151,9 @@ function breaches(
 ): Difference[] {
   for (const [index, key] of keys.entries()) {
     const actual = breachOf(rows, key, keys.slice(0, index));
+    const isOfNulls = actual?.startsWith('rows without') === true;
     if (actual !== undefined)
-      return finding(listing, index > 0 ? 'order-ties' : 'order-ignored', slot, {
+      return finding(listing, isOfNulls ? 'order-nulls' : index > 0 ? 'order-ties' : 'order-ignored', slot, {
         expected: `order by ${keys.map(({ label, isDescending }) => `${label}${isDescending ? ' descending' : ''}`).join(', ')}`,
         actual,
         exchanges: pages.map(({ exchange }) => exchange),
