@@ -13,7 +13,7 @@ import type { Session } from '../run/session.ts';
 import { isHarmless } from '../run/unknown-id.ts';
 import { breaksOf } from '../schema/constraints.ts';
 import { malformedAround, malformedBodies } from '../schema/hostile.ts';
-import { memberNames, memberOf, partsOf, responseSchema } from '../schema/parts.ts';
+import { memberNames, memberOf, responseSchema, wordsIn } from '../schema/parts.ts';
 import type { CheckContext } from './check.ts';
 import {
   codeOf,
@@ -24,8 +24,15 @@ import {
   itemErrorsIn,
   type Rejection,
 } from './outcome.ts';
-import { type CallPlace, isDistinguishable, placesOf, pointerInCall } from './places.ts';
-import { sampled } from './sample.ts';
+import {
+  bodiesOf,
+  type CallPlace,
+  isDistinguishable,
+  oncePerConstraint,
+  placesOf,
+  pointerInCall,
+  sendable,
+} from './places.ts';
 
 /** A request that violates the contract in exactly one way. */
 interface Probe {
@@ -49,9 +56,13 @@ export async function checkInvalidInput(
 ): Promise<Rejection> {
   const { session, baselines } = context;
   const branches = await baselines.branches(operation);
-  const bodies = branches.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
+  const places = [...placesOf(session, baseline.call), ...bodiesOf(session, branches)];
   const probes = [
-    ...oncePerConstraint([...placesOf(session, baseline.call), ...bodies].flatMap((place) => probesAt(context, place))),
+    ...oncePerConstraint(
+      places.flatMap((place) => probesAt(context, place)),
+      ({ keyword, at, place }) => `${keyword} ${at} ${place?.file} ${place?.pointer}`,
+      ({ base }) => base,
+    ),
     ...absences(context, baseline.call),
     ...returnedMembers(context, baseline),
     ...returnedWords(context, baseline),
@@ -149,15 +160,10 @@ function probesAt(context: CheckContext, place: CallPlace): Probe[] {
   const { session } = context;
   if (place.value === undefined) return [];
   const { document, validators } = session;
-  const breaks = breaksOf(document, validators, place.schema, place.value).filter(({ value }) =>
-    isDistinguishable(session, place, value, true),
-  );
-  return sampled(
-    breaks,
-    session.options.probes ?? maxProbes,
-    session.seedFor(`breaks ${place.name}`),
-    ({ keyword, place: at }) => `${keyword} ${at?.file} ${at?.pointer}`,
-  ).map((one) => ({
+  return sendable(session, place, breaksOf(document, validators, place.schema, place.value), {
+    ...{ isBreak: true, most: maxProbes },
+    kindOf: ({ keyword, place: at }) => `${keyword} ${at?.file} ${at?.pointer}`,
+  }).map((one) => ({
     keyword: one.keyword,
     at: `${place.name}${general(one.pointer)}`,
     note: one.note,
@@ -182,16 +188,6 @@ function withBrokenKnownIds(
       .map(({ pointer, keyword }) => `${pointer} ${keyword}`)
       .join();
   return breaches(known) === breaches(value) ? known : value;
-}
-
-/** Branches share constraints: each is violated in the first branch that has it. */
-function oncePerConstraint(probes: readonly Probe[]): Probe[] {
-  const seen = new Map<string, object | undefined>();
-  return probes.filter(({ keyword, at, place, base }) => {
-    const key = `${keyword} ${at} ${place?.file} ${place?.pointer}`;
-    if (!seen.has(key)) seen.set(key, base);
-    return seen.get(key) === base;
-  });
 }
 
 /** Requests that omit required parts. */
@@ -229,7 +225,7 @@ const maxReturned = 6;
 
 /** Read-only properties from the response, sent in a body that allows no additional properties. */
 function returnedMembers({ session }: CheckContext, { call, exchange }: Baseline): Probe[] {
-  const place = placesOf(session, call).find(({ parameter }) => parameter === undefined);
+  const [place] = bodiesOf(session, [call]);
   const response = exchange.response.json?.value;
   if (place === undefined || !isObject(place.value) || !isObject(response)) return [];
   const body = place.value;
@@ -259,14 +255,11 @@ function returnedMembers({ session }: CheckContext, { call, exchange }: Baseline
 /** Enum values that only responses allow: a state that only the server can set. */
 function returnedWords({ session }: CheckContext, { call }: Baseline): Probe[] {
   const { document, validators } = session;
-  const place = placesOf(session, call).find(({ parameter }) => parameter === undefined);
+  const [place] = bodiesOf(session, [call]);
   const returned = responseSchema(call.operation);
   if (place === undefined || returned === undefined || !isObject(place.value)) return [];
   const body = place.value;
-  const wordsOf = (schema: JsonObject, name: string) =>
-    memberOf(document, [schema], name)
-      .flatMap((one) => partsOf(document, one))
-      .flatMap(({ enum: words }) => (Array.isArray(words) ? words : []));
+  const wordsOf = (schema: JsonObject, name: string) => wordsIn(document, memberOf(document, [schema], name));
   return memberNames(document, place.schema).flatMap((name) => {
     const sent = wordsOf(place.schema, name);
     const [other] = sent.length === 0 ? [] : wordsOf(returned, name).filter((word) => !sent.includes(word));
@@ -287,7 +280,7 @@ function returnedWords({ session }: CheckContext, { call }: Baseline): Probe[] {
 
 /** A body of one branch with a property of another branch that it does not allow. */
 function membersOfOthers({ session }: CheckContext, calls: readonly Call[]): Probe[] {
-  const places = calls.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
+  const places = bodiesOf(session, calls);
   const probes = places.flatMap((place) =>
     places.flatMap((other) => {
       const [own, others] = [place.value, other.value];

@@ -4,6 +4,7 @@ import { isJson } from '../http/call.ts';
 import type { JsonObject } from '../json.ts';
 import { escapeSegment, isObject } from '../json.ts';
 import type { Session } from '../run/session.ts';
+import { sampled } from './sample.ts';
 
 export interface CallPlace {
   /** For display: `query.pageSize`, `body`. */
@@ -33,6 +34,37 @@ export function placesOf(session: Session, call: Call): CallPlace[] {
   const content = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType);
   const body = bodyPlace(call, content);
   return body === undefined ? parameters : [...parameters, body];
+}
+
+/** The bodies of calls. */
+export function bodiesOf(session: Session, calls: readonly Call[]): CallPlace[] {
+  return calls.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
+}
+
+/** Values for a place that can be sent: all, or with a seed, some of each kind. */
+export function sendable<Value extends { readonly value: unknown }>(
+  session: Session,
+  place: CallPlace,
+  values: readonly Value[],
+  { isBreak, most, kindOf }: { isBreak: boolean; most: number; kindOf: (value: Value) => string },
+): Value[] {
+  const possible = values.filter(({ value }) => isDistinguishable(session, place, value, isBreak));
+  const label = `${place.call.operation.id} ${isBreak ? 'breaks' : 'valid'} ${place.name}`;
+  return sampled(possible, Math.min(most, session.options.probes ?? most), session.seedFor(label), kindOf);
+}
+
+/** Branches share constraints: each is probed in the first branch that has it. */
+export function oncePerConstraint<Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+  placeOf: (item: Item) => CallPlace | undefined,
+): Item[] {
+  const seen = new Map<string, CallPlace | undefined>();
+  return items.filter((item) => {
+    const key = keyOf(item);
+    if (!seen.has(key)) seen.set(key, placeOf(item));
+    return seen.get(key) === placeOf(item);
+  });
 }
 
 /** OpenAPI ignores parameters with these names; it describes the headers elsewhere. */

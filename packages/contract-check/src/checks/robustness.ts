@@ -5,26 +5,22 @@ import type { Baseline } from '../run/baseline.ts';
 import { inParallel } from '../run/parallel.ts';
 import { isHarmless } from '../run/unknown-id.ts';
 import { hostileEverywhere, hostileOf, hostileTexts, malformedBodies, withRawText } from '../schema/hostile.ts';
+import type { Break } from '../schema/site.ts';
 import type { CheckContext } from './check.ts';
-import { isDistinguishable, placesOf } from './places.ts';
-import { sampled } from './sample.ts';
+import { placesOf, sendable } from './places.ts';
 
 /** Valid but hostile values, and malformed bodies. No response may be a server fault or missing. */
 export async function checkRobustness(context: CheckContext, operation: Operation, baseline: Baseline): Promise<void> {
   const { session } = context;
   const { call } = baseline;
-  const valid = placesOf(session, call).flatMap((place) =>
-    place.value === undefined
-      ? []
-      : sampled(
-          hostileOf(session.document, session.validators, place.schema, place.value).filter(({ value }) =>
-            isDistinguishable(session, place, value, false),
-          ),
-          Math.min(maxProbes, session.options.probes ?? maxProbes),
-          session.seedFor(`hostile ${operation.id} ${place.name}`),
-          ({ keyword, pointer }) => `${keyword} ${pointer}`,
-        ).map(({ value }) => place.with(value)),
-  );
+  const valid = placesOf(session, call).flatMap((place) => {
+    const all =
+      place.value === undefined ? [] : hostileOf(session.document, session.validators, place.schema, place.value);
+    const kindOf = ({ keyword, pointer }: Break) => `${keyword} ${pointer}`;
+    return sendable(session, place, all, { isBreak: false, most: maxProbes, kindOf }).map(({ value }) =>
+      place.with(value),
+    );
+  });
   const broken =
     call.body === undefined || call.mediaType === undefined
       ? []

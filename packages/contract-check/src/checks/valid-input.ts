@@ -15,8 +15,15 @@ import { type Bound, boundsOf } from '../schema/constraints.ts';
 import type { CheckContext } from './check.ts';
 import { isDocumentedRelation } from './documented-relation.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from './outcome.ts';
-import { type CallPlace, isDistinguishable, placesOf, pointerInCall } from './places.ts';
-import { sampled } from './sample.ts';
+import {
+  bodiesOf,
+  type CallPlace,
+  isDistinguishable,
+  oncePerConstraint,
+  placesOf,
+  pointerInCall,
+  sendable,
+} from './places.ts';
 
 /**
  * Boundary values of every constraint must not be rejected as invalid. A server may reject them for reasons that no
@@ -30,9 +37,6 @@ export async function checkValidInput(
 ): Promise<void> {
   const { session, baselines } = context;
   const unchanged = new Map<CallPlace, Bound>();
-  const inBranches = (await baselines.branches(operation)).flatMap((call) =>
-    placesOf(session, call).filter(({ parameter }) => parameter === undefined),
-  );
   const all = placesOf(session, baseline.call).flatMap((place) => {
     const present = presentAt(context, place);
     if (present !== undefined) unchanged.set(place, present);
@@ -41,10 +45,15 @@ export async function checkValidInput(
       bound,
     }));
   });
-  const probes = oncePerBound([
-    ...all,
-    ...inBranches.flatMap((place) => boundsAt(context, place).map((bound) => ({ place, bound }))),
-  ]);
+  const inBranches = bodiesOf(session, await baselines.branches(operation)).flatMap((place) =>
+    boundsAt(context, place).map((bound) => ({ place, bound })),
+  );
+  const probes = oncePerConstraint(
+    [...all, ...inBranches],
+    ({ place, bound }) =>
+      `${place.name} ${bound.keyword} ${general(bound.pointer)} ${bound.place?.file} ${bound.place?.pointer} ${JSON.stringify(bound.chosen)}`,
+    ({ place }) => place,
+  );
   await inParallel(probes, session.options.concurrency ?? 8, async ({ place, bound }, index) => {
     if (session.isOver || !(await isHarmless(session, place.with(bound.value), place.call))) return;
     const send = (value: unknown, label: string) =>
@@ -185,16 +194,6 @@ interface BoundProbe {
   readonly bound: Bound;
 }
 
-/** Branches share constraints: each is tested in the first branch that has it. */
-function oncePerBound(probes: readonly BoundProbe[]): BoundProbe[] {
-  const seen = new Map<string, CallPlace>();
-  return probes.filter(({ place, bound }) => {
-    const key = `${place.name} ${bound.keyword} ${general(bound.pointer)} ${bound.place?.file} ${bound.place?.pointer} ${JSON.stringify(bound.chosen)}`;
-    if (!seen.has(key)) seen.set(key, place);
-    return seen.get(key) === place;
-  });
-}
-
 /**
  * Whether the value is accepted in another request. Then the rejection comes from a rule between fields, which schemas
  * cannot express.
@@ -318,14 +317,11 @@ function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   if (place.value === undefined) return [];
   const { document, validators } = session;
   const bounds = boundsOf(document, validators, place.schema, place.value);
-  const distinguishable = bounds.filter(
-    (bound) =>
-      isDistinguishable(session, place, bound.value, false) &&
-      (!isInventedId(place, bound) || place.parameter?.in !== 'path'),
-  );
-  const kindOf = ({ keyword, place: at, chosen }: Bound) =>
-    `${keyword} ${at?.file} ${at?.pointer} ${JSON.stringify(chosen)}`;
-  return sampled(distinguishable, session.options.probes ?? maxProbes, session.seedFor(`bounds ${place.name}`), kindOf);
+  const isKnown = (bound: Bound) => !isInventedId(place, bound) || place.parameter?.in !== 'path';
+  return sendable(session, place, bounds.filter(isKnown), {
+    ...{ isBreak: false, most: maxProbes },
+    kindOf: ({ keyword, place: at, chosen }) => `${keyword} ${at?.file} ${at?.pointer} ${JSON.stringify(chosen)}`,
+  });
 }
 
 /** Sends a call with existing IDs and fresh texts. */

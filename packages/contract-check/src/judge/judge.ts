@@ -66,7 +66,11 @@ export class Judge {
       return candidateOf('no-response', { id }, '', { actual: response.text, place: undefined });
     if (status < 500 || status === 501 || (status === 503 && headers['retry-after'] !== undefined)) return undefined;
     const title = `The server fails with ${status}`;
-    return candidateOf('server-error', { id }, String(status), { title, actual: responseText(exchange), place: undefined });
+    return candidateOf('server-error', { id }, String(status), {
+      title,
+      actual: responseText(exchange),
+      place: undefined,
+    });
   }
 
   #unimplemented(operation: Operation): Candidate {

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
-import { extensionOf } from '../document/operation.ts';
 import { type JsonObject, unescapeSegment } from '../json.ts';
 import { candidatesOf } from './candidates.ts';
-import { partsOf } from './parts.ts';
+import { extensionsIn } from './parts.ts';
 import { type Break, type Candidate, foundAt, placeOf, type Site } from './site.ts';
 import type { Breach, Direction, Validators } from './validators.ts';
 
@@ -92,8 +91,9 @@ export function boundsOf(
       if (tries > 8) return undefined;
       const whole = spot.write(part);
       if (!accepts(whole)) continue;
-      const own = source === undefined ? [] : partsOf(document, source);
-      if ([...shape.sources, ...own].some((one) => extensionOf(one).conditional === true)) return undefined;
+      const own = source === undefined ? [] : [source];
+      if (extensionsIn(document, [...shape.sources, ...own]).some(({ conditional }) => conditional === true))
+        return undefined;
       const key = `${spot.pointer} ${JSON.stringify(spot.value)}`;
       if (isDeepStrictEqual(part, spot.value) && !others.has(key)) others.set(key, otherThan(site, accepts));
       // A property without keywords has the nearest place.

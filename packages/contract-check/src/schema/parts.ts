@@ -1,5 +1,5 @@
 import type { OpenApiDocument } from '../document/document.ts';
-import type { Operation } from '../document/operation.ts';
+import { extensionOf, type Operation } from '../document/operation.ts';
 import { isJson } from '../http/call.ts';
 import { isObject, type JsonObject } from '../json.ts';
 
@@ -68,6 +68,18 @@ export function hasEnum(document: OpenApiDocument, schemas: readonly JsonObject[
   return schemas
     .flatMap((schema) => partsOf(document, schema))
     .some((part) => Array.isArray(part.enum) || 'const' in part);
+}
+
+/** The values of `enum` in all parts of schemas. */
+export function wordsIn(document: OpenApiDocument, schemas: readonly JsonObject[]): unknown[] {
+  return schemas
+    .flatMap((schema) => partsOf(document, schema))
+    .flatMap(({ enum: words }) => (Array.isArray(words) ? words : []));
+}
+
+/** What `x-contract-check` declares in any part of schemas. */
+export function extensionsIn(document: OpenApiDocument, schemas: readonly JsonObject[]): JsonObject[] {
+  return schemas.flatMap((schema) => partsOf(document, schema)).map(extensionOf);
 }
 
 /**

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, parsedJson } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { withKnownIds, withOtherIds } from '../../../run/known-ids.ts';
 import { isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
-import { memberNames, memberOf, partsOf, responseSchema } from '../../../schema/parts.ts';
+import { memberNames, memberOf, responseSchema, wordsIn } from '../../../schema/parts.ts';
 import { type BehaviorCheck, type Difference, differ, valued } from '../observe.ts';
 import { isFleeting, isSame, isScalar, resourceIn } from './compare.ts';
 import { otherThanRead } from './effects.ts';
@@ -176,9 +176,7 @@ function idle(effect: Effect): Difference[] {
   const { harness, action, before, after } = effect;
   const schema = shownSchema(harness);
   return memberNames(harness.document, schema).flatMap((name) => {
-    const states = memberOf(harness.document, [schema], name)
-      .flatMap((one) => partsOf(harness.document, one))
-      .flatMap((part) => (Array.isArray(part.enum) ? part.enum : []));
+    const states = wordsIn(harness.document, memberOf(harness.document, [schema], name));
     const goal = states.find((state) => typeof state === 'string' && isStateOf(lastSegment(action.path), state));
     if (goal === undefined || before.row[name] === goal || before.row[name] !== after.row[name]) return [];
     return [differs(effect, 'action-idle', name, goal)];

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../../../document/operation.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isOwnId, kindOfReference } from '../../../run/names.ts';
-import { hasFlag, itemOf, memberNames, memberOf, partsOf, requestSchema, targetOf } from '../../../schema/parts.ts';
+import { hasFlag, itemOf, memberNames, memberOf, requestSchema, targetOf, wordsIn } from '../../../schema/parts.ts';
 import { isSame, isScalar, isServerOwned } from './compare.ts';
 import type { Created, ResourceHarness } from './harness.ts';
 import { otherValues } from './other-values.ts';
@@ -84,9 +84,7 @@ function listsLike(
 ): unknown[] {
   const schema = targetOf(document, members);
   if (schema === undefined || now.length === 0) return [];
-  const words = itemOf(document, members)
-    .flatMap((one) => partsOf(document, one))
-    .flatMap((part) => (Array.isArray(part.enum) ? part.enum : []));
+  const words = wordsIn(document, itemOf(document, members));
   if (words.length > 0) return words.filter((word) => !now.includes(word)).map((word) => [word]);
   const isFree = (_pointer: string, key: string) => !isOwnId(key) && kindOfReference(key) === undefined;
   const fresh = session.values.fresh(schema, now, seed, isFree);

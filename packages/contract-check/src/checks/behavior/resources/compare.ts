@@ -1,9 +1,8 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
-import { extensionOf } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { escapeSegment, isObject, type JsonObject } from '../../../json.ts';
 import { isOwnId } from '../../../run/names.ts';
-import { formatOf, hasEnum, hasFlag, itemOf, memberOf, partsOf } from '../../../schema/parts.ts';
+import { extensionsIn, formatOf, hasEnum, hasFlag, itemOf, memberOf, partsOf } from '../../../schema/parts.ts';
 
 /** The resource in a response: the response itself, or the only object in it with an ID. */
 export function resourceIn({ response }: Exchange): JsonObject {
@@ -110,7 +109,7 @@ function isWithheld(document: OpenApiDocument, sent: readonly JsonObject[], show
     hasFlag(document, sent, 'readOnly') ||
     hasFlag(document, [...sent, ...shown], 'writeOnly') ||
     ['password', 'binary', 'byte', 'duration'].includes(formatOf(document, sent) ?? '') ||
-    [...sent, ...shown].flatMap((schema) => partsOf(document, schema)).some((part) => extensionOf(part).echo === false)
+    extensionsIn(document, [...sent, ...shown]).some(({ echo }) => echo === false)
   );
 }
 

@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isOwnId, lastParameter } from '../../../run/names.ts';
 import { idOf } from '../../../run/pool.ts';
-import { hasFlag, memberNames, memberOf, partsOf, requestSchema, targetOf } from '../../../schema/parts.ts';
+import { extensionsIn, hasFlag, memberNames, memberOf, requestSchema, targetOf } from '../../../schema/parts.ts';
 import { type BehaviorCheck, type Difference, differ, text } from '../observe.ts';
 import { changesOf } from './bodies.ts';
 import { type Collection, readCollection } from './collection.ts';
@@ -177,9 +177,7 @@ export const idempotency: CreateCheck = {
 function uniqueNames({ document, resourceType }: ResourceHarness): string[] {
   const schema = requestSchema(resourceType.create);
   return memberNames(document, schema).filter((name) =>
-    memberOf(document, [schema ?? {}], name)
-      .flatMap((one) => partsOf(document, one))
-      .some((part) => extensionOf(part).unique === true),
+    extensionsIn(document, memberOf(document, [schema ?? {}], name)).some(({ unique: is }) => is === true),
   );
 }
 

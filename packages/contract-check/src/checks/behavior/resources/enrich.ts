@@ -4,7 +4,7 @@ import { isSuccess } from '../../../run/baseline.ts';
 import { withKnownIds } from '../../../run/known-ids.ts';
 import { isOwnId, kindOfReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
-import { hasFlag, itemOf, memberNames, memberOf, partsOf, requestSchema, targetOf } from '../../../schema/parts.ts';
+import { hasFlag, itemOf, memberNames, memberOf, requestSchema, targetOf, wordsIn } from '../../../schema/parts.ts';
 import { hasItemErrors } from '../../outcome.ts';
 
 /** Maximum number of requests that add optional properties at the top level. */
@@ -72,9 +72,7 @@ export async function enriched(session: Session, start: Call, freshened: Freshen
 function withSibling(session: Session, members: readonly JsonObject[], value: unknown, seed: number): unknown {
   if (Array.isArray(value) && value.length === 1) {
     const items = itemOf(session.document, members);
-    const words = items
-      .flatMap((item) => partsOf(session.document, item))
-      .flatMap(({ enum: of }) => (Array.isArray(of) ? of : []));
+    const words = wordsIn(session.document, items);
     const schema = targetOf(session.document, items);
     const isFree = (_pointer: string, key: string) => !isOwnId(key) && kindOfReference(key) === undefined;
     const fresh = schema && session.values.fresh(schema, value[0], seed, isFree);

@@ -1,8 +1,8 @@
-import { extensionOf, type Operation } from '../../../document/operation.ts';
+import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { memberNames, memberOf, partsOf, requestSchema, responseSchema } from '../../../schema/parts.ts';
+import { extensionsIn, memberNames, memberOf, partsOf, requestSchema, responseSchema } from '../../../schema/parts.ts';
 import { type BehaviorCheck, type Difference, differ, text, valued } from '../observe.ts';
 import { changesIn, changesOf, isWritable, wholeOf, writableNames } from './bodies.ts';
 import { isNothing, isRejection, isSame, isScalar, resourceIn } from './compare.ts';
@@ -194,9 +194,7 @@ export const replacedAsAWhole: UpdateCheck = {
     const schema = requestSchema(update);
     const { document, session } = harness;
     const names = memberNames(document, schema).filter((name) =>
-      memberOf(document, [schema ?? {}], name)
-        .flatMap((one) => partsOf(document, one))
-        .some((part) => extensionOf(part).replaced === true),
+      extensionsIn(document, memberOf(document, [schema ?? {}], name)).some(({ replaced: is }) => is === true),
     );
     const created = names.length === 0 ? undefined : await harness.createAndRead(label);
     if (created === undefined || schema === undefined) return undefined;
