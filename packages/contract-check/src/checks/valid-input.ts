@@ -13,7 +13,6 @@ import type { Session } from '../run/session.ts';
 import { isHarmless, unlikelyIds } from '../run/unknown-id.ts';
 import { type Bound, boundsOf } from '../schema/constraints.ts';
 import type { CheckContext } from './check.ts';
-import { isDocumentedRelation } from './documented-relation.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from './outcome.ts';
 import {
   bodiesOf,
@@ -67,7 +66,6 @@ export async function checkValidInput(
       ...bound.pointer.split('/').slice(1),
     ];
     if (pointsElsewhere(exchange, probed)) return;
-    if (isDocumentedRelation(session.document, place.schema, bound.pointer, exchange)) return;
     // The baseline shows that an optional parameter can be omitted, so the comparison is with its absence.
     const isInvented = isInventedId(place, bound);
     const beside = bound.neighbour ?? place.value;
@@ -288,6 +286,8 @@ function withOthers({ session }: CheckContext, place: CallPlace, bound: Bound): 
   );
   const added = others.filter(
     ({ pointer, value }) =>
+      // The whole has no siblings.
+      bound.pointer !== '' &&
       parentOf(pointer) === parentOf(bound.pointer) &&
       at(bound.value, pointer) === undefined &&
       ['string', 'number', 'boolean'].includes(typeof at(value, pointer)),
