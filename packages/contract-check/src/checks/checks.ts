@@ -1,8 +1,14 @@
+import type { Operation } from '../document/operation.ts';
+import type { Baseline } from '../run/baseline.ts';
+import { eachOperation } from '../run/parallel.ts';
 import { checkLists } from './behavior/lists/lists.ts';
 import { checkResources } from './behavior/resources/resources.ts';
-import type { Check } from './check.ts';
-import { probeOperations } from './probe.ts';
+import type { Check, CheckContext } from './check.ts';
+import { checkInvalidInput } from './invalid-input.ts';
+import { checkRobustness } from './robustness.ts';
+import { checkCredentials } from './security.ts';
 import { checkUndeclaredEndpoints } from './undeclared-endpoints.ts';
+import { checkValidInput } from './valid-input.ts';
 
 /** All checks in their order. Behavior is checked first, because probes leave unusual data behind. */
 export const checks: readonly Check[] = [
@@ -23,3 +29,25 @@ export const checks: readonly Check[] = [
     run: checkUndeclaredEndpoints,
   },
 ];
+
+/** Probes each operation separately, changing one part of its baseline at a time. */
+async function probeOperations(context: CheckContext): Promise<void> {
+  const { session, baselines, onProgress } = context;
+  let done = 0;
+  await eachOperation(session.judged, 2, async (operation) => {
+    const baseline = session.isOver ? undefined : await baselines.usable(operation);
+    if (baseline !== undefined) await probe(context, operation, baseline);
+    if (!session.isOver) session.stateOf(operation).isChecked = true;
+    done += 1;
+    onProgress(done, session.judged.length);
+  });
+}
+
+async function probe(context: CheckContext, operation: Operation, baseline: Baseline): Promise<void> {
+  const { session } = context;
+  // Valid input can be judged only once it is known how the server rejects invalid input.
+  const rejection = await checkInvalidInput(context, operation, baseline);
+  if (session.includesCategory('invalid input')) await checkCredentials(context, operation, baseline);
+  if (session.includesCategory('valid input')) await checkValidInput(context, operation, baseline, rejection);
+  if (session.includesCategory('robustness')) await checkRobustness(context, operation, baseline);
+}

@@ -1,22 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { hasItemErrors, itemResultsIn } from '../checks/outcome.ts';
+import { hasItemErrors } from '../checks/outcome.ts';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { NotSent } from '../http/not-sent.ts';
 import { at, isObject, put } from '../json.ts';
 import { branchesOf } from '../schema/spots.ts';
-import { Candidates } from './candidates.ts';
+import { Candidates, hasNoRows, rank, withoutFailed } from './candidates.ts';
 import { withKnownIds, withOtherIds } from './known-ids.ts';
-import {
-  collectionPath,
-  isCreating,
-  isDestructive,
-  isPutCreation,
-  isReadingPost,
-  lastParameter,
-  rowsSchema,
-} from './names.ts';
+import { collectionPath, isCreating, isDestructive, isPutCreation, lastParameter } from './names.ts';
 import { eachOperation } from './parallel.ts';
 import { idOf } from './pool.ts';
 import { atEveryDepth, type Freshnesses, freshnesses, renewed } from './renewal.ts';
@@ -151,10 +143,7 @@ export class Baselines {
     return this.#known.get(operation.id);
   }
 
-  /**
-   * The call with other bodies that also succeeded: a value that is rejected in one context may be accepted in another.
-   * Computed on first use.
-   */
+  /** The call with other bodies that also succeeded: what one context rejects, another may accept. */
   variants(operation: Operation): Promise<readonly Call[]> {
     return once(this.#variants, operation, () => this.#findVariants(operation));
   }
@@ -398,27 +387,6 @@ function once<Value>(
   return value;
 }
 
-/** The call without its failed items; undefined if they cannot be identified, or if none is left. */
-function withoutFailed(call: Call, exchange: Exchange): Call | undefined {
-  const { body } = call;
-  if (!isObject(body)) return undefined;
-  const lists = Object.entries(body).filter(([, member]) => Array.isArray(member));
-  const [name, items] = lists[0] ?? [];
-  if (lists.length !== 1 || name === undefined || !Array.isArray(items)) return undefined;
-  const failed = new Set(itemResultsIn(exchange)?.flatMap(({ index, isFailure }) => (isFailure ? [index] : [])));
-  const kept: unknown[] = items.filter((_item, index) => !failed.has(index));
-  return kept.length === 0 || kept.length === items.length ? undefined : { ...call, body: { ...body, [name]: kept } };
-}
-
-/** Whether a list is empty; another call may return rows. A created resource is not a list. */
-function hasNoRows({ document }: Session, { operation, response }: Exchange): boolean {
-  if (operation !== undefined && isCreating(operation)) return false;
-  const schema = operation?.responses.find(({ status }) => status === String(response.status))?.contents[0]?.schema;
-  const rows = rowsSchema(document, schema);
-  const list = rows === undefined ? undefined : at(response.json?.value, rows.member === '' ? '' : `/${rows.member}`);
-  return Array.isArray(list) && list.length === 0;
-}
-
 /** Whether fresh texts may help, because an existing resource conflicts. */
 function isConflict(exchange: Exchange): boolean {
   return exchange.response.status === 409 || hasItemErrors(exchange);
@@ -426,14 +394,4 @@ function isConflict(exchange: Exchange): boolean {
 
 export function isSuccess({ response }: Exchange): boolean {
   return response.status >= 200 && response.status < 300;
-}
-
-/** Lists first, then operations that create, read and update; deletes come last. */
-function rank(operation: Operation): number {
-  const isNamed = operation.path.includes('{');
-  if (operation.method === 'GET') return isNamed ? 3 : 0;
-  if (operation.method === 'HEAD' || operation.method === 'OPTIONS') return 4;
-  if (operation.method === 'DELETE') return 7;
-  if (operation.method === 'POST') return isReadingPost(operation) ? 1 : isNamed ? 5 : 2;
-  return 6;
 }

@@ -1,10 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
+import { itemResultsIn } from '../checks/outcome.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
-import type { Call } from '../http/call.ts';
+import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/call.ts';
-import { sizeOf } from '../json.ts';
+import { at, isObject, sizeOf } from '../json.ts';
 import { withKnownIds, withoutUnknownIds } from './known-ids.ts';
-import { isCreating, isOwnId, isPutCreation, kindOfReference, lastParameter } from './names.ts';
+import {
+  isCreating,
+  isOwnId,
+  isPutCreation,
+  isReadingPost,
+  kindOfReference,
+  lastParameter,
+  rowsSchema,
+} from './names.ts';
 import type { Session } from './session.ts';
 
 /** Generates possible calls of an operation from resources on the server, examples in the contract, and schemas. */
@@ -166,4 +175,35 @@ export class Candidates {
 function isClosedList(session: Session, parameter: Parameter): boolean {
   const schema = session.document.object(parameter.schema);
   return Array.isArray(schema.enum) || 'const' in schema;
+}
+
+/** The call without its failed items; undefined if they cannot be identified, or if none is left. */
+export function withoutFailed(call: Call, exchange: Exchange): Call | undefined {
+  const { body } = call;
+  if (!isObject(body)) return undefined;
+  const lists = Object.entries(body).filter(([, member]) => Array.isArray(member));
+  const [name, items] = lists[0] ?? [];
+  if (lists.length !== 1 || name === undefined || !Array.isArray(items)) return undefined;
+  const failed = new Set(itemResultsIn(exchange)?.flatMap(({ index, isFailure }) => (isFailure ? [index] : [])));
+  const kept: unknown[] = items.filter((_item, index) => !failed.has(index));
+  return kept.length === 0 || kept.length === items.length ? undefined : { ...call, body: { ...body, [name]: kept } };
+}
+
+/** Whether a list is empty; another call may return rows. A created resource is not a list. */
+export function hasNoRows({ document }: Session, { operation, response }: Exchange): boolean {
+  if (operation !== undefined && isCreating(operation)) return false;
+  const schema = operation?.responses.find(({ status }) => status === String(response.status))?.contents[0]?.schema;
+  const rows = rowsSchema(document, schema);
+  const list = rows === undefined ? undefined : at(response.json?.value, rows.member === '' ? '' : `/${rows.member}`);
+  return Array.isArray(list) && list.length === 0;
+}
+
+/** Lists first, then operations that create, read and update; deletes come last. */
+export function rank(operation: Operation): number {
+  const isNamed = operation.path.includes('{');
+  if (operation.method === 'GET') return isNamed ? 3 : 0;
+  if (operation.method === 'HEAD' || operation.method === 'OPTIONS') return 4;
+  if (operation.method === 'DELETE') return 7;
+  if (operation.method === 'POST') return isReadingPost(operation) ? 1 : isNamed ? 5 : 2;
+  return 6;
 }

@@ -33,6 +33,11 @@ export function isOwnId(name: string): boolean {
   return /^_?(?:id|uuid|guid)$/i.test(name);
 }
 
+/** Whether a property neither identifies its object nor refers to another one. */
+export function isNoReference(name: string): boolean {
+  return !isOwnId(name) && kindOfReference(name) === undefined;
+}
+
 const verbs =
   /^(?:v\d+(?:\.\d+)*|api|rest|gql|graphql|search|query|find|filter|list|lookup|(?:batch|bulk)(?:[-_]?[a-z]+)?|create|update|upsert|delete|remove|by[-_].+|all|new|onboard)$/i;
 

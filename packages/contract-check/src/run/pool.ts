@@ -9,7 +9,6 @@ import {
   kindOfPath,
   kindOfReference,
   kindsOfOperation,
-  kindsOfSchema,
   lastParameter,
   rowsSchema,
   singular,
@@ -75,7 +74,7 @@ export class Pool {
     this.#mention(value, 0);
     // Nested resources are not selected by this path.
     const nested = this.#ownsNested ? created : 'no';
-    for (const [kind, one] of this.#nested(value, schema)) this.#add(one, [kind], `${operation.path}#${kind}`, nested);
+    for (const [kind, one] of nestedIn(value)) this.#add(one, [kind], `${operation.path}#${kind}`, nested);
   }
 
   /** Excludes a deleted resource. */
@@ -216,22 +215,6 @@ export class Pool {
     );
   }
 
-  /** Nested objects with an ID: an onboarded client includes its contacts. */
-  #nested(value: unknown, schema: JsonObject | undefined): [string, JsonObject][] {
-    if (!isObject(value) || schema === undefined) return [];
-    return Object.entries(value).flatMap(([name, member]) => {
-      const list = Array.isArray(member) ? member.slice(0, maxIds) : [member];
-      return list
-        .filter(isObject)
-        .filter((one) => idOf(one) !== undefined)
-        .flatMap((one) =>
-          [singular(name), ...kindsOfSchema(this.#document, undefined)].map(
-            (kind) => [kind, one] as [string, JsonObject],
-          ),
-        );
-    });
-  }
-
   #mention(value: unknown, depth: number): void {
     if (depth > 6) return;
     if (Array.isArray(value)) for (const item of value.slice(0, maxIds)) this.#mention(item, depth + 1);
@@ -283,6 +266,16 @@ function* selectFrom(
   isExpected: (resource: Known) => boolean = () => true,
 ): Generator<unknown> {
   for (const resource of resources) if (isExpected(resource)) yield select(resource);
+}
+
+/** Nested objects with an ID, by their type: an onboarded client includes its contacts. */
+function nestedIn(value: unknown): [kind: string, row: JsonObject][] {
+  return Object.entries(isObject(value) ? value : {}).flatMap(([name, member]) =>
+    (Array.isArray(member) ? member.slice(0, maxIds) : [member])
+      .filter(isObject)
+      .filter((one) => idOf(one) !== undefined)
+      .map((one): [string, JsonObject] => [singular(name), one]),
+  );
 }
 
 /** Whether the result of a create operation states that nothing was created. */

@@ -10,10 +10,10 @@ import {
   put,
   type TypeName,
   typeOf,
-  withoutMember,
 } from '../json.ts';
 import { dice, picked, shuffled } from './dice.ts';
 import { numberIn } from './numbers.ts';
+import { repaired } from './repair.ts';
 import {
   anything,
   type Choice,
@@ -80,8 +80,8 @@ export class Values {
         const generation = this.#generation(direction, size, dice(seed + 7919 * (round * 100 + attempt)));
         const value = this.#generate([schema], '', generation);
         if (this.accepts(schema, value, direction)) return { value };
-        const repaired = this.#repaired(schema, value, direction);
-        if (repaired !== undefined) return repaired;
+        const fixed = repaired(this.#validators, schema, value, direction);
+        if (fixed !== undefined) return fixed;
       }
     }
     const example = shapeOf(this.#document, schema).examples.find((one) => this.accepts(schema, one, direction));
@@ -183,26 +183,6 @@ export class Values {
     const branch = choice.branches.findIndex((schemas) => schemas.every((one) => this.accepts(one, value, direction)));
     if (branch >= 0) matched.push({ choice, branch });
     return choice.branches[branch];
-  }
-
-  /** The value without optional properties that make it invalid. */
-  #repaired(schema: JsonObject, original: unknown, direction: Direction): { readonly value: unknown } | undefined {
-    let value = original;
-    let tries = 60;
-    let breaches = this.#validators.breaches(schema, value, direction).length;
-    for (let isBetter = true; isBetter && tries > 0; ) {
-      isBetter = false;
-      for (const pruned of prunings(value)) {
-        tries -= 1;
-        if (tries < 0) break;
-        const left = this.#validators.breaches(schema, pruned, direction).length;
-        if (left === 0) return { value: pruned };
-        if (left >= breaches) continue;
-        [value, breaches, isBetter] = [pruned, left, true];
-        break;
-      }
-    }
-    return undefined;
   }
 
   #changedWhereAccepted(schema: JsonObject, before: unknown, after: unknown, direction: Direction): unknown {
@@ -414,18 +394,5 @@ export class Values {
     const settled = settle(this.#document, key.sources, (choice) => choice.branches[0]);
     const member = settled.enum === undefined ? textOf(settled, 'key', roll) : picked(settled.enum, roll);
     return typeof member === 'string' ? member : 'key';
-  }
-}
-
-/** The value without one of its properties, for each property; outer ones first. */
-function* prunings(value: unknown): Generator<unknown> {
-  if (isObject(value)) {
-    for (const name of Object.keys(value)) yield withoutMember(value, name);
-    for (const [name, child] of Object.entries(value)) {
-      for (const pruned of prunings(child)) yield { ...value, [name]: pruned };
-    }
-  }
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) for (const pruned of prunings(item)) yield value.with(index, pruned);
   }
 }

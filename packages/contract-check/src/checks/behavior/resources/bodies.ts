@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../../../document/operation.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
-import { isOwnId, kindOfReference } from '../../../run/names.ts';
+import { isNoReference } from '../../../run/names.ts';
 import { hasFlag, itemOf, memberNames, memberOf, requestSchema, targetOf, wordsIn } from '../../../schema/parts.ts';
 import { isSame, isScalar, isServerOwned } from './compare.ts';
 import type { Created, ResourceHarness } from './harness.ts';
@@ -86,8 +86,7 @@ function listsLike(
   if (schema === undefined || now.length === 0) return [];
   const words = wordsIn(document, itemOf(document, members));
   if (words.length > 0) return words.filter((word) => !now.includes(word)).map((word) => [word]);
-  const isFree = (_pointer: string, key: string) => !isOwnId(key) && kindOfReference(key) === undefined;
-  const fresh = session.values.fresh(schema, now, seed, isFree);
+  const fresh = session.values.fresh(schema, now, seed, (_pointer, key) => isNoReference(key));
   return Array.isArray(fresh) && !isDeepStrictEqual(fresh, now) ? [fresh, fresh.slice(0, 1)] : [];
 }
 

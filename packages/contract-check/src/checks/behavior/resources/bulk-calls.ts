@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import {
   isDeleting,
+  isNoReference,
   isOwnId,
   isReadingPost,
   kindOfPath,
@@ -129,7 +130,7 @@ export function twoItems(bulk: Bulk, label: string, { keys, isFull, isBare = fal
   ];
   const most = session.values.sample(shape, 'request', 'most', session.seedFor(`${operation.id} full`))?.value;
   const more = Object.entries(isFull && isObject(most) ? most : {}).filter(
-    ([name, value]) => isScalar(value) && kindOfReference(name) === undefined && !isOwnId(name) && !isKey(name),
+    ([name, value]) => isScalar(value) && isNoReference(name) && !isKey(name),
   );
   const fresh = chosen.map((item, index) => {
     const seed = session.seedFor(`${operation.id} ${label} ${index} ${keys}`);

@@ -2,7 +2,7 @@ import type { Call } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { withKnownIds } from '../../../run/known-ids.ts';
-import { isOwnId, kindOfReference } from '../../../run/names.ts';
+import { isNoReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import { hasFlag, itemOf, memberNames, memberOf, requestSchema, targetOf, wordsIn } from '../../../schema/parts.ts';
 import { hasItemErrors } from '../../outcome.ts';
@@ -74,8 +74,7 @@ function withSibling(session: Session, members: readonly JsonObject[], value: un
     const items = itemOf(session.document, members);
     const words = wordsIn(session.document, items);
     const schema = targetOf(session.document, items);
-    const isFree = (_pointer: string, key: string) => !isOwnId(key) && kindOfReference(key) === undefined;
-    const fresh = schema && session.values.fresh(schema, value[0], seed, isFree);
+    const fresh = schema && session.values.fresh(schema, value[0], seed, (_pointer, key) => isNoReference(key));
     const other = words.length > 0 ? words.find((word) => word !== value[0]) : fresh;
     return other === undefined ? undefined : [...value, other];
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../json.ts';
-import { isOwnId, kindOfReference } from '../../../run/names.ts';
+import { isNoReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import { hasEnum, targetOf } from '../../../schema/parts.ts';
 import { isSame } from './compare.ts';
@@ -21,7 +21,7 @@ export function otherValues(
   seed: number,
 ): unknown[] {
   const schema = targetOf(session.document, schemas);
-  if (schema === undefined || isOwnId(name) || kindOfReference(name) !== undefined) return [];
+  if (schema === undefined || !isNoReference(name)) return [];
   const { values } = session;
   const isWord = hasEnum(session.document, schemas);
   const words = (isWord ? (values.shape(schema).enum ?? []) : []).filter((one) => one !== null);
