@@ -57,7 +57,8 @@ export class SharedLimit {
     this.#points = points;
     this.#seconds = seconds;
     this.#clock = clock;
-    this.#entries = new LRUCache({ max: mostKeys });
+    // By size, because it would allocate `max` entries at once, for each limit.
+    this.#entries = new LRUCache({ maxSize: mostKeys, sizeCalculation: () => 1 });
   }
 
   /** Uses one point. */
