@@ -3,7 +3,7 @@
  * with a line that counts them. `--list` only lists them, with their commands; `--check` only checks that all files exist, which
  * `pnpm test` does.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { readOptions } from '../options.ts';
 import { run } from './run.ts';
 
@@ -24,13 +24,24 @@ const server = 'packages/server/src';
 const pay = `${server}/modules/billing/pay`;
 const check = 'packages/contract-check';
 const vitest = ['vitest', 'run', '--reporter=dot'];
+/** Tests that run in whole only if `isNightly` is true. */
+const sampled = globSync('packages/*/{src,test}/**/*.test.ts').filter((file) =>
+  /^import .*test\/nightly\.ts';$/m.test(readFileSync(file, 'utf8')),
+);
 
 const proofs: readonly Proof[] = [
   {
     name: 'files that only this run has',
     sample:
-      'all rules of Spectral but those of examples, one generator of clients, two tags of the mock, one load of a profile, a clock that is advanced, two processes that share jobs, drifts of the workshop, a full write-ahead log of PGlite, inputs that are known to grow',
+      'all rules of Spectral but those of examples on the bundle and all of ours on its sources, one generator of clients, two tags of the mock, one load of a profile, a clock that is advanced, two processes that share jobs, drifts of the workshop, a full write-ahead log of PGlite, inputs that are known to grow',
     command: [...vitest, '.nightly.test'],
+    environment: { NIGHTLY: 'yes' },
+  },
+  {
+    name: 'tests of the server that take long, in whole',
+    sample:
+      'fewer callers at once, runs of properties, steps at which a process is killed, levels, filters of related records, and help texts; a tenth of the comparisons of all rows',
+    command: [...vitest, ...sampled],
     environment: { NIGHTLY: 'yes' },
   },
   {
@@ -57,7 +68,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the server, with every probe of the contract check',
-    sample: '30 probes of each operation of every sixth tag, on PostgreSQL',
+    sample: '10 probes of each operation of every sixth tag, on PostgreSQL',
     command: [...vitest, `${server}/contract/contract-check.test.ts`],
     environment: { ENGINES: 'all', CONTRACT_PROBES: '1000' },
   },
@@ -69,13 +80,13 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'aggregates, 300 of each resource',
-    sample: 'five of each',
+    sample: 'three of each',
     command: [...vitest, `${server}/query/aggregate.property.test.ts`],
     environment: { AGGREGATE_RUNS: '300' },
   },
   {
     name: '10,000 walks through the books, with each fact and correction that their states name',
-    sample: 'three walks',
+    sample: 'two walks',
     command: [...vitest, `${server}/modules/billing/books.property.test.ts`, '--project', 'server-postgres'],
     environment: { BOOKS_RUNS: '10000' },
   },
@@ -86,25 +97,20 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'dry runs of 1,200 random calls',
-    sample: '60 calls, on PostgreSQL',
+    sample: '20 calls, on PostgreSQL',
     command: [...vitest, `${server}/app/rehearsal.property.test.ts`],
     environment: { REHEARSAL_RUNS: '1200' },
   },
   {
     name: 'random input, 300 requests to each operation',
-    sample: 'six, or twelve with a body',
+    sample: 'three, or six with a body',
     command: [...vitest, `${server}/contract/fuzz.test.ts`],
     environment: { FUZZ_RUNS: '300' },
   },
   {
-    name: 'every filter of every search, and three rounds of upserts of the same rows by 20 callers',
-    sample: 'every fourth column of related records, and one round',
-    command: [...vitest, `${server}/query/searchable.test.ts`, `${server}/entity/concurrent-upserts.postgres.test.ts`],
-    environment: { SEARCHABLE: 'all', UPSERT_ROUNDS: '3' },
-  },
-  {
     name: 'the mock, the client, the reference, the samples and the tools of models, for every operation',
-    sample: 'every third to eighth operation, and in the browser one of each method',
+    sample:
+      'every fourth to sixteenth operation, and in the browser one of each method and one place of each device and color',
     command: [
       ...vitest,
       'packages/mock/test/mock.test.ts',
@@ -133,13 +139,13 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'values at all bounds of the contract, and 20,000 random rows',
-    sample: 'a third of the values, and 100 random rows',
+    sample: 'a tenth of the values, and 50 random rows',
     command: [...vitest, `${server}/app/bounds.property.test.ts`],
     environment: { ENGINES: 'all', BOUND_WRITES: '20000' },
   },
   {
     name: 'processes that are killed 20 times during writes, payments, closings of periods and deliveries',
-    sample: 'once or twice, on one engine',
+    sample: 'once, on one engine',
     command: [
       ...vitest,
       `${server}/modules/billing/kill.test.ts`,
