@@ -97,6 +97,8 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          // Threads for garbage and compilation take a tenth more processor time, and all cores have tests to run.
+          execArgv: ['--v8-pool-size=0'],
           name: 'server-postgres',
           include: [databaseTests],
           exclude: [...notToday, unitTests, '**/*.pglite{,.nightly}.test.ts'],
