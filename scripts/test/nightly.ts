@@ -145,7 +145,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'processes that are killed 20 times during writes, payments, closings of periods and deliveries',
-    sample: 'once, on one engine',
+    sample: 'once or twice, on one engine',
     command: [
       ...vitest,
       `${server}/modules/billing/kill.test.ts`,

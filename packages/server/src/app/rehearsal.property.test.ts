@@ -8,13 +8,15 @@ import { type HttpResponse, testService } from '../../test/service.ts';
 import { allOperations } from '../contract/contract.ts';
 
 /** How many calls are made twice: first as a dry run, then really. */
-const runs = Number(process.env.REHEARSAL_RUNS ?? '60');
+const runs = Number(process.env.REHEARSAL_RUNS ?? '20');
 const seed = Number(process.env.REHEARSAL_SEED ?? '1');
 
 const { service, store, tenant, signIn, call: anyCall } = await testService();
 await seedDemoData({ service }, tenant.name);
 const { call } = await signIn({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });
 const rehearsed = allOperations.filter(({ dryRun }) => dryRun === 'accepted');
+/** All of them, or as many as there are runs, from all parts of the contract. */
+const called = rehearsed.filter((_, index) => index % Math.ceil(rehearsed.length / runs) === 0);
 
 /** The rows of the tenant, and the files that are stored. */
 async function digest() {
@@ -48,7 +50,7 @@ test(`${runs} random calls › a dry run has the response of the real call, and 
   for (let run = 0; run < runs; run++) {
     // What earlier calls have created can be changed by later ones.
     if (run % 20 === 19) requests = new BaseRequests(random, await TenantValues.read(store, tenant.id));
-    const operation = rehearsed[run % rehearsed.length];
+    const operation = called[run % called.length];
     if (operation === undefined) throw new Error('No operation can be rehearsed.');
     const request = requests.of(operation);
     const send = (headers: Record<string, string>) =>
@@ -69,7 +71,7 @@ test(`${runs} random calls › a dry run has the response of the real call, and 
     }
   }
   // Calls that fail prove little.
-  expect(accepted.size).toBeGreaterThan(rehearsed.length / 2);
+  expect(accepted.size).toBeGreaterThan(called.length / 2);
 });
 
 test('every operation that writes accepts Dry-Run: true alone; others ignore it, or reject it', async () => {

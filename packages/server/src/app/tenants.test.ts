@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { isNightly } from '../../test/nightly.ts';
 import { requestExamplesOf } from '../../test/request-examples.ts';
 import { type TestCaller, testService } from '../../test/service.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
@@ -86,10 +87,10 @@ function bodies(operation: Operation, id: string): unknown[] {
 
 const implemented = allOperations.filter((operation) => operation.id !== 'createToken');
 
-test.each(implemented.map((operation) => [operation.id, operation] as const))(
+test.each(implemented.map((operation, index) => [operation.id, operation, index] as const))(
   '%s neither returns nor changes data of another tenant',
-  async (_id, operation) => {
-    for (const id of ids) {
+  async (_id, operation, index) => {
+    for (const id of isNightly ? ids : [ids[index % ids.length] ?? '']) {
       const path = operation.path.replaceAll(/\{(id|[a-zA-Z]+Id)\}/g, id).replaceAll(/\{(type|name)\}/g, 'Client');
       const some = operation.bodyLimit === null ? [undefined] : [{ pageSize: 100 }, ...bodies(operation, id)];
       for (const body of some) {
@@ -98,7 +99,9 @@ test.each(implemented.map((operation) => [operation.id, operation] as const))(
         expect(JSON.stringify(response.body)).not.toContain(mark);
       }
     }
-    expect((await everything(ours.tenant.id)) === before).toBe(true);
+    // Reading everything takes longer than the calls.
+    const isLast = index === implemented.length - 1;
+    if (isNightly || isLast || index % 10 === 9) expect((await everything(ours.tenant.id)) === before).toBe(true);
   },
 );
 

@@ -3,14 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { onlyRequired } from '../../test/bounds/bodies.ts';
 import { type Door, rowDoors } from '../../test/bounds/doors.ts';
 import { World } from '../../test/bounds/world.ts';
+import { isNightly } from '../../test/nightly.ts';
 import { type HttpResponse, testService } from '../../test/service.ts';
 import { typesWith } from '../bulk/standard-types.ts';
 import { recordsOf } from '../modules/records/testing.ts';
 
-/** How often each type is upserted by 20 callers. */
-const rounds = Number(process.env.UPSERT_ROUNDS ?? 1);
+/** How many callers upsert each type at once, and how often. */
+const callers = isNightly ? 20 : 6;
+const rounds = isNightly ? 3 : 1;
 
-// Enough connections for 20 requests of one API user at a time.
+// Enough connections for 20 requests of one API user at a time; they open when they are used.
 const service = await testService({ config: { poolSize: 54 } });
 const { call, store, tenant } = service;
 const world = await World.create(service);
@@ -28,9 +30,9 @@ function pathOf({ name }: Door): string {
 }
 
 const byMany = <Body>(work: (caller: number) => Promise<HttpResponse<Body>>) =>
-  Promise.all(Array.from({ length: 20 }, (_, caller) => work(caller)));
+  Promise.all(Array.from({ length: callers }, (_, caller) => work(caller)));
 
-/** Upserts the items by 20 callers, each in another order. @returns the number of created rows, and the errors. */
+/** Upserts the items by all callers, each in another order. @returns the number of created rows, and the errors. */
 async function upsertByMany(path: string, items: readonly unknown[]) {
   const responses = await byMany((caller) => {
     const first = caller % items.length;
@@ -44,13 +46,13 @@ async function upsertByMany(path: string, items: readonly unknown[]) {
   };
 }
 
-test.each(doors)('upsert › of 20 calls with the same new $name, one creates it', async (door) => {
+test.each(doors)('upsert › of many calls with the same new $name, one creates it', async (door) => {
   for (let round = 0; round < rounds; round += 1)
     expect(await upsertByMany(pathOf(door), [door.body(onlyRequired)])).toEqual({ created: 1, errors: [] });
 });
 
 test.each(['/api/v1/records', '/api/v1/codes', '/api/v1/entries'])(
-  '%s › of 20 calls with the same new rows of all types in different orders, one creates each',
+  '%s › of many calls with the same new rows of all types in different orders, one creates each',
   async (path) => {
     const items = doors.filter((door) => pathOf(door) === path);
     const written = await upsertByMany(
@@ -62,7 +64,7 @@ test.each(['/api/v1/records', '/api/v1/codes', '/api/v1/entries'])(
 );
 
 describe('upsertRecords › custom types', () => {
-  test('of 20 calls with the same new record and its unique values, one creates it', async () => {
+  test('of many calls with the same new record and its unique values, one creates it', async () => {
     await define('Keyed', [{ name: 'number', type: 'STRING', unique: true }]);
     for (let round = 0; round < rounds; round += 1) {
       const items = [1, 2, 3].map((index) => ({
@@ -74,7 +76,7 @@ describe('upsertRecords › custom types', () => {
     }
   });
 
-  test('of 20 records with one unique value, one is created, and the others are duplicates of its field', async () => {
+  test('of many records with one unique value, one is created, and the others are duplicates of its field', async () => {
     await define('Single', [{ name: 'number', type: 'STRING', unique: true }]);
     const responses = await byMany((caller) =>
       call<Upserted>('POST', '/api/v1/records', {
@@ -85,11 +87,11 @@ describe('upsertRecords › custom types', () => {
       .flatMap(({ body }) => body.records)
       .flatMap(({ error }) => (error === null ? [] : [error]));
     const duplicate = { code: 'DUPLICATE_REF', pointer: '/records/0/attributes/number' };
-    expect(errors).toEqual(Array.from({ length: 19 }, () => expect.objectContaining(duplicate)));
+    expect(errors).toEqual(Array.from({ length: callers - 1 }, () => expect.objectContaining(duplicate)));
   });
 });
 
-test('upsertContacts › of 20 calls that link the same contact and client, one creates the link', async () => {
+test('upsertContacts › of many calls that link the same contact and client, one creates the link', async () => {
   const { id: contactId, attributes } = await make('Contact', { lastName: 'Linked' });
   const { id: clientId, attributes: client } = await make('Client', { name: 'Linked', orgId: world.idOf('Org') });
   const contacts = [{ pmsRef: attributes?.pmsRef, clients: [{ clientRef: client?.clientRef, roles: ['PREFERRED'] }] }];
@@ -100,7 +102,7 @@ test('upsertContacts › of 20 calls that link the same contact and client, one 
   expect(await countOf(sql`contact_client where contact_id = ${contactId} and client_id = ${clientId}`)).toBe(1);
 });
 
-test('upsertRecords › of 20 links with their own keys between the same contact and client, one is created', async () => {
+test('upsertRecords › of many links with their own keys between the same contact and client, one is created', async () => {
   const { id: contactId } = await make('Contact', { lastName: 'Paired' });
   const attributes = { contactId, clientId: world.idOf('Client') };
   const responses = await byMany((caller) =>
@@ -109,11 +111,11 @@ test('upsertRecords › of 20 links with their own keys between the same contact
     }),
   );
   const errors = responses.flatMap(({ body }) => body.records).flatMap(({ error }) => (error === null ? [] : [error]));
-  expect(errors).toEqual(Array.from({ length: 19 }, () => expect.objectContaining({ code: 'DUPLICATE_REF' })));
+  expect(errors).toEqual(Array.from({ length: callers - 1 }, () => expect.objectContaining({ code: 'DUPLICATE_REF' })));
   expect(await countOf(sql`contact_client where contact_id = ${contactId}`)).toBe(1);
 });
 
-test('onboardClient › of 20 calls with the same new email addresses, one creates each contact', async () => {
+test('onboardClient › of many calls with the same new email addresses, one creates each contact', async () => {
   const emails = ['ada@parallel.example', 'Ines@Parallel.example'];
   const responses = await byMany((caller) => {
     const [preferred, billing] = caller % 2 === 0 ? emails : emails.toReversed();
@@ -135,7 +137,7 @@ test('onboardClient › of 20 calls with the same new email addresses, one creat
   expect(new Set(contacts.map(({ contactId }) => contactId)).size).toBe(2);
 });
 
-test('assignStaff › of 20 calls with the same new assignments, one creates each', async () => {
+test('assignStaff › of many calls with the same new assignments, one creates each', async () => {
   const [jobId, taskId, staffId] = [world.idOf('Job'), world.idOf('Task'), world.idOf('Staff')];
   const body = {
     staffJobAssignments: [{ jobId, staffId, role: 'REVIEWER' }],

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { isNightly } from '../../test/nightly.ts';
 import { insertClients, insertContacts, insertLinks, insertPartners } from '../../test/party-rows.ts';
 import { testService } from '../../test/service.ts';
 import { matches, type Where } from '../../test/where-in-memory.ts';
@@ -197,7 +198,7 @@ describe.each([
         expect(response.body.data.map((row) => row.id)).toEqual(expected.map((row) => row.id));
         expect(response.body.total).toBe(expected.length);
       }),
-      { numRuns: 150 },
+      { numRuns: isNightly ? 150 : 60 },
     );
   });
 
@@ -211,7 +212,7 @@ describe.each([
         );
         expect(JSON.stringify(plan)).not.toContain('SubPlan');
       }),
-      { numRuns: 150 },
+      { numRuns: isNightly ? 150 : 60 },
     );
   });
 });

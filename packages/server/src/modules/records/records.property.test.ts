@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { isNightly } from '../../../test/nightly.ts';
 import { testService } from '../../../test/service.ts';
 import { recordsOf } from './testing.ts';
 
@@ -56,7 +57,7 @@ test('results contain each item once, in its position, and their counts are corr
         ]);
       }
     }),
-    { numRuns: 40 },
+    { numRuns: isNightly ? 40 : 20 },
   );
 });
 
@@ -74,6 +75,6 @@ test('repeating accepted items changes nothing', async () => {
       const second = await upsert([...taken.values()]);
       expect(second.map((item) => item.status)).toEqual(second.map(() => 'UNCHANGED'));
     }),
-    { numRuns: 40 },
+    { numRuns: isNightly ? 40 : 20 },
   );
 });

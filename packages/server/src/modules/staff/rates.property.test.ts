@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { moveClock, startClock } from '../../../test/clock.ts';
+import { isNightly } from '../../../test/nightly.ts';
 import { testService } from '../../../test/service.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { firmOf } from './testing.ts';
@@ -105,6 +106,6 @@ test('updateStaff › results in the rates of a simple model on each day', async
         expect(shown.body.rateCardAssignment?.averageRate).toBe(current && `${current}.5`);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: isNightly ? 60 : 25 },
   );
 });

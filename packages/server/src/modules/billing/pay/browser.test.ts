@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../../../../../../scripts/reference/browser.ts';
+import { isNightly } from '../../../../test/nightly.ts';
 import { testService } from '../../../../test/service.ts';
 import { accountOf, goodCard, payerDetails, payingFirm, TestPayer } from './testing.ts';
 
@@ -18,6 +19,8 @@ if (folder !== undefined) mkdirSync(folder, { recursive: true });
 const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } } as const;
 
 describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
+  /** Of what is the same on all devices, a phone has a sample, and in the nightly run everything. */
+  const inDetail = name === 'desktop' || isNightly ? test : () => undefined;
   let context: BrowserContext;
   let page: Page;
   const faults: string[] = [];
@@ -113,7 +116,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await checkPage('amount');
   });
 
-  test('a payment with the keyboard only', async () => {
+  inDetail('a payment with the keyboard only', async () => {
     const { client, link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -132,7 +135,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await payments(client.id)).toHaveLength(1);
   });
 
-  test('declined, then paid', async () => {
+  inDetail('declined, then paid', async () => {
     const { link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -145,7 +148,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await heading()).toBe('Receipt');
   });
 
-  test('a challenge, and another payer who opens the page meanwhile', async () => {
+  inDetail('a challenge, and another payer who opens the page meanwhile', async () => {
     const { link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -179,7 +182,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await payerContext.close();
   });
 
-  test('pending at the bank', async () => {
+  inDetail('pending at the bank', async () => {
     const { link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -193,7 +196,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await checkPage('pending');
   });
 
-  test('double submit', async () => {
+  inDetail('double submit', async () => {
     const { client, link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -203,7 +206,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await payments(client.id)).toHaveLength(1);
   });
 
-  test('final states of links, and an unknown token', async () => {
+  inDetail('final states of links, and an unknown token', async () => {
     const [used, expired, cancelled, invalidated] = [await owing(), await owing(), await owing(), await owing()];
     await new TestPayer(server.address).pay(used.link.path, goodCard);
     await server.store.write(server.tenant.id, (transaction) =>

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { engineName } from '../../../../test/database.ts';
+import { isNightly } from '../../../../test/nightly.ts';
 import { patientLimits } from '../../../../test/patient-limits.ts';
 import { processEnvironment, runCli, runScript, startServer, type TestProcess } from '../../../../test/process.ts';
 import { wire } from '../../../../test/wire.ts';
@@ -24,8 +25,8 @@ const config = readConfig(environment);
 const log = pino({ level: 'silent' });
 // KILL_ROUNDS=20 runs more rounds than the suite has time for.
 const rounds = Number(process.env.KILL_ROUNDS ?? 1);
-const linksPerRound = 16;
-const payersAtOnce = 8;
+const linksPerRound = isNightly ? 16 : 10;
+const payersAtOnce = isNightly ? 8 : 5;
 const tenantName = 'hartwell';
 const killedPayment = fileURLToPath(new URL('../../../../test/killed-payment.ts', import.meta.url));
 await runCli(environment, 'tenant', 'create', tenantName);
@@ -107,18 +108,18 @@ test(
     const [kept = '', late = '', lapsed = '', raced = ''] = ids;
     const killAt = async (id: string, step: 'capture' | 'cancel' | 'refund', when: 'before' | 'after') =>
       expect(await runScript(environment, killedPayment, tenantName, id, step, when)).toMatchObject({ code: null });
-    await killAt(kept, 'capture', 'before');
+    if (isNightly) await killAt(kept, 'capture', 'before');
     await killAt(kept, 'capture', 'after');
     await killAt(late, 'capture', 'after');
     await onStore(async (_store, _tenantId, write) => {
       for (const link of links.slice(1, 3)) await payDirectly(write, link);
     });
-    await killAt(late, 'refund', 'before');
+    if (isNightly) await killAt(late, 'refund', 'before');
     await killAt(late, 'refund', 'after');
     await killAt(lapsed, 'cancel', 'before');
-    await killAt(lapsed, 'cancel', 'after');
+    if (isNightly) await killAt(lapsed, 'cancel', 'after');
     // The embedded database supports one process at a time.
-    const racing = Array.from({ length: engineName === 'postgres' ? 3 : 1 }, () =>
+    const racing = Array.from({ length: engineName === 'postgres' ? (isNightly ? 3 : 2) : 1 }, () =>
       runScript(environment, killedPayment, tenantName, raced, 'none'),
     );
     for (const { code, error } of await Promise.all(racing)) expect({ code, error }).toEqual({ code: 0, error: '' });
