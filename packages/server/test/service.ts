@@ -73,6 +73,8 @@ export interface TestServiceOptions {
   readonly exceedsBounds?: boolean;
   /** How long requests wait for their turn, in milliseconds; a minute by default. */
   readonly wait?: number;
+  /** Returns the store of the service, instead of the one that is opened for the test. */
+  readonly wrapStore?: (store: Store, config: Service['config']) => Promise<Store>;
   /** Parts of the service to replace. */
   readonly replace?: (service: Service) => Partial<Service>;
 }
@@ -86,7 +88,8 @@ const patientWait = 60_000;
  */
 export async function testService(options: TestServiceOptions = {}): Promise<TestService> {
   const config = { ...testConfig(), ...options.config };
-  const { store } = await testStore({ ...options.database, poolSize: config.poolSize });
+  const { store: opened } = await testStore({ ...options.database, poolSize: config.poolSize });
+  const store = (await options.wrapStore?.(opened, config)) ?? opened;
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
   // Requests enqueue jobs, also if no process runs them.
   const created = await createService(config, store, log, options.wait ?? patientWait);

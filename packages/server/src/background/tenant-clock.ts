@@ -1,3 +1,4 @@
+import { Cells } from '../platform/store/cells.ts';
 import type { Store } from '../platform/store/store.ts';
 
 /** The clock of a sandbox. */
@@ -11,10 +12,13 @@ export interface TenantClock {
 /** Returns the clock of a sandbox; undefined where the tenant has none of its own. */
 export async function clockOf(store: Store, tenantId: number): Promise<TenantClock | undefined> {
   const { rows } = await store.cellOf(tenantId).ownerStatements(
-    `select clock_offset as "offset", coalesce(clock_leased_until > now(), false) as "isLeased"
+    `select clock_offset as "offset", coalesce(clock_leased_until > now(), false) as "isLeased",
+       coalesce(tenant_move_phase(id) = 'LEFT', false) as "hasLeft"
      from tenant where id = $1 and is_sandbox`,
     [tenantId],
   );
   const [row] = rows;
+  if (row?.hasLeft === true && store instanceof Cells && (await store.follow(tenantId, store.numberOf(tenantId))))
+    return clockOf(store, tenantId);
   return row === undefined ? undefined : { offset: Number(row.offset), isLeased: row.isLeased === true };
 }

@@ -113,17 +113,18 @@ export class Cells implements Store {
   /** Runs work in the database of the tenant. If the tenant has left it, the work runs again in the other one. */
   async #inCellOf<Result>(tenantId: number, work: (store: Store) => Promise<Result>): Promise<Result> {
     for (let move = 1; ; move++) {
-      const number = this.#numberOf(tenantId);
+      const number = this.numberOf(tenantId);
       try {
         return await work(this.cell(number));
       } catch (error) {
         if (!(error instanceof TenantMoving) || move > mostMoves) throw error;
-        if (this.#numberOf(tenantId) === number && !(await this.follow(tenantId, number))) throw error;
+        if (this.numberOf(tenantId) === number && !(await this.follow(tenantId, number))) throw error;
       }
     }
   }
 
-  #numberOf(tenantId: number): number {
+  /** The number of the database of a tenant. */
+  numberOf(tenantId: number): number {
     return this.#moved.get(tenantId) ?? Math.floor(tenantId / tenantsOfCell);
   }
 
@@ -171,7 +172,7 @@ export class Cells implements Store {
   }
 
   cellOf(tenantId: number): Store {
-    return this.cell(this.#numberOf(tenantId));
+    return this.cell(this.numberOf(tenantId));
   }
 
   get engine(): Store['engine'] {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { atEnd } from '../../../../test/at-end.ts';
-import { type TestService, testService } from '../../../../test/service.ts';
+import { type TestService, type TestServiceOptions, testService } from '../../../../test/service.ts';
 import { type WireResponse, wire } from '../../../../test/wire.ts';
 import type { Tick } from '../../../background/clock.ts';
 import type { PaymentOrder, PaymentProcessor, Progress } from '../../../platform/payments/processor.ts';
@@ -198,12 +198,13 @@ export async function payingFirm(service: TestService) {
 export const stripeKeys = { secretKey: 'sk_test_51Double', webhookSecret: 'whsec_of_the_double' };
 
 /** Creates a firm that takes payments through a double of Stripe. */
-export async function stripeFirm() {
+export async function stripeFirm(options: Pick<TestServiceOptions, 'wrapStore'> = {}) {
   const stripe = await startStripeDouble(stripeKeys.secretKey, stripeKeys.webhookSecret);
   atEnd(() => stripe.stop());
   const lines: string[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const server = await testService({
+    ...options,
     log,
     replace: () => ({
       processor: new StripeProcessor(stripeKeys, log, { host: stripe.host, port: stripe.port, protocol: 'http' }),

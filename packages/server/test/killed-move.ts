@@ -1,0 +1,16 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { moveTenant } from '../src/operator/moves/move-tenant.ts';
+import { onDatabase } from '../src/operator/run-commands.ts';
+import { readConfig } from '../src/service/config.ts';
+
+/** Moves a tenant in a process that kills itself before a step: `killed-move.ts <tenant> <database> <step>`. */
+const [tenant = '', to = '', fatalStep] = process.argv.slice(2);
+
+await onDatabase(readConfig(process.env), (operator) =>
+  moveTenant(operator, { tenant, to }, async (step) => {
+    if (step !== fatalStep) return;
+    process.kill(process.pid, 'SIGKILL');
+    // The signal arrives asynchronously.
+    await pause(60_000);
+  }),
+);
