@@ -59,7 +59,7 @@ const proofs: readonly Proof[] = [
     name: 'the contract check, with every drift of its tests',
     sample: 'every third to ninth drift',
     command: [...vitest, '--project', 'contract-check'],
-    environment: { DRIFTS: 'all', NIGHTLY: 'yes' },
+    environment: { DRIFTS: 'all', NIGHTLY: 'yes', SAFETY_RUNS: '20' },
   },
   {
     name: 'the contract check on servers of others, from the npm registry',

@@ -65,17 +65,17 @@ export class Site {
     return this.spot.shape;
   }
 
-  /** A value that violates a keyword at this place, if such values are wanted. The note follows the name of the place. */
+  /** A value that violates a keyword at this place, if such values are asked for. The note follows the name of the place. */
   break(keyword: string, parts: Iterable<unknown>, note: Note, more: Partial<Candidate> = {}): Candidate[] {
     return this.#one('break', keyword, parts, note, more);
   }
 
-  /** A valid value at the boundary of a keyword, if such values are wanted. */
+  /** A valid value at the boundary of a keyword, if such values are asked for. */
   bound(keyword: string, parts: Iterable<unknown>, note: Note, more: Partial<Candidate> = {}): Candidate[] {
     return this.#one('bound', keyword, parts, note, more);
   }
 
-  /** A valid value that is often handled badly, if such values are wanted. */
+  /** A valid value that is often handled badly, if such values are asked for. */
   hostile(keyword: string, part: unknown, note: string): Candidate[] {
     return this.#one('hostile', keyword, [part], note, { detail: note });
   }
