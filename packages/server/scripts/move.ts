@@ -12,12 +12,12 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { readOptions } from '../../../scripts/options.ts';
 import { freePort } from '../test/free-port.ts';
 import { databaseUrl, dropDatabase, runOn } from '../test/postgres-server.ts';
 import { findServer } from '../test/postgres-setup.ts';
 
-const { values } = parseArgs({
+const { values } = readOptions({
   options: { profile: { type: 'string', default: 'mid' }, database: { type: 'string' } },
 });
 const repository = fileURLToPath(new URL('../../..', import.meta.url));

@@ -58,7 +58,7 @@ export async function readRowsByKey(
   const shown = table.columns.map(shownColumn);
   const rows = await transaction.all<{ json: string | null }>(
     plannedForValues(sql`
-      select found.json from jsonb_array_elements(${`[${keys.join(',')}]`}::jsonb) with ordinality wanted (key, place)
+      select found.json from jsonb_array_elements(${`[${keys.join(',')}]`}::jsonb) with ordinality requested (key, place)
       left join lateral (
         select row_to_json(r)::text as json
         from ${sql.table(table.name)} t cross join lateral (select ${sql.join(shown)}) r
@@ -71,16 +71,16 @@ export async function readRowsByKey(
   return rows.map(({ json }) => json);
 }
 
-/** The value of a column in `wanted.key`. */
+/** The value of a column in `requested.key`. */
 function keyValue({ columns }: TenantTable, column: string): RawBuilder<unknown> {
   const type = columns.find(({ name }) => name === column)?.type ?? 'text';
-  return sql`(wanted.key ->> ${sql.lit(column)})::${sql.raw(type)}`;
+  return sql`(requested.key ->> ${sql.lit(column)})::${sql.raw(type)}`;
 }
 
 /** Deletes rows by their keys, where they exist. */
 export function deleteRowsByKey(table: TenantTable, tenantId: number, keys: readonly RowKey[]): RawBuilder<unknown> {
   return sql`
-    delete from ${sql.table(table.name)} t using jsonb_array_elements(${`[${keys.join(',')}]`}::jsonb) wanted (key)
+    delete from ${sql.table(table.name)} t using jsonb_array_elements(${`[${keys.join(',')}]`}::jsonb) requested (key)
     where t.tenant_id = ${sql.lit(tenantId)} ${sql.join(
       table.key.map((column) => sql`and t.${sql.ref(column)} = ${keyValue(table, column)}`),
       sql` `,
