@@ -68,7 +68,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the server, with every probe of the contract check',
-    sample: '10 probes of each operation of every sixth tag, on PostgreSQL',
+    sample: '30 probes of each operation of every sixth tag, on PostgreSQL',
     command: [...vitest, `${server}/contract/contract-check.test.ts`],
     environment: { ENGINES: 'all', CONTRACT_PROBES: '1000' },
   },

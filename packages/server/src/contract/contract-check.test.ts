@@ -30,7 +30,7 @@ const signedIn = (token: string, tenant: string) => ({ Authorization: `Bearer ${
 const tags = [...new Set(Object.values(operations).map(({ tag }) => tag))];
 const isSample = process.env.CONTRACT_PROBES === undefined;
 const { probes, minCoverage, checkedTags } = isSample
-  ? { probes: 10, minCoverage: { total: 30 }, checkedTags: tags.filter((_, index) => index % 6 === 0) }
+  ? { probes: 30, minCoverage: { total: 45 }, checkedTags: tags.filter((_, index) => index % 6 === 0) }
   : { probes: Number(process.env.CONTRACT_PROBES), minCoverage: { total: 95 }, checkedTags: tags };
 
 // An invalid item of a bulk request fails alone, so the request is valid.
