@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Cells } from '../../platform/store/cells.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import type { Operator } from '../operator.ts';
-import { nameOf, placeOf } from './move-tenant.ts';
+import { nameOf, placeOf } from './place.ts';
 import { removeRows } from './remove-copy.ts';
 import { unwatchRows } from './watch-rows.ts';
 

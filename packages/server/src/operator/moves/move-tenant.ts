@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { jobsDue } from '../../background/job-table.ts';
 import { zoneFreshness } from '../../platform/store/binding.ts';
-import { Cells } from '../../platform/store/cells.ts';
+import type { Cells } from '../../platform/store/cells.ts';
 import type { RowKey } from '../../platform/store/copied-rows.ts';
 import { ForeignKeyViolation, UniqueViolation } from '../../platform/store/errors.ts';
 import { actAsMover } from '../../platform/store/finish-move.ts';
@@ -15,7 +15,10 @@ import { eventsRecorded, partitionsDue } from '../../platform/store/trace.ts';
 import { noTenant, type Operator } from '../operator.ts';
 import { applyChanges, type ChangedRows, copyRows, replaceAllRows } from './apply-changes.ts';
 import { areSameRows, differentTables } from './compare-copies.ts';
+import { nameOf, placeOf } from './place.ts';
 import { removeRows, skipReferenceChecks } from './remove-copy.ts';
+import { claimMove, forgetRows, lease, lockWrites, type MovedTenant, schemaOf } from './source-side.ts';
+import { insertTenant, type TenantRow, updateTenant } from './tenant-row.ts';
 import { watchRows } from './watch-rows.ts';
 
 export interface MoveRequest {
@@ -47,8 +50,6 @@ const longestDrain = 2_000;
 const shortRound = 1_000;
 const mostRounds = 100;
 const mostStops = 10;
-/** How long a process that works on a move keeps others from it, in seconds, and how often it renews that, in milliseconds. */
-const lease = { seconds: 10, renewEvery: 3_000 };
 /** Connections that were bound to the tenant before the move began check from then on whether it is still here. */
 const untilNoticed = zoneFreshness + 1_000;
 
@@ -79,43 +80,6 @@ export async function moveTenant(
   return move.run();
 }
 
-interface Place {
-  readonly cells: Cells;
-  readonly tenantId: number;
-  readonly cell: number;
-  /** The number of the database that a move that has begun leads to. */
-  readonly movesTo: number | null;
-}
-
-/** @throws Error with a sentence if the tenant or the directory does not exist */
-export async function placeOf({ service: { store } }: Pick<Operator, 'service'>, name: string): Promise<Place> {
-  const found = await store.system((transaction) =>
-    transaction.first<{ cell: number; movesTo: number | null }>(
-      sql`select cell, moves_to as "movesTo" from tenant_place where name = ${name}`,
-    ),
-  );
-  if (found === undefined) throw new Error(noTenant(name));
-  if (!(store instanceof Cells))
-    throw new Error('The embedded database is the only one, so tenants cannot be moved. Use "tenant export".');
-  const tenant = await store
-    .cell(found.cell)
-    .system((transaction) => transaction.first<{ id: number }>(sql`select id from tenant where name = ${name}`));
-  if (tenant === undefined) throw new Error(noTenant(name));
-  return { cells: store, tenantId: tenant.id, ...found };
-}
-
-export function nameOf(cells: Cells, number: number): string {
-  return cells.cells.find((one) => one.number === number)?.name ?? String(number);
-}
-
-interface MovedTenant {
-  readonly name: string;
-  readonly id: number;
-  /** Numbers of databases. */
-  readonly from: number;
-  readonly to: number;
-}
-
 /** What one round of catching up has seen. */
 interface Seen {
   /** The changes that are done. */
@@ -125,8 +89,6 @@ interface Seen {
   readonly tenant: TenantRow;
   readonly schema: string;
 }
-
-type TenantRow = Readonly<Record<string, unknown>> & { readonly active: boolean };
 
 class Move {
   readonly #operator: Operator;
@@ -489,67 +451,6 @@ class Move {
       recordOperatorAct(transaction, { operation: 'tenant move', subject: name, details }),
     );
   }
-}
-
-/** @returns the ID of the move. @throws Error with a sentence if another process works on it, or it leads to another database */
-async function claimMove(source: Store, { id, name, to }: MovedTenant, mover: string, toName: string): Promise<string> {
-  for (const end = performance.now() + 1_500 * lease.seconds; ; await pause(500)) {
-    const claimed = await source.system(async (transaction) => {
-      await transaction.all(sql`
-        insert into tenant_move (tenant, phase, cell, move_id, mover, mover_until)
-        values (${id}, 'LEAVING', ${to}, ${randomUUID()}, ${mover}, '-infinity') on conflict (tenant) do nothing`);
-      const move = await transaction.first<{ cell: number }>(sql`
-        select cell from tenant_move where tenant = ${id} for update`);
-      if (move?.cell !== to)
-        throw new Error(
-          `The tenant ${name} is on its way to another database. Continue that, or give it up: operator tenant move ${name} --cancel`,
-        );
-      return transaction.first<{ moveId: string }>(sql`
-        update tenant_move set mover = ${mover}, mover_until = now() + ${lease.seconds} * interval '1 second',
-          phase = 'LEAVING', stopped_until = null
-        where tenant = ${id} and phase in ('LEAVING', 'STOPPED') and mover_until < now() returning move_id as "moveId"`);
-    });
-    if (claimed !== undefined) return claimed.moveId;
-    if (performance.now() > end)
-      throw new Error(`Another process is moving the tenant ${name} to ${toName}. Wait for it.`);
-  }
-}
-
-async function schemaOf(store: Store): Promise<string> {
-  const found = await store.system((transaction) =>
-    transaction.first<{ schema: string }>(sql`select ${newestMigration} as schema`),
-  );
-  return found?.schema ?? '';
-}
-
-/** Whether no transaction that has written rows of the tenant is open. None begins while writes are stopped. */
-async function lockWrites(transaction: Transaction, tenantId: number): Promise<boolean> {
-  const lock = await transaction.first<{ isFree: boolean }>(
-    sql`select pg_try_advisory_xact_lock(72307, ${tenantId}::integer) as "isFree"`,
-  );
-  return lock?.isFree === true;
-}
-
-async function forgetRows(transaction: Transaction, tenantId: number, ids: readonly number[]): Promise<void> {
-  if (ids.length === 0) return;
-  await transaction.all(sql`
-    delete from moved_row where tenant = ${tenantId} and id in (select value::bigint from json_array_elements_text(${JSON.stringify(ids)}::json))`);
-}
-
-async function insertTenant(transaction: Transaction, id: number, row: TenantRow): Promise<void> {
-  const columns = await tenantColumns(transaction);
-  await transaction.all(sql`
-    insert into tenant (${sql.join([sql.ref('id'), ...columns.map((column) => sql.ref(column))])}) overriding system value
-    select ${sql.join([sql`${id}::integer`, ...columns.map((column) => sql.ref(`r.${column}`))])}
-    from json_populate_record(null::tenant, ${JSON.stringify({ ...row, active: false })}::json) r`);
-}
-
-async function updateTenant(transaction: Transaction, id: number, row: TenantRow): Promise<void> {
-  const columns = await tenantColumns(transaction);
-  const changes = columns.map((column) => sql`${sql.ref(column)} = ${sql.ref(`r.${column}`)}`);
-  await transaction.all(sql`
-    update tenant set ${sql.join(changes)}
-    from json_populate_record(null::tenant, ${JSON.stringify({ ...row, active: false })}::json) r where tenant.id = ${id}`);
 }
 
 /** Describes a failure to the operator. */

@@ -1,0 +1,32 @@
+import { sql } from 'kysely';
+import { Cells } from '../../platform/store/cells.ts';
+import { noTenant, type Operator } from '../operator.ts';
+
+interface Place {
+  readonly cells: Cells;
+  readonly tenantId: number;
+  readonly cell: number;
+  /** The number of the database that a move that has begun leads to. */
+  readonly movesTo: number | null;
+}
+
+/** @throws Error with a sentence if the tenant or the directory does not exist */
+export async function placeOf({ service: { store } }: Pick<Operator, 'service'>, name: string): Promise<Place> {
+  const found = await store.system((transaction) =>
+    transaction.first<{ cell: number; movesTo: number | null }>(
+      sql`select cell, moves_to as "movesTo" from tenant_place where name = ${name}`,
+    ),
+  );
+  if (found === undefined) throw new Error(noTenant(name));
+  if (!(store instanceof Cells))
+    throw new Error('The embedded database is the only one, so tenants cannot be moved. Use "tenant export".');
+  const tenant = await store
+    .cell(found.cell)
+    .system((transaction) => transaction.first<{ id: number }>(sql`select id from tenant where name = ${name}`));
+  if (tenant === undefined) throw new Error(noTenant(name));
+  return { cells: store, tenantId: tenant.id, ...found };
+}
+
+export function nameOf(cells: Cells, number: number): string {
+  return cells.cells.find((one) => one.number === number)?.name ?? String(number);
+}
