@@ -50,6 +50,11 @@ test.each([
   ['a lock of a table', `${inTransaction}lock table client;`, /lock a whole table/],
   ['a column that is dropped', `${inTransaction}alter table client drop column a;`, /one release later/],
   ['a table that is renamed', `${inTransaction}alter table client rename to customer;`, /one release later/],
+  [
+    'a table that is renamed before a view takes its name',
+    `${onItsOwn}alter table client rename to customer;\ncreate view client as select 1;`,
+    /one release later/,
+  ],
 ])('rejects %s', (_what, text, reason) => {
   expect(violationsOf('9999_new', text)).toEqual([expect.stringMatching(reason)]);
 });
@@ -77,6 +82,10 @@ test.each([
   [
     'a function that changes rows',
     `${inTransaction}create function f() returns void language sql as $$ update client set a = 1; delete from a; $$;`,
+  ],
+  [
+    'a table that is renamed and loses a column, when a view takes its name',
+    `${inTransaction}alter table client rename to customer; alter table customer drop column a; create view client as select 1;`,
   ],
   [
     'a removal one release later',

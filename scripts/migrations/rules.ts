@@ -15,6 +15,8 @@ interface Context {
   readonly statements: readonly Statement[];
   /** Tables that this file creates: nobody uses them yet. */
   readonly created: ReadonlySet<string>;
+  /** New names of tables that this file renames while another table or a view takes the old name: it serves the version before. */
+  readonly replaced: ReadonlySet<string>;
 }
 
 /** Returns what is wrong with a statement, or nothing. */
@@ -32,7 +34,14 @@ export function violationsOf(name: string, text: string): string[] {
   const created = new Set(
     statements.flatMap(({ text: one }) => one.match(/^create table (?:if not exists )?(\w+)/)?.[1] ?? []),
   );
-  const context = { file, statements, created };
+  const views = statements.flatMap(({ text: one }) => one.match(/^create view (\w+)/)?.[1] ?? []);
+  const replaced = new Set(
+    statements.flatMap(({ text: one }) => {
+      const [, from = '', to = ''] = /^alter table (\w+) rename to (\w+)$/.exec(one) ?? [];
+      return file.inTransaction && (created.has(from) || views.includes(from)) ? [to] : [];
+    }),
+  );
+  const context = { file, statements, created, replaced };
   return [
     ...headerViolations(file),
     ...statements.flatMap((statement) => rules.flatMap((rule) => rule(statement, context) ?? [])),
@@ -122,10 +131,10 @@ const rules: readonly Rule[] = [
     /^(?:lock table|cluster|vacuum full|truncate|reindex (?!.*concurrently))/.test(text)
       ? 'Statements that lock a whole table are not allowed.'
       : undefined,
-  ({ text }, { file, created }) =>
+  ({ text }, { file, replaced }) =>
     file.contracts === undefined &&
-    // A table that takes its name in the same transaction serves the version before.
-    !(file.inTransaction && created.has(/^alter table (\w+) rename to \w+$/.exec(text)?.[1] ?? '')) &&
+    !replaced.has(/^alter table \w+ rename to (\w+)$/.exec(text)?.[1] ?? '') &&
+    !replaced.has(/^alter table (\w+) drop column \w+$/.exec(text)?.[1] ?? '') &&
     /^(?:drop (?:table|view|function|procedure|type)\b|alter table .*\b(?:drop column|rename)\b|alter (?:function|type) .*\brename\b)/.test(
       text,
     )
