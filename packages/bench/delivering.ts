@@ -129,7 +129,7 @@ export const eventData = JSON.stringify({
 export async function recordEvents({ store }: Service, { id: tenantId }: Tenant, count: number): Promise<void> {
   await store.write(tenantId, (transaction) =>
     transaction.all(sql`
-      insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
+      insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
       select ${tenantId}, uuidv7(), 'ClientGroup', uuidv7(), 'CREATE', 1, ${eventData}::jsonb
       from generate_series(1, ${count}::integer)`),
   );

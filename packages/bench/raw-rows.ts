@@ -20,7 +20,7 @@ const tables = {
   draft_invoice_history: ['id'],
   payment_allocation: ['payment_id', 'position'],
   audit_log: ['id'],
-  outbox_event: ['id'],
+  recorded_event: ['id'],
 } as const;
 
 type Table = keyof typeof tables;
@@ -103,6 +103,9 @@ export async function rewind(url: string, written: WrittenRows): Promise<void> {
       ...each('no force row level security'),
       ...updates,
       ...deletions,
+      // The events wait again when their rows are inserted again.
+      `delete from event_waiting waiting where not exists (select from recorded_event event
+        where event.tenant_id = waiting.tenant_id and event.id = waiting.event_id)`,
       'set constraints all immediate',
       ...each('enable trigger user'),
       ...each('force row level security'),

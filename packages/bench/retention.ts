@@ -33,8 +33,10 @@ const keptDays = 30;
 const assignedAtOnce = 500;
 /** The sizes must not grow by more than this factor after a quarter of the rounds. */
 const mostGrowth = 1.1;
-const tables = ['outbox_event', 'delivery_attempt'] as const;
-type DeleteTimes = Record<(typeof tables)[number], number[]>;
+const tables = ['recorded_event', 'event_position', 'delivery_attempt'] as const;
+/** Positions are removed with their events. */
+const removedTables = ['recorded_event', 'delivery_attempt'] as const;
+type DeleteTimes = Record<(typeof removedTables)[number], number[]>;
 
 printLoad();
 await onPostgres('retention', (databaseUrl) =>
@@ -42,7 +44,7 @@ await onPostgres('retention', (databaseUrl) =>
     const tenant = await subscribedTenant(service, 'retention', []);
     const first = Temporal.Now.instant().subtract({ hours: 24 * (rounds + keptDays) });
     const sizes: Record<string, Record<string, number>> = {};
-    const times: DeleteTimes = { outbox_event: [], delivery_attempt: [] };
+    const times: DeleteTimes = { recorded_event: [], delivery_attempt: [] };
     for (let round = 1; round <= rounds; round++) {
       const day = first.add({ hours: 24 * round });
       await addDelivered(service, tenant, round, day);
@@ -56,7 +58,7 @@ await onPostgres('retention', (databaseUrl) =>
     console.log('Milliseconds of a delete statement');
     console.table(
       Object.fromEntries(
-        tables.map((table) => [
+        removedTables.map((table) => [
           table,
           { p50: Math.round(median(times[table])), longest: Math.round(Math.max(...times[table])) },
         ]),
@@ -76,7 +78,7 @@ async function addDelivered(
 ): Promise<void> {
   await store.write(tenantId, (transaction) =>
     transaction.all(sql`
-      insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
+      insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
       select ${tenantId}, uuidv7(), 'ClientGroup', md5((random() * ${entities}::integer)::integer::text)::uuid, 'UPDATE',
         ${(round - 1) * events}::integer + number, ${eventData}::jsonb, ${day.toString()}
       from generate_series(1, ${events}::integer) number`),
@@ -89,9 +91,9 @@ async function addDelivered(
       transaction.all(sql`
         insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
           delivery_url, http_status_code, outcome, duration_ms, response_snippet, attempted_at)
-        select ${tenantId}, uuidv7(), md5(subscription::text)::uuid, id, entity_type, operation, entity_id, 1,
+        select ${tenantId}, uuidv7(), md5(subscription::text)::uuid, event_id, entity_type, operation, entity_id, 1,
           'https://example.com/hooks', 200, 'SUCCESS', 12, 'ok', recorded_at
-        from (select * from outbox_event where tenant_id = ${tenantId} and position is not null
+        from (select * from event_position where tenant_id = ${tenantId}
           order by position desc limit ${assignedAtOnce}) event, generate_series(1, ${subscriptions}::integer) subscription`),
     );
   }
@@ -104,7 +106,7 @@ async function removeUntil(
   until: Temporal.Instant,
   times: DeleteTimes,
 ): Promise<void> {
-  let table: (typeof tables)[number] = 'outbox_event';
+  let table: (typeof removedTables)[number] = 'recorded_event';
   const write: Tick['write'] = (work) =>
     writeAsSystem(
       service,

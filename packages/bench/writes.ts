@@ -23,7 +23,7 @@ import { findServer } from '../server/test/postgres-setup.ts';
 import { median } from './median.ts';
 
 /** The tables that new contacts of a client are written to. */
-const tables = ['contact', 'contact_client', 'audit_log', 'outbox_event'] as const;
+const tables = ['contact', 'contact_client', 'audit_log', 'recorded_event'] as const;
 
 type Rows = Readonly<Record<(typeof tables)[number], readonly Record<string, unknown>[]>>;
 
@@ -174,7 +174,7 @@ async function readRows(store: Store, tenantId: number, ids: readonly string[]):
     contact: await read('contact', 'id', ids),
     contact_client: links,
     audit_log: await read('audit_log', 'entity_id', written),
-    outbox_event: await read('outbox_event', 'entity_id', written),
+    recorded_event: await read('recorded_event', 'entity_id', written),
   };
 }
 
@@ -189,9 +189,9 @@ function withNewKeys(rows: Rows): Rows {
     const id = keys.get(row.id);
     return { ...row, id, system_ref: id, contact_id: keys.get(row.contact_id) };
   });
-  const trace = (table: 'audit_log' | 'outbox_event') =>
+  const trace = (table: 'audit_log' | 'recorded_event') =>
     rows[table].map((row) => ({ ...row, id: uuidv7(), entity_id: keys.get(row.entity_id) }));
-  return { contact, contact_client, audit_log: trace('audit_log'), outbox_event: trace('outbox_event') };
+  return { contact, contact_client, audit_log: trace('audit_log'), recorded_event: trace('recorded_event') };
 }
 
 function insertRaw(store: Store, tenantId: number, rows: Rows): Promise<unknown> {

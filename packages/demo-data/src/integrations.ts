@@ -59,8 +59,13 @@ async function insertDeliveries(transaction: Transaction, tenantId: number): Pro
   const event = storyId('Event', 1);
   await transaction.all(sql`
     with former as (
-      delete from outbox_event where tenant_id = ${tenantId} and entity_id = ${payment} and operation = 'CREATE' returning *)
-    insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, occurred_at, data, changed_fields)
+      delete from recorded_event where tenant_id = ${tenantId} and entity_id = ${payment} and operation = 'CREATE' returning *
+    ), waiting as (
+      delete from event_waiting where tenant_id = ${tenantId} and event_id in (select id from former)
+    ), positioned as (
+      delete from event_position where tenant_id = ${tenantId} and event_id in (select id from former)
+    )
+    insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, occurred_at, data, changed_fields)
     select ${tenantId}, ${event}, entity_type, entity_id, operation, sequence, occurred_at, data, changed_fields from former`);
   // Only an event with a position has been delivered.
   await transaction.all(sql`select * from assign_event_positions(100000)`);

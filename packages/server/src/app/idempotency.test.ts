@@ -170,12 +170,14 @@ test('the response is stored in the transaction of the changes: if it fails at i
   await store.system(async (transaction) => {
     await transaction.all(sql`create function doom() returns trigger language plpgsql as $$
       begin if new.data ->> 'name' = 'Doomed' then raise exception 'doomed'; end if; return new; end $$`);
-    await transaction.all(sql`create trigger doom before insert on outbox_event for each row execute function doom()`);
+    await transaction.all(
+      sql`create trigger doom before insert on recorded_event for each row execute function doom()`,
+    );
   });
   expect(await onboard(key, 'Doomed')).toMatchObject({ status: 500 });
   expect(await clientsNamed('Doomed')).toBe(0);
   expect(await keptKeys(key)).toEqual([]);
-  await store.system((transaction) => transaction.all(sql`drop trigger doom on outbox_event`));
+  await store.system((transaction) => transaction.all(sql`drop trigger doom on recorded_event`));
   expect(await onboard(key, 'Doomed')).toMatchObject({ status: 201 });
 });
 

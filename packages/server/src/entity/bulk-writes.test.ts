@@ -29,7 +29,7 @@ const rows = <Row>(query: ReturnType<typeof sql>) =>
   store.read(tenant.id, (session) => session.all(query)) as Promise<Row[]>;
 const eventsOf = (id: string) =>
   rows<{ operation: string; sequence: number; data: Record<string, unknown> }>(
-    sql`select operation, sequence, data from outbox_event where entity_id = ${id} order by sequence`,
+    sql`select operation, sequence, data from recorded_event where entity_id = ${id} order by sequence`,
   );
 const of = <Value>(count: number, make: (index: number) => Value) =>
   Array.from({ length: count }, (_, index) => make(index));
@@ -194,7 +194,7 @@ describe('items that only the database can reject', () => {
     const ids = succeeded.map(({ id }) => id);
     const [stored] = await rows<{ contacts: number; events: number; audits: number }>(sql`
       select (select count(*) from contact where id = any(${ids}::uuid[])) as contacts,
-        (select count(*) from outbox_event where entity_id = any(${ids}::uuid[])) as events,
+        (select count(*) from recorded_event where entity_id = any(${ids}::uuid[])) as events,
         (select count(*) from audit_log where entity_id = any(${ids}::uuid[])) as audits`);
     expect(stored).toEqual({ contacts: kept.length, events: kept.length, audits: kept.length });
     expect(await rows(sql`select 1 from contact where last_name = 'Holder'`)).toEqual([]);
@@ -249,9 +249,9 @@ describe('an item that is rejected after some of its changes', () => {
     expect(now.body).toMatchObject({ title: 'Kept', version: 2, clients: [] });
     const client = await call<Record<string, unknown>>('GET', `/gql/v1/client/${clientId}`);
     expect(client.body).toMatchObject({ preferredContactId: null });
-    expect(await rows(sql`select 1 from outbox_event where entity_id = ${clientId} and operation = 'UPDATE'`)).toEqual(
-      [],
-    );
+    expect(
+      await rows(sql`select 1 from recorded_event where entity_id = ${clientId} and operation = 'UPDATE'`),
+    ).toEqual([]);
   });
 });
 

@@ -49,7 +49,7 @@ test.each(Object.keys(writes))(
     );
     const events = await store.read(tenant.id, (session) =>
       session.all<{ id: string; at: string; updatedAt: string }>(sql`
-      select entity_id as id, occurred_at as at, data ->> 'updatedAt' as "updatedAt" from outbox_event
+      select entity_id as id, occurred_at as at, data ->> 'updatedAt' as "updatedAt" from recorded_event
       where tenant_id = ${tenant.id} and data ? 'updatedAt' order by entity_id, sequence`),
     );
     for (const rows of [times, events]) {

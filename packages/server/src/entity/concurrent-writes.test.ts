@@ -91,7 +91,7 @@ describe.each([
     expect(outcomes.every((outcome) => 'result' in outcome)).toBe(true);
     const [count] = await rows(sql`
       select count(*) as contacts, count(distinct pms_ref) as refs,
-        (select count(*) from outbox_event where data ->> 'lastName' = any(${names})) as events
+        (select count(*) from recorded_event where data ->> 'lastName' = any(${names})) as events
       from contact where last_name = any(${names})`);
     expect(count).toEqual({ contacts: 50, refs: 50, events: 50 });
   });

@@ -180,7 +180,7 @@ test('every response shows the rates with RATE_R', async () => {
 test('no event carries a rate', async () => {
   await ratesSeenBy(withRates);
   const events = await service.store.read(tenant.id, (session) =>
-    session.all<{ entityType: string; data: Row }>(sql`select entity_type as "entityType", data from outbox_event`),
+    session.all<{ entityType: string; data: Row }>(sql`select entity_type as "entityType", data from recorded_event`),
   );
   const types = new Set(rated.map(({ type }) => type));
   const announced = Object.values(contract.webhooks).map(({ post }) => post['x-event'].entityType);

@@ -28,7 +28,7 @@ test.each([1, 100])('upsertContacts creates %i contacts with five statements', a
     'begin',
     'insert into tenant_counter',
     'insert into contact',
-    'insert into audit_log, insert into outbox_event',
+    'insert into audit_log, insert into recorded_event',
     'commit',
   ]);
 });
@@ -42,7 +42,7 @@ test.each([1, 100])('upsertContacts updates %i contacts with six statements', as
     'lock contact',
     'select contact',
     'update contact',
-    'insert into audit_log, insert into outbox_event',
+    'insert into audit_log, insert into recorded_event',
     'commit',
   ]);
 });
@@ -56,7 +56,7 @@ test.each([1, 100])('upsertRecords creates and updates %i records with seven and
     'select industry',
     'insert into industry',
     'insert into entity_ref',
-    'insert into audit_log, insert into outbox_event',
+    'insert into audit_log, insert into recorded_event',
     'commit',
   ]);
   expect(await statementsOf(() => upsertRecords(systemRefs, 'Changed'))).toEqual([
@@ -64,7 +64,7 @@ test.each([1, 100])('upsertRecords creates and updates %i records with seven and
     'lock industry',
     'select industry',
     'update industry',
-    'insert into audit_log, insert into outbox_event',
+    'insert into audit_log, insert into recorded_event',
     'commit',
   ]);
   expect(await statementsOf(() => upsertRecords(systemRefs, 'Changed'))).toEqual([

@@ -20,7 +20,7 @@ test('an event keeps the traceparent of the call that caused it, in the form in 
   await createGroup('none', null);
   const kept = await store.read(tenant.id, (session) =>
     session.all(sql`
-      select data->>'name' as name, traceparent from outbox_event
+      select data->>'name' as name, traceparent from recorded_event
       where tenant_id = ${tenant.id} and entity_type = 'ClientGroup' order by id`),
   );
   expect(kept).toEqual([

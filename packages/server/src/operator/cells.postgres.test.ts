@@ -131,8 +131,8 @@ test('tenants of both databases are served, and their names are used once', asyn
   const waiting = () =>
     cells.read(beta, (session) =>
       session.first<{ waiting: number; positioned: number }>(sql`
-        select count(*) filter (where position is null) as waiting, count(position) as positioned
-        from outbox_event where tenant_id = ${beta}`),
+        select (select count(*) from event_waiting where tenant_id = ${beta}) as waiting,
+          (select count(*) from event_position where tenant_id = ${beta}) as positioned`),
     );
   await expect.poll(waiting).toMatchObject({ waiting: 0, positioned: expect.any(Number) });
   expect((await waiting())?.positioned).toBeGreaterThan(0);

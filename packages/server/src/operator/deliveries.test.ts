@@ -99,7 +99,7 @@ test('remove-old-events › removes only events older than 30 days, in batches',
   const fill = (days: number, count: number) =>
     store.write(old.id, async (transaction) => {
       await transaction.all(sql`
-        insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
+        insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
         select ${old.id}, uuidv7(), 'ClientGroup', uuidv7(), 'CREATE', 1, '{}', now() - make_interval(days => ${days}::integer)
         from generate_series(1, ${count}::integer)`);
       await transaction.all(sql`select assign_event_positions(100000)`);
@@ -120,10 +120,11 @@ test('remove-old-events › removes only events older than 30 days, in batches',
   } as Tick;
   await removeOldEvents.run(tick);
   const left = await store.read(old.id, (session) =>
-    session.all(sql`select (select count(*)::integer from outbox_event where tenant_id = ${old.id}) as events,
+    session.all(sql`select (select count(*)::integer from recorded_event where tenant_id = ${old.id}) as events,
+      (select count(*)::integer from event_position where tenant_id = ${old.id}) as positions,
       (select count(*)::integer from delivery_attempt where tenant_id = ${old.id}) as attempts`),
   );
-  expect(left).toEqual([{ events: 10, attempts: 10 }]);
+  expect(left).toEqual([{ events: 10, positions: 10, attempts: 10 }]);
 });
 
 test('metrics › count attempts by outcome, and report the lag', async () => {

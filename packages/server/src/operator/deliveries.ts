@@ -84,12 +84,11 @@ async function replay(transaction: Transaction, tenantId: number, selection: Sel
       : sql`id = ${delivery} group by subscription_id, event_id`;
   const ofSubscription = subscription === undefined ? sql`` : sql`subscription_id = ${subscription} and`;
   const replayed = await transaction.all<RepeatedEvent>(sql`
-    select attempt.subscription_id as subscription, event.id as event, event.entity_id as entity, event.position
+    select attempt.subscription_id as subscription, event.event_id as event, event.entity_id as entity, event.position
     from (select subscription_id, event_id from delivery_attempt where tenant_id = ${tenantId} and ${ofSubscription} ${chosen}) attempt
     join event_subscription subscription
       on subscription.tenant_id = ${tenantId} and subscription.id = attempt.subscription_id and subscription.active
-    join outbox_event event
-      on event.tenant_id = ${tenantId} and event.id = attempt.event_id and event.position is not null`);
+    join event_position event on event.tenant_id = ${tenantId} and event.event_id = attempt.event_id`);
   await sendAgain(transaction, tenantId, replayed);
   return replayed.length;
 }

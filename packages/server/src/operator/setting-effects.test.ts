@@ -98,7 +98,7 @@ const effects: Readonly<Record<keyof OperatorSettings, Effect>> = {
       const fee = { wipType: 'FIXED_FEE', clientId: firm.clientId, jobId: await firm.job(), workDate, amount: '10.00' };
       const { id } = await recordsOf(caller).make('WipEntry', fee);
       const events = await service.store.read(caller.tenant.id, (session) =>
-        session.all<{ operation: string }>(sql`select operation from outbox_event where entity_id = ${id}`),
+        session.all<{ operation: string }>(sql`select operation from recorded_event where entity_id = ${id}`),
       );
       return events.map(({ operation }) => operation);
     },

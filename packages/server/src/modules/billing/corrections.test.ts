@@ -64,7 +64,7 @@ describe('money that comes back to a client that is gone', () => {
     expect(await clientRow(id)).toMatchObject({ status: 'INACTIVE', active: true, outstandingBalance: '100.00' });
     const events = await service.store.read(service.tenant.id, (session) =>
       session.all<{ fields: string[] }>(
-        sql`select changed_fields as fields from outbox_event where entity_id = ${id} order by id desc limit 1`,
+        sql`select changed_fields as fields from recorded_event where entity_id = ${id} order by id desc limit 1`,
       ),
     );
     expect(events[0]?.fields).toContain('status');

@@ -25,7 +25,7 @@ const list = async (name: string) =>
 
 /** Counts the rows of all tables that an onboarding writes. */
 async function counts(): Promise<Row> {
-  const tables = ['client', 'contact', 'contact_client', 'contact_info', 'audit_log', 'outbox_event'];
+  const tables = ['client', 'contact', 'contact_client', 'contact_info', 'audit_log', 'recorded_event'];
   const [counted] = await rows(
     sql.raw(`select ${tables.map((table) => `(select count(*) from ${table}) as ${table}`).join(', ')}`) as ReturnType<
       typeof sql
@@ -102,10 +102,10 @@ describe('onboardClient', () => {
       await transaction.all(
         sql`create function doom() returns trigger language plpgsql as 'begin raise exception ''doomed''; end'`,
       );
-      await transaction.all(sql`create trigger doom before insert on outbox_event execute function doom()`);
+      await transaction.all(sql`create trigger doom before insert on recorded_event execute function doom()`);
     });
     expect(await onboard(people)).toMatchObject({ status: 500 });
-    await store.system((transaction) => transaction.all(sql`drop trigger doom on outbox_event`));
+    await store.system((transaction) => transaction.all(sql`drop trigger doom on recorded_event`));
     expect(await counts()).toEqual(before);
   });
 
@@ -202,7 +202,7 @@ describe('onboardClient › a tax ID', () => {
     expect(stored?.sealed.toString('latin1')).not.toContain('7654321');
     expect(service.vault.decrypt('tax-id', stored?.sealed ?? Buffer.alloc(0))).toBe('98-7654321');
     const trace = await rows(sql`select after::text, null as data from audit_log where entity_id = ${body.clientId}
-      union all select null, data::text from outbox_event where entity_id = ${body.clientId}`);
+      union all select null, data::text from recorded_event where entity_id = ${body.clientId}`);
     expect(JSON.stringify(trace)).not.toContain('7654321');
   });
 

@@ -51,7 +51,7 @@ test('concurrent changes of one contact are all stored, and each increments its 
   for (const [index, field] of fields.entries())
     expect(now[field]).toMatch(new RegExp(`^value (${index}|${index + 4}|${index + 8})$`));
   const sequences = await rows<{ sequence: string }>(
-    sql`select sequence from outbox_event where entity_id = ${id} order by sequence`,
+    sql`select sequence from recorded_event where entity_id = ${id} order by sequence`,
   );
   expect(sequences.map((event) => Number(event.sequence))).toEqual(Array.from({ length: 13 }, (_, index) => index + 1));
   // Each one was based on the result of the previous one.
@@ -144,7 +144,7 @@ test('a group gets a new version and an event for every client that joins, leave
   await on(second, 'rename');
   expect([await shown(), await read()]).toEqual([4, 9]);
   const events = await rows<{ sequence: string; count: number; fields: string[] | null }>(sql`
-    select sequence, (data ->> 'memberCount')::integer as count, changed_fields as fields from outbox_event where entity_id = ${group} order by sequence`);
+    select sequence, (data ->> 'memberCount')::integer as count, changed_fields as fields from recorded_event where entity_id = ${group} order by sequence`);
   expect(events.map((event) => Number(event.sequence))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   expect(events.map((event) => event.count)).toEqual([0, 1, 2, 3, 4, 5, 4, 3, 4]);
   expect(events.slice(1).every((event) => event.fields?.join() === 'memberCount')).toBe(true);

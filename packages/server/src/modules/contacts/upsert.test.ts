@@ -47,7 +47,7 @@ const seen = new Set<string>();
 async function events(...ids: string[]): Promise<Event[]> {
   const all = await rows<Event & { key: string }>(sql`
     select id as key, entity_type as type, entity_id as id, operation, sequence, changed_fields as fields, data
-    from outbox_event where entity_id = any(${ids}) order by id`);
+    from recorded_event where entity_id = any(${ids}) order by id`);
   const fresh = all.filter((event) => !seen.has(event.key));
   for (const event of fresh) seen.add(event.key);
   return fresh.map(({ type, id, operation, sequence, fields, data }) => ({

@@ -31,7 +31,7 @@ const create = (entry: object, more: object = {}) =>
   createProjectsFromTemplate({ clientId, jobTemplates: [{ jobTemplateId, ...entry }], ...more });
 /** The number of rows that a request could have written. */
 async function written(): Promise<unknown> {
-  const tables = ['job', 'task', 'staff_job_assignment', 'audit_log', 'outbox_event', 'tenant_counter'];
+  const tables = ['job', 'task', 'staff_job_assignment', 'audit_log', 'recorded_event', 'tenant_counter'];
   return firm.rows(sql.raw(`select ${tables.map((one) => `(select count(*) from ${one}) as ${one}`).join(', ')}`));
 }
 

@@ -81,7 +81,7 @@ test('a custom type is created, used and deactivated', async () => {
 
   const events = await service.store.read(service.tenant.id, (session) =>
     session.all<{ type: string; operation: string; changed: string[] | null; data: Record<string, unknown> }>(sql`
-      select entity_type as type, operation, changed_fields as changed, data from outbox_event
+      select entity_type as type, operation, changed_fields as changed, data from recorded_event
       where entity_type in ('Opportunity', 'CustomRecordType') order by occurred_at, id`),
   );
   expect(events.map(({ type, operation, changed }) => [type, operation, changed])).toEqual([

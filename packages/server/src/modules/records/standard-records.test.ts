@@ -29,7 +29,7 @@ test('writes of records are audited, and sent as events if the catalog enables t
   const traces = (id: string) =>
     service.store.read(service.tenant.id, async (session) => ({
       events: await session.all(sql`
-        select entity_type, operation, sequence, changed_fields from outbox_event where entity_id = ${id} order by sequence`),
+        select entity_type, operation, sequence, changed_fields from recorded_event where entity_id = ${id} order by sequence`),
       audited: (await session.all(sql`select 1 from audit_log where entity_id = ${id}`)).length,
     }));
   expect(await traces(group.id)).toEqual({

@@ -90,7 +90,7 @@ describe('advanceSandboxClock', () => {
     await advance({ advanceBy: 'P1D' });
     const kept = await service.store.read(tenant.id, (session) =>
       session.all(
-        sql`select from outbox_event where tenant_id = ${tenant.id} and recorded_at < tenant_now() - interval '32 days'`,
+        sql`select from recorded_event where tenant_id = ${tenant.id} and recorded_at < tenant_now() - interval '32 days'`,
       ),
     );
     expect(kept).toEqual([]);

@@ -106,7 +106,7 @@ export function firmOf(service: TestService) {
         const events = await session.all<Trace['events'][number] & { id: string; occurredAt: string }>(sql`
           select id, entity_type as "entityType", operation, sequence, coalesce(changed_fields, '{}') as "changedFields", data,
             occurred_at as "occurredAt"
-          from outbox_event where entity_id = ${entityId} order by sequence`);
+          from recorded_event where entity_id = ${entityId} order by sequence`);
         for (const event of events) {
           const payload = { ...event, entityId, tenant: tenant.name };
           if (ajv.validate(payloadSchema(event.entityType, event.operation), payload)) continue;

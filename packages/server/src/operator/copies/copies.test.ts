@@ -182,8 +182,11 @@ test('tenant import › the tenant reads the same, and continues its numbers and
   const positionsOf = ({ store }: TestService, tenantId: number) =>
     store.write(tenantId, async (transaction) => {
       await transaction.all(sql`select * from assign_event_positions(10000)`);
-      return transaction.first(sql`select max(position) as last, count(*) as events, count(distinct position) as positions
-        from outbox_event where tenant_id = ${tenantId}`);
+      return transaction.first(sql`
+        select max(position) as last, count(*) as events, count(distinct position) as positions
+        from recorded_event event
+        left join event_position positioned on positioned.tenant_id = event.tenant_id and positioned.event_id = event.id
+        where event.tenant_id = ${tenantId}`);
     });
   expect(await approved(caller)).toBe(await approved(approver));
   expect(await positionsOf(target, copy.id)).toEqual(await positionsOf(source, source.tenant.id));

@@ -421,7 +421,7 @@ class Move {
       await transaction.all(sql`update tenant set active = false where id = ${id}`);
       // Processes look there for work of all tenants.
       await transaction.all(sql`delete from clock_due where tenant_id = ${id}`);
-      await transaction.all(sql`delete from event_arrival where tenant_id = ${id}`);
+      await transaction.all(sql`delete from event_waiting where tenant_id = ${id}`);
       await transaction.all(sql`
         update background_job set status = 'WAITING', run_id = null, leased_until = null
         where tenant_id = ${id} and status = 'RUNNING'`);

@@ -222,8 +222,10 @@ export async function verify(
   const events = () =>
     cells.read(tenantId, (session) =>
       session.all<{ id: string; position: number | null; name: string }>(sql`
-        select id, position::integer as position, data ->> 'name' as name from outbox_event
-        where tenant_id = ${tenantId} and entity_type = 'Client'`),
+        select event.id, position::integer as position, data ->> 'name' as name
+        from recorded_event event
+        left join event_position positioned on positioned.tenant_id = event.tenant_id and positioned.event_id = event.id
+        where event.tenant_id = ${tenantId} and event.entity_type = 'Client'`),
     );
   await expect.poll(async () => (await events()).filter(({ position }) => position === null)).toEqual([]);
   const recorded = await events();

@@ -41,6 +41,7 @@ const rules = {
   'a trigger that derives or checks rows does nothing while a tenant is copied': `
     select tgrelid::regclass || '.' || tgname from pg_trigger t join pg_proc f on f.oid = t.tgfoid
     where not tgisinternal and (tgrelid::regclass::text in (select tenant_table from tenant_tables) or tgrelid = 'tenant'::regclass)
+      and tgrelid not in (select oid from pg_class where relkind = 'v')
       and pg_get_triggerdef(t.oid) not like '%current_setting(''app.copies_rows''::text, true) IS DISTINCT FROM ''on''::text%'
       and f.proname not in ('refuse_change', 'keep_payment_link_token', 'announce_jobs', 'place_tenant')`,
   'an entity can be found by its time of change': `

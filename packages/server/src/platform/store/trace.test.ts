@@ -58,7 +58,7 @@ test('recordChanges writes an audit row for each change, and an event if the cha
     session.all(sql`
       select tenant_id as "tenantId", entity_type as "entityType", entity_id as "entityId", operation as kind, sequence, data,
         changed_fields as "changedFields", request_id as "requestId", occurred_at as "occurredAt"
-      from outbox_event where tenant_id = ${tenantId} order by id`),
+      from recorded_event where tenant_id = ${tenantId} order by id`),
   );
   const { requestId, occurredAt } = origin;
   expect(events).toEqual(
@@ -79,13 +79,15 @@ test('recordChanges › the events of a row get positions in their order, even i
     await transaction.all(sql`select assign_event_positions(100)`);
     // Recorded while the clock was ahead.
     await transaction.all(sql`
-      insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
+      insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
       values (${otherTenantId}, ${uuidv7()}, ${row.entityType}, ${row.entityId}, 'UPDATE', 2, '{}', now() + interval '1 hour')`);
     for (const version of [3, 4])
       await recordChanges(transaction, otherOrigin, [{ ...row, kind: 'UPDATE', after: { version } }]);
     await transaction.all(sql`select assign_event_positions(100)`);
     return transaction.all<{ sequence: number }>(sql`
-      select sequence from outbox_event where tenant_id = ${otherTenantId} and entity_id = ${row.entityId} order by position`);
+      select sequence from event_position positioned
+      join recorded_event event on event.tenant_id = positioned.tenant_id and event.id = positioned.event_id
+      where positioned.tenant_id = ${otherTenantId} and positioned.entity_id = ${row.entityId} order by position`);
   });
   expect(positions.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
 });
@@ -124,13 +126,12 @@ test('audit rows cannot be changed or deleted', async () => {
 test('two events of one version of a row are rejected', async () => {
   const twice = { ...change, entityId: uuidv7() };
   const write = store.write(tenantId, (transaction) => recordChanges(transaction, origin, [twice, twice]));
-  await expect(write).rejects.toMatchObject({ constraint: 'outbox_event_entity_type_entity_id_sequence_unique' });
+  await expect(write).rejects.toMatchObject({ constraint: 'recorded_event_entity_type_entity_id_sequence_unique' });
 });
 
-test('only the position of an event can be changed', async () => {
-  await store.write(tenantId, (transaction) =>
-    transaction.all(sql`update outbox_event set position = 1 where sequence = 1`),
-  );
-  const write = store.write(tenantId, (transaction) => transaction.all(sql`update outbox_event set data = '{}'`));
-  await expect(write).rejects.toMatchObject({ sqlState: '42501' });
+test('events and their positions cannot be changed', async () => {
+  for (const statement of [sql`update recorded_event set data = '{}'`, sql`update event_position set position = 1`]) {
+    const write = store.write(tenantId, (transaction) => transaction.all(statement));
+    await expect(write).rejects.toMatchObject({ sqlState: '42501' });
+  }
 });

@@ -46,7 +46,7 @@ export interface TracedChange {
   } | null;
 }
 
-/** Writes the changes to the append-only audit log, and the events to the outbox, in the transaction of the changes. */
+/** Writes the changes to the append-only audit log, and the events, in the transaction of the changes. */
 export async function recordChanges(
   transaction: Transaction,
   { tenantId, apiUserId, actor, operation, requestId, traceparent, occurredAt }: TraceOrigin,
@@ -73,11 +73,11 @@ export async function recordChanges(
         ${actor}::text, ${operation}::text, ${requestId}::text, "entityType", "entityId", nullif(before, 'null'), after
       from change
     )
-    insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, occurred_at, recorded_at, data,
+    insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, occurred_at, recorded_at, data,
       changed_fields, request_id, traceparent)
     select ${tenantId}::integer, "eventId", "entityType", "entityId", kind, (after -> 'version')::bigint,
       coalesce("occurredAt", ${occurredAt}::timestamptz), greatest(tenant_clock_timestamp(), (
-        select recorded_at from outbox_event event where event.tenant_id = ${tenantId} and event.position is null
+        select recorded_at from recorded_event event where event.tenant_id = ${tenantId}
           and event.entity_type = "entityType" and event.entity_id = "entityId" order by event.sequence desc limit 1)),
       coalesce(data, after), "changedFields", ${requestId}::text, ${traceparent ?? null}::text
     from change where "eventId" is not null`);

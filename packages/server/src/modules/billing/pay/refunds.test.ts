@@ -40,7 +40,7 @@ async function tick(): Promise<void> {
 /** The operations and statuses of the events of a payment. */
 const eventsOf = (id: string | undefined) =>
   store.read(tenant.id, (session) =>
-    session.all(sql`select operation, data ->> 'status' as status from outbox_event
+    session.all(sql`select operation, data ->> 'status' as status from recorded_event
       where tenant_id = ${tenant.id} and entity_id = ${id} order by sequence`),
   );
 

@@ -114,7 +114,7 @@ describe('a payment that was captured although its invoice was paid otherwise', 
     });
     const { store, tenant } = server;
     const events = await store.read(tenant.id, (one) =>
-      one.all(sql`select operation, data ->> 'status' as status from outbox_event
+      one.all(sql`select operation, data ->> 'status' as status from recorded_event
         where tenant_id = ${tenant.id} and entity_id = ${attempt?.paymentId ?? null} order by sequence`),
     );
     expect(events).toEqual([

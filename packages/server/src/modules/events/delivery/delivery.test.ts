@@ -57,7 +57,7 @@ describe('an event', () => {
     await parts.store
       .write(tenant.id, async (transaction) => {
         await transaction.all(sql`
-          insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
+          insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
           values (${tenant.id}, uuidv7(), 'ClientGroup', ${group}, 'UPDATE', 77, '{}')`);
         throw new Error('Rolled back.');
       })
@@ -147,10 +147,10 @@ describe('a payment subscription', () => {
     // The same payment, as if it had come through links.
     for (const linkId of [own, others]) {
       await change(sql`
-        insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, request_id)
+        insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, request_id)
         select tenant_id, uuidv7(), entity_type, uuidv7(), operation, sequence,
           data || jsonb_build_object('source', 'QUICK_PAYMENT_LINK', 'quickPaymentLinkId', ${linkId}::text), request_id
-        from outbox_event where entity_type = 'Payment' and data->>'source' <> 'QUICK_PAYMENT_LINK' limit 1`);
+        from recorded_event where entity_type = 'Payment' and data->>'source' <> 'QUICK_PAYMENT_LINK' limit 1`);
     }
     store.notify('events_recorded', String(tenant.id));
     const linksOf = ({ receiver }: typeof all) => receiver.arrivals.map(({ event }) => event.data.quickPaymentLinkId);
@@ -165,9 +165,9 @@ describe('a payment subscription', () => {
       sql`update api_user set roles = array['API_ADMIN'] where name like 'user-api_admin-pymt_evnt_all-pymt_r'`,
     );
     await change(sql`
-      insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
+      insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
       select tenant_id, uuidv7(), entity_type, uuidv7(), operation, sequence, data
-      from outbox_event where data->>'quickPaymentLinkId' = ${own} limit 1`);
+      from recorded_event where data->>'quickPaymentLinkId' = ${own} limit 1`);
     store.notify('events_recorded', String(tenant.id));
     await expect.poll(() => linksOf(old)).toEqual([null, own, others, own]);
     await expect.poll(() => linksOf(mine)).toEqual([own, own]);

@@ -9,7 +9,7 @@ const { subscribe, change, deliveries, subscription, store, tenant, start, passT
 /** Events of rows of their own, without the writes. */
 const record = (count: number, entityType = 'ClientGroup', later = '0') =>
   change(sql`
-    insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
+    insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
     select ${tenant.id}, uuidv7(), ${entityType}, uuidv7(), 'CREATE', 1, jsonb_build_object('number', number),
       clock_timestamp() + ${later}::interval
     from generate_series(1, ${count}::integer) number`);

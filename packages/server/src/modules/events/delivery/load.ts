@@ -44,7 +44,7 @@ export interface Work {
   readonly messages: ReadonlyMap<string, Message>;
 }
 
-/** No more events wait for their retry than this. Then new ones wait in the outbox, where they cost nothing. */
+/** No more events wait for their retry than this. Then new ones wait in the feed, where they cost nothing. */
 const mostRetries = 10_000;
 
 interface SubscriptionRow extends Omit<Subscriber, 'roles'> {
@@ -129,10 +129,10 @@ export async function loadWork(
        where retry.tenant_id = ${tenant.id} and retry.subscription_id = wanted.subscription_id and due_at <= tenant_now()
        order by due_at, position limit wanted.most)
       union all
-      (select id, entity_id, position, 0, false,
+      (select event_id, entity_id, position, 0, false,
          exists (select from delivery_retry retry where retry.tenant_id = ${tenant.id}
            and retry.subscription_id = wanted.subscription_id and retry.entity_id = event.entity_id)
-       from outbox_event event
+       from event_position event
        where event.tenant_id = ${tenant.id} and event.entity_type = wanted.entity_type
          and event.position > wanted.position and event.operation = any (wanted.operations)
          and event.recorded_at >= wanted.active_since and not wanted.is_full

@@ -38,16 +38,17 @@ async function undelivered(
     const page = await transaction.all<
       RepeatedEvent & { readonly source: string | null; readonly linkCreator: string | null }
     >(sql`
-      select ${id}::uuid as subscription, event.id as event, event.entity_id as entity, event.position, ${filteredColumns}
-      from outbox_event event
-      where event.tenant_id = ${tenantId} and event.entity_type = ${entityType} and event.operation = any (${operations})
-        and event.position > ${after} and event.position <= (
+      select ${id}::uuid as subscription, event.id as event, event.entity_id as entity, positioned.position, ${filteredColumns}
+      from event_position positioned
+      join recorded_event event on event.tenant_id = ${tenantId} and event.id = positioned.event_id
+      where positioned.tenant_id = ${tenantId} and positioned.entity_type = ${entityType}
+        and positioned.operation = any (${operations}) and positioned.position > ${after} and positioned.position <= (
           select position from delivery_partition where tenant_id = ${tenantId} and subscription_id = ${id})
         and event.occurred_at >= ${since} and event.recorded_at >= ${createdAt}
         and not exists (select from delivery_attempt attempt
           where attempt.tenant_id = ${tenantId} and attempt.subscription_id = ${id} and attempt.attempted_at >= ${since}
             and attempt.event_id = event.id and attempt.outcome = 'SUCCESS')
-      order by event.position limit ${mostEvents}`);
+      order by positioned.position limit ${mostEvents}`);
     for (const { source, linkCreator, ...event } of page) {
       if (passesFilter(subscription, { event: { source, linkCreator } })) found.push(event);
       if (found.length === mostEvents) return found;

@@ -19,12 +19,16 @@ export const removeOldEvents = defineClockTask({
     // from where the feed is complete.
     const isWaiting = tick.tenant.isSandbox ? waitsForDelivery : sql`false`;
     const removeEvents = (before: string) => sql`
-      delete from outbox_event where tenant_id = ${tick.tenant.id} and id in (
-        select id from (
-          select id, bool_and(recorded_at < ${before} and not ${isWaiting}) over (order by position) as is_old
-          from outbox_event event where tenant_id = ${tick.tenant.id} and position is not null
+      with old as materialized (
+        select position, event_id from (
+          select position, event_id, bool_and(recorded_at < ${before} and not ${isWaiting}) over (order by position) as is_old
+          from event_position event where tenant_id = ${tick.tenant.id}
           order by position limit ${batchSize}) oldest
-        where is_old) returning 1`;
+        where is_old
+      ), positions as (
+        delete from event_position where tenant_id = ${tick.tenant.id} and position in (select position from old)
+      )
+      delete from recorded_event where tenant_id = ${tick.tenant.id} and id in (select event_id from old) returning 1`;
     const removeAttempts = (before: string) => sql`
       delete from delivery_attempt where tenant_id = ${tick.tenant.id} and id in (
         select id from (
@@ -46,7 +50,7 @@ const waitsForDelivery = sql`exists (
     and subscription.entity_type = event.entity_type and event.operation = any (subscription.operations)
     and subscription.active_since <= event.recorded_at
     and (partition.position < event.position or exists (select from delivery_retry retry
-      where retry.tenant_id = event.tenant_id and retry.subscription_id = subscription.id and retry.event_id = event.id)))`;
+      where retry.tenant_id = event.tenant_id and retry.subscription_id = subscription.id and retry.event_id = event.event_id)))`;
 
 async function removeInBatches(tick: Tick, remove: (before: string) => ReturnType<typeof sql>): Promise<void> {
   const before = tick.now.subtract({ hours: 24 * keptDays }).toString();

@@ -11,10 +11,9 @@ export const retryDelivery: Handler<'retryDelivery'> = async (context, { path: {
   const result = await context.write(async ({ transaction }) => {
     await activeSubscription(transaction, tenantId, id);
     const [event] = await transaction.all<RepeatedEvent>(sql`
-      select ${id}::uuid as subscription, event.id as event, event.entity_id as entity, event.position
+      select ${id}::uuid as subscription, event.event_id as event, event.entity_id as entity, event.position
       from delivery_attempt attempt
-      join outbox_event event
-        on event.tenant_id = ${tenantId} and event.id = attempt.event_id and event.position is not null
+      join event_position event on event.tenant_id = ${tenantId} and event.event_id = attempt.event_id
       where attempt.tenant_id = ${tenantId} and attempt.id = ${deliveryId} and attempt.subscription_id = ${id}`);
     if (event === undefined)
       throw new Rejection(

@@ -136,13 +136,13 @@ describe('listEvents', () => {
     const { events } = await all();
     const [first, second] = events;
     const early = (await feed({ pageSize: 1 })).body.nextCursor;
-    await store.ownerStatements('alter table outbox_event no force row level security');
+    await store.ownerStatements('alter table event_position no force row level security');
     await store.ownerStatements(
-      `update outbox_event set recorded_at = now() - interval '31 days' where position <= (
-        select position from outbox_event where id = $1)`,
+      `update event_position set recorded_at = now() - interval '31 days' where position <= (
+        select position from event_position where event_id = $1)`,
       [second?.id],
     );
-    await store.ownerStatements('alter table outbox_event force row level security');
+    await store.ownerStatements('alter table event_position force row level security');
     await removeOldEvents.run(tickOf(service));
     expect((await all()).events).toEqual(events.slice(2));
     expect((await all({ after: cursor })).events).toEqual([]);
@@ -197,8 +197,8 @@ describe('retryDelivery and recoverEvents', () => {
     await service.change(sql`
       insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt, delivery_url,
         outcome, duration_ms, attempted_at)
-      select tenant_id, ${none}, ${id}, id, entity_type, operation, entity_id, 1, 'https://x.example.com', 'FAILED', 1, now()
-      from outbox_event where position is null limit 1`);
+      select tenant_id, ${none}, ${id}, event_id, entity_type, operation, entity_id, 1, 'https://x.example.com', 'FAILED', 1, now()
+      from event_waiting limit 1`);
     expect((await again(id, none)).status).toBe(404);
     expect((await recover(none, new Date().toISOString())).status).toBe(404);
     expect((await recover(id, 'yesterday')).status).toBe(400);

@@ -9,7 +9,7 @@ import type { Context, Handler } from '../../../service/context.ts';
 import { customRecord, findListedType, standardTypeNames } from '../catalog/catalog.ts';
 import { mayReceive, passesFilter, type Subscriber } from '../delivery/match.ts';
 import { Message, type StoredEvent } from '../delivery/message.ts';
-import { selectEvents } from '../delivery/stored-events.ts';
+import { selectPositioned } from '../delivery/stored-events.ts';
 import { checkFilter, isFiltered } from '../subscriptions/payment-filter.ts';
 
 type Event = components['schemas']['Event'];
@@ -75,9 +75,9 @@ async function assignPositions({ service: { store }, tenant }: Context): Promise
 
 async function keptEvents(session: Session, tenantId: number): Promise<Kept> {
   const row = await session.first<Kept>(sql`
-    select (select min(position) from outbox_event where tenant_id = ${tenantId} and position is not null) as oldest,
+    select (select min(position) from event_position where tenant_id = ${tenantId}) as oldest,
       coalesce((select position from event_feed where tenant_id = ${tenantId}), 0) as newest,
-      exists (select from outbox_event where tenant_id = ${tenantId} and position is null) as "hasWaiting"`);
+      exists (select from event_waiting where tenant_id = ${tenantId}) as "hasWaiting"`);
   if (row === undefined) throw new Error('The positions of events were not read.');
   return row;
 }
@@ -116,12 +116,14 @@ function positionIn(context: Context, cursor: string): number {
 async function positionOf(session: Session, tenantId: number, id: string, before: number): Promise<number | undefined> {
   if (!uuid.test(id)) return undefined;
   const event = await session.first<{ position: number }>(sql`
-    select coalesce(position, (select position from event_feed where tenant_id = ${tenantId}), 0) as position
-    from outbox_event where tenant_id = ${tenantId} and id = ${id}`);
+    select coalesce(
+      (select position from event_position where tenant_id = ${tenantId} and event_id = ${id}),
+      (select position from event_feed where tenant_id = ${tenantId}), 0) as position
+    from recorded_event where tenant_id = ${tenantId} and id = ${id}`);
   if (event !== undefined) return event.position;
   // IDs ascend with time. One from before all events that are kept can be that of one that is not.
   const isOld = await session.first<{ old: boolean }>(sql`
-    select ${before} > 0 and not exists (select from outbox_event where tenant_id = ${tenantId} and id < ${id}) as old`);
+    select ${before} > 0 and not exists (select from recorded_event where tenant_id = ${tenantId} and id < ${id}) as old`);
   if (isOld?.old === true) throw expired();
   return undefined;
 }
@@ -166,9 +168,9 @@ async function pageAfter(session: Session, context: Context, query: Query, after
   const isEmpty = entityType !== undefined && !isListed(entityType);
   const rows = isEmpty
     ? []
-    : await session.all<StoredEvent & { readonly position: number }>(sql`
-        ${selectEvents(tenant.id, sql`position > ${after} and position <= ${end} and ${types} ${kind}`)}
-        order by position limit ${pageSize + 1}`);
+    : await session.all<StoredEvent & { readonly position: number }>(
+        selectPositioned(tenant.id, sql`position > ${after} and position <= ${end} and ${types} ${kind}`, pageSize + 1),
+      );
   const isCut = rows.length > pageSize;
   if (isCut) rows.length = pageSize;
   const messages = rows.map((row) => new Message(tenant.name, row));
