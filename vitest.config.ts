@@ -8,8 +8,17 @@ keepTemporaryFilesInMemory();
 /**
  * What holds for every project. Modules are loaded once per worker: no test changes what another one sees of them. The limits are
  * for what hangs; what is only slow, on a machine with other work, has not failed.
+ *
+ * Node loads the modules, as it does in the service: Vite would transform each of them for each project, and calls between its
+ * modules are slower.
  */
-const shared = { isolate: false, testTimeout: 600_000, hookTimeout: 600_000, expect: { poll: { timeout: 60_000 } } };
+const shared = {
+  isolate: false,
+  experimental: { viteModuleRunner: false, nodeLoader: false },
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
+  expect: { poll: { timeout: 60_000 } },
+};
 const withPglite = { globalSetup: 'packages/server/test/pglite-setup.ts' };
 const unitTests = '**/*.unit.test.ts';
 /** What only `pnpm test:nightly` runs. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Document, Ruleset, Spectral } from '@stoplight/spectral-core';
-import { Json } from '@stoplight/spectral-parsers';
+import parsers from '@stoplight/spectral-parsers';
 import { oas } from '@stoplight/spectral-rulesets';
 
 const bundle = new URL('../../packages/spec/generated/openapi.json', import.meta.url);
@@ -13,6 +13,6 @@ export async function findingsOfSpectral(off: readonly string[] = []): Promise<s
   const spectral = new Spectral();
   const rules = Object.fromEntries([unsuitable, ...off].map((rule) => [rule, 'off'] as const));
   spectral.setRuleset(new Ruleset({ extends: [[oas, 'recommended']], rules }));
-  const findings = await spectral.run(new Document(await readFile(bundle, 'utf8'), Json));
+  const findings = await spectral.run(new Document(await readFile(bundle, 'utf8'), parsers.Json));
   return findings.map(({ code, path, message }) => `${code} ${path.join('/')}: ${message}`);
 }
