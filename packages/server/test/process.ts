@@ -132,7 +132,8 @@ async function startScript(
 
 function start(environment: Environment, command: readonly string[], through: readonly string[] = []): ChildProcess {
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
-  const [program = process.execPath, ...words] = [...through, process.execPath, ...command];
+  // As `pnpm serve` starts it: without threads for garbage and compilation, which take more processor time.
+  const [program = process.execPath, ...words] = [...through, process.execPath, '--v8-pool-size=0', ...command];
   const env = { PATH, HOME, NODE_COMPILE_CACHE, ...clockVariables(), ...environment };
   const child = spawn(program, words, { env });
   children.add(child);
