@@ -1,4 +1,5 @@
-import { prepareProcess } from '../../server/src/main/command-line.ts';
+import { prepareProcess, runProgram } from '../../server/src/main/command-line.ts';
 
 prepareProcess();
-await import('./program.ts');
+const { program } = await import('./program.ts');
+await runProgram(program);

@@ -1,9 +1,8 @@
 import { Command } from 'commander';
-import { runProgram } from '../../server/src/main/command-line.ts';
 import { readConfig } from '../../server/src/service/config.ts';
 import { isProfile, profiles } from './profiles/profile.ts';
 
-const program = new Command('demo-data')
+export const program = new Command('demo-data')
   .description('Tenants to try the API with.')
   .showHelpAfterError('Run the command with --help to see its arguments.');
 
@@ -37,5 +36,3 @@ program
     const { onDatabase } = await import('../../server/src/operator/run-commands.ts');
     await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }));
   });
-
-await runProgram(program);

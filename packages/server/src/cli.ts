@@ -1,4 +1,5 @@
-import { prepareProcess } from './main/command-line.ts';
+import { prepareProcess, runProgram } from './main/command-line.ts';
 
 prepareProcess();
-await import('./main/program.ts');
+const { program } = await import('./main/program.ts');
+await runProgram(program);

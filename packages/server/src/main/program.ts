@@ -11,10 +11,9 @@ import { triggerEvent, triggers } from '../operator/webhook-trigger.ts';
 import { settingSchemas } from '../platform/auth/tenant-settings.ts';
 import { pasteable } from '../platform/operator-command.ts';
 import { localUrl, readConfig } from '../service/config.ts';
-import { runProgram } from './command-line.ts';
 
 // Each command loads its modules when it runs, so that a server starts to open its database before the rest is loaded.
-const program = new Command('financial-automation')
+export const program = new Command('financial-automation')
   .description('The server of the Financial Automation API, and the commands of its operator.')
   .showHelpAfterError('Run the command with --help to see its arguments.');
 
@@ -420,8 +419,6 @@ files
     );
     console.log(summary);
   });
-
-await runProgram(program);
 
 /** Calls the running server as an API user of the tenant. */
 async function visitServer(tenant: string, url: string | undefined, user: string) {
