@@ -20,7 +20,7 @@ const database = await testDatabase();
 const { store, tenant, call } = await testService({ database });
 const loader = { user: 'loader', roles: ['API_ADMIN'] };
 const apiUserId = await store.write(tenant.id, (transaction) => ensureApiUser(transaction, tenant, loader));
-await loadProfile({ store, databaseUrl: database.databaseUrl }, tenant.id, 'tiny', apiUserId);
+await loadProfile({ store, databaseUrl: database.databaseUrl }, tenant.id, 'tiny', apiUserId, { isBulk: true });
 
 type Row = Readonly<Record<string, unknown>>;
 type Key = string | boolean | number | null;
@@ -289,9 +289,8 @@ describe.each(aggregates.map((operation) => [operation.id, operation] as const))
   test('returns what a computation over the listed rows gives, on pages of any size', async () => {
     expect(columns.length).toBeGreaterThan(10);
     const wheres = [{}, { active: { _eq: true } }, { createdAt: { _lt: '2000-01-01T00:00:00.000Z' } }];
-    const listed: (readonly Row[])[] = [];
-    for (const where of wheres) listed.push(await rowsOf(operation, where));
-    expect(listed[0]?.length).toBeGreaterThan(0);
+    const known = new Map<number, Promise<readonly Row[]>>();
+    const listed = (index: number) => known.getOrInsertComputed(index, () => rowsOf(operation, wheres[index] ?? {}));
     await fc.assert(
       fc.asyncProperty(
         requestOf(columns),
@@ -306,7 +305,9 @@ describe.each(aggregates.map((operation) => [operation.id, operation] as const))
             groups.push(...response.body.data);
             cursor = response.body.nextCursor;
           }
-          const all = expected(listed[index] ?? [], request, columns);
+          const rows = await listed(index);
+          if (index < 2) expect(rows.length).toBeGreaterThan(0);
+          const all = expected(rows, request, columns);
           expect(groups).toEqual(all.slice(0, 20 * pageSize));
         },
       ),

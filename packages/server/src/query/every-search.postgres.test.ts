@@ -38,7 +38,7 @@ const apiUserId = newId();
 await store.write(tenantId, (transaction) =>
   transaction.all(sql`insert into api_user (tenant_id, id, name) values (${tenantId}, ${apiUserId}, 'demo-data')`),
 );
-await loadProfile({ store, databaseUrl: options.databaseUrl }, tenantId, 'tiny', apiUserId);
+await loadProfile({ store, databaseUrl: options.databaseUrl }, tenantId, 'tiny', apiUserId, { isBulk: true });
 await store.system((transaction) => transaction.all(sql`analyze`));
 
 interface PlanNode {
