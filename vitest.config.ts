@@ -100,7 +100,7 @@ export default defineConfig({
           ...withPglite,
           name: 'server-pglite',
           include: process.env.ENGINES === 'all' ? [databaseTests] : engineTests,
-          exclude: [...notToday, unitTests, '**/*.postgres.test.ts'],
+          exclude: [...notToday, unitTests, '**/*.postgres{,.nightly}.test.ts'],
         },
       },
       {

@@ -40,7 +40,7 @@ const proofs: readonly Proof[] = [
   {
     name: 'tests of the server that take long, in whole',
     sample:
-      'fewer callers at once, runs of properties, steps at which a process is killed, levels, filters of related records, and help texts; a tenth of the comparisons of all rows',
+      'fewer callers at once, runs of properties, steps at which a process is killed, levels, and filters of related records; every third reason for which a process does not start; one kill of each kind, and of two processes that share work; the console on a desktop; a tenth of the comparisons of all rows',
     command: [...vitest, ...sampled],
     environment: { NIGHTLY: 'yes' },
   },
@@ -57,7 +57,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the contract check, with every drift of its tests',
-    sample: 'every third to ninth drift',
+    sample: 'every third to fourteenth drift',
     command: [...vitest, '--project', 'contract-check'],
     environment: { DRIFTS: 'all', NIGHTLY: 'yes', SAFETY_RUNS: '20' },
   },
@@ -133,9 +133,9 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the migration of a small firm from before the ledger',
-    sample: 'that of a tiny firm',
-    command: [...vitest, 'packages/demo-data/src/profiles/ledger-migration.postgres.test.ts'],
-    environment: { MIGRATION_PROFILE: 'small' },
+    sample: 'all migrations, without rows; those of a release never change',
+    command: [...vitest, 'packages/demo-data/src/profiles/ledger-migration.postgres.nightly.test.ts'],
+    environment: { NIGHTLY: 'yes', MIGRATION_PROFILE: 'small' },
   },
   {
     name: 'values at all bounds of the contract, and 20,000 random rows',

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { engineName, testDatabase } from '../../test/database.ts';
 import { portOf } from '../../test/free-port.ts';
+import { sampleOf } from '../../test/nightly.ts';
 import { patientLimits } from '../../test/patient-limits.ts';
 import { overTcp, runOn } from '../../test/postgres-server.ts';
 import { type Environment, processEnvironment, runCli } from '../../test/process.ts';
@@ -167,7 +168,8 @@ const onPostgres: BadStart[] = [
   { name: 'no master key', settings: () => ({ MASTER_KEY: '' }), says: /^MASTER_KEY is missing\./ },
 ];
 
-test.each([...onBothEngines, ...(engineName === 'pglite' ? onPglite : onPostgres)])(
+// Each is a process of its own.
+test.each(sampleOf([...onBothEngines, ...(engineName === 'pglite' ? onPglite : onPostgres)], 3))(
   'the process prints one sentence and exits with code 1: $name',
   async ({ settings, says }) => {
     const { code, out, error } = await runCli({ ...environment, ...(await settings()) }, 'serve');

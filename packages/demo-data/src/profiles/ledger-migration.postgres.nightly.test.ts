@@ -16,7 +16,6 @@ import { loadProfiles } from './load-profile.ts';
 import { isProfile, profiles } from './profile.ts';
 
 const ledger = '0103_ledger';
-// MIGRATION_PROFILE=small migrates more than the suite has time for.
 const profile = process.env.MIGRATION_PROFILE ?? 'tiny';
 if (!isProfile(profile)) throw new Error(`There is no profile ${profile}.`);
 
