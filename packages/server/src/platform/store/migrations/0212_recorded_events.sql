@@ -41,8 +41,8 @@ $$;
 -- one process at a time: the lock on the feed is released when its positions are visible. Events of one row keep their order, since
 -- each of their transactions locks the row. `sequence` orders events that were recorded in the same millisecond.
 create or replace function assign_event_positions(max_events integer, out assigned integer, out partitions integer) language plpgsql
-  -- Few rows of a large table, whatever its statistics say.
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+  -- Few rows of a large table, in the order of an index, whatever its statistics say.
+  set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   bound integer := current_setting('app.tenant_id')::integer;
   last bigint;
@@ -53,11 +53,10 @@ begin
     select position into last from event_feed where tenant_id = bound for update;
   end if;
   with recorded as (
-    -- By the places of the rows: nobody else removes them while the feed is locked.
-    delete from event_waiting waiting using (
-      select ctid from event_waiting where tenant_id = bound order by recorded_at, sequence, event_id limit max_events) oldest
-    where waiting.tenant_id = bound and waiting.ctid = oldest.ctid
-    returning waiting.recorded_at, waiting.sequence, waiting.event_id, waiting.entity_type, waiting.entity_id, waiting.operation
+    -- By the places of the rows: nobody else removes them while the feed is locked. A list, because a join could compare all rows.
+    delete from event_waiting where tenant_id = bound and ctid = any (array(
+      select ctid from event_waiting where tenant_id = bound order by recorded_at, sequence, event_id limit max_events))
+    returning recorded_at, sequence, event_id, entity_type, entity_id, operation
   ), positioned as (
     insert into event_position (tenant_id, position, event_id, entity_type, entity_id, operation, recorded_at)
     select bound, last + row_number() over (order by recorded_at, sequence, event_id), event_id, entity_type, entity_id, operation,
