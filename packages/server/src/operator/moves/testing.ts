@@ -7,6 +7,7 @@ import { expect } from 'vitest';
 import { atEnd } from '../../../test/at-end.ts';
 import { testDatabase } from '../../../test/database.ts';
 import { freePort } from '../../../test/free-port.ts';
+import { isNightly } from '../../../test/nightly.ts';
 import { overTcp } from '../../../test/postgres-server.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { openProxy } from '../../../test/severable-proxy.ts';
@@ -142,7 +143,7 @@ export const upsert = (systemRef: string, name: string) => ({
 });
 
 /** How long a worker waits after each write and read, in milliseconds. */
-const between = 60;
+const between = isNightly ? 60 : 200;
 
 /** Writes through one process and reads through the other, all the time. */
 export class Load {
