@@ -40,7 +40,7 @@ const proofs: readonly Proof[] = [
   {
     name: 'tests of the server that take long, in whole',
     sample:
-      'fewer callers at once, runs of properties, steps at which a process is killed, levels, and filters of related records; every third reason for which a process does not start; one kill of each kind, and of two processes that share work; the console on a desktop; a tenth of the comparisons of all rows',
+      'fewer callers at once, runs of properties, steps at which a process is killed, levels, and filters of related records; every third reason for which a process does not start; one kill of each kind, and of two processes that share work; the console on a desktop; the first of several starts; a tenth of the comparisons of all rows',
     command: [...vitest, ...sampled],
     environment: { NIGHTLY: 'yes' },
   },
@@ -57,7 +57,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the contract check, with every drift of its tests',
-    sample: 'every third to fourteenth drift',
+    sample: 'every third to fourteenth drift, and four correct servers of six',
     command: [...vitest, '--project', 'contract-check'],
     environment: { DRIFTS: 'all', NIGHTLY: 'yes', SAFETY_RUNS: '20' },
   },
@@ -158,7 +158,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'payments of a server that is killed 20 times, and 200 random courses of payments that are paid otherwise',
-    sample: 'once, and six courses, on PostgreSQL',
+    sample: 'at some steps, and six courses, on PostgreSQL',
     command: [...vitest, `${pay}/kill.test.ts`, `${pay}/refunds.property.test.ts`],
     environment: { ENGINES: 'all', KILL_ROUNDS: '20', REFUND_RUNS: '200' },
   },

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { isNightly } from '../../test/nightly.ts';
 import { processEnvironment, runCli, runScript, runShell, startDemo } from '../../test/process.ts';
 import { wire } from '../../test/wire.ts';
 
@@ -68,8 +69,16 @@ test('start › rejects a port that is in use before it creates anything', async
   expect(settings.out).toContain('selfApproval: on');
   server.kill('SIGTERM');
   await server.finished;
+});
 
-  // The key is kept, so what was saved or written into a script works after the next start.
+/** Three more starts, of what `demo-data` does with its key. */
+const nightly = isNightly ? test : undefined;
+
+nightly?.('start › keeps the key unless it was revoked', async () => {
+  const server = await startDemo(environment);
+  server.kill('SIGTERM');
+  await server.finished;
+  // What was saved or written into a script works after the next start.
   const again = await startDemo(environment);
   expect(printedKey(again.written())).toBe(printedKey(server.written()));
   const all: { id: string; user: string }[] = JSON.parse(

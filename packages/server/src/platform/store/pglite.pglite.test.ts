@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
 import { testDatabase } from '../../../test/database.ts';
+import { isNightly } from '../../../test/nightly.ts';
 import { patientLimits } from '../../../test/patient-limits.ts';
 import { insertOrg } from '../../../test/rows.ts';
 import { smallDisk } from '../../../test/small-disk.ts';
@@ -109,7 +110,10 @@ test('a second process is rejected while the store is open', async () => {
   expect(output).toContain(`is in use by the process with pid ${process.pid}`);
 });
 
-test('an interrupted first start is repeated, and logs what it does', async () => {
+// Creating a database takes seconds; the preparation of these tests does it on a new machine.
+const nightly = isNightly ? test : undefined;
+
+nightly?.('an interrupted first start is repeated, and logs what it does', async () => {
   mkdirSync(join(emptyDir, 'database.unfinished'));
   await writeFile(join(emptyDir, 'database.unfinished', 'PG_VERSION'), '18');
   const logged: string[] = [];
