@@ -57,6 +57,8 @@ export class Connections {
   readonly #bounds: ConnectionBounds;
   readonly #mostNew: number;
   readonly #connections = new WeakMap<Socket, Connection>();
+  /** Networks that may have too many connections without a header, which are closed together. */
+  readonly #crowded = new Set<string>();
   readonly #queues = { new: new SocketQueue(), busy: new SocketQueue(), idle: new SocketQueue() };
   readonly #closed = new Counter({
     name: 'connections_closed_total',
@@ -117,8 +119,12 @@ export class Connections {
     const unused = this.#queues.new;
     const { perAddress = this.#mostNew } = this.#bounds;
     if (unused.size <= this.#mostNew && unused.sizeOf(network) <= perAddress) return;
+    this.#crowded.add(network);
+    if (this.#crowded.size > 1) return;
     const close = () => {
-      while (unused.sizeOf(network) > perAddress) this.#close('new', unused.oldest(network));
+      const networks = [...this.#crowded];
+      this.#crowded.clear();
+      for (const one of networks) while (unused.sizeOf(one) > perAddress) this.#close('new', unused.oldest(one));
       while (unused.size > this.#mostNew) this.#close('new', unused.oldest());
     };
     // What arrived while this thread was busy is read first.

@@ -43,7 +43,11 @@ export class SocketQueue {
 
   #largest(): string {
     let [largest, most] = ['', 0];
-    for (const [network, { size }] of this.#sockets) if (size > most) [largest, most] = [network, size];
+    for (const [network, { size }] of this.#sockets)
+      if (size > most) {
+        largest = network;
+        most = size;
+      }
     return largest;
   }
 }
