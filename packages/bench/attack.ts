@@ -201,6 +201,7 @@ async function residentMemory(): Promise<number> {
 }
 
 function partsOf(attack: Attack): readonly Attack[] {
+  if (attack.kind === 'load') return Array.from({ length: attack.processes }, () => attack);
   if (attack.kind !== 'mixture') return [attack];
   return attacks.filter(({ name }) => attack.of.includes(name));
 }

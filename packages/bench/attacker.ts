@@ -1,7 +1,7 @@
 /** A process that attacks until its parent stops it, and then reports the responses that it received. */
 
 import { connect, type Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { type Attack, attacks } from './attacks.ts';
 
@@ -43,9 +43,18 @@ async function repeat(send: () => Promise<string>): Promise<void> {
 
 function sender(attack: Attack, order: AttackOrder, index: number): () => Promise<string> {
   if (attack.kind === 'requests') return quickly(attack, order);
+  if (attack.kind === 'load') return computing;
   if (attack.kind === 'bodies') return stalling(attack, order);
   if (attack.kind === 'connections') return () => holding(attack.text, order, `127.0.0.${10 + (index % 25)}`);
   throw new Error('A mixture has an attacker for each of its attacks.');
+}
+
+/** Computes for a moment. */
+async function computing(): Promise<string> {
+  const end = performance.now() + 20;
+  while (performance.now() < end);
+  await setImmediate();
+  return 'computed';
 }
 
 function quickly(

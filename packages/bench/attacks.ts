@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { gzipSync } from 'node:zlib';
 
 /** What an attacker sends, over and over again, on each of its connections. */
@@ -38,7 +39,13 @@ interface Mixture extends Sent {
   readonly of: readonly string[];
 }
 
-export type Attack = Requests | Connections | Bodies | Mixture;
+/** Processes that keep all processors busy and send nothing: what the load of the machine alone does to others. */
+interface Load extends Sent {
+  readonly kind: 'load';
+  readonly processes: number;
+}
+
+export type Attack = Requests | Connections | Bodies | Mixture | Load;
 
 const alternatives = (length: number, one: (index: number) => object) => ({
   where: { _or: Array.from({ length }, (_, index) => one(index)) },
@@ -71,6 +78,13 @@ const megabyteChunk = fixed(() =>
 const compressedWithoutEnd = fixed(() => gzipSync(almostMegabyte()).subarray(0, -8));
 
 export const attacks: readonly Attack[] = [
+  {
+    kind: 'load',
+    name: 'no attack, but all processors busy',
+    connections: 1,
+    role: 'CNTCT_R',
+    processes: availableParallelism() + 1,
+  },
   {
     kind: 'requests',
     name: 'search beyond the limits',
