@@ -26,14 +26,14 @@ const notToday = process.env.NIGHTLY === undefined ? ['**/*.nightly.test.ts'] : 
 /** Tests of the server that need a database. All of them run on PostgreSQL, which takes half of the time of PGlite. */
 const databaseTests = '{packages/server/{src,test},packages/demo-data/src}/**/*.test.ts';
 /**
- * What depends on the engine also runs on PGlite: its own tests, migrations, the SQL of filters, aggregates and changes, and the process that
- * owns a database. Concurrent transactions, which its one connection runs one by one, do not. `ENGINES=all` runs everything on both, as each
- * night.
+ * What depends on the engine also runs on PGlite: its own tests, types and errors, isolation, the SQL of filters, aggregates and changes, and the
+ * process that owns a database. What creates many databases or depends on concurrent transactions, which its one connection runs one by one,
+ * does not. `ENGINES=all` runs everything on both, as each night.
  */
 const engineTests = [
-  'packages/server/src/platform/store/**/*.test.ts',
+  'packages/server/src/platform/store/{errors,isolation,owner-statements,result-types,schema,store,tenant-day,trace}.test.ts',
   'packages/server/src/query/{where,aggregate}.test.ts',
-  'packages/server/src/entity/{statements,concurrent-writes}.test.ts',
+  'packages/server/src/entity/statements.test.ts',
   'packages/server/src/background/clock.test.ts',
   'packages/server/src/modules/events/feed/feed.test.ts',
   'packages/server/src/**/*.pglite.test.ts',
@@ -42,8 +42,8 @@ const engineTests = [
 
 export default defineConfig({
   test: {
-    // Two more than there are cores: many tests wait for a lease, a retry or a process.
-    maxWorkers: availableParallelism() + 2,
+    // More than there are cores: many tests wait for a lease, a retry or a process.
+    maxWorkers: availableParallelism() + 4,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
