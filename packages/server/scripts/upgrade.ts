@@ -18,7 +18,7 @@ import { findServer } from '../test/postgres-setup.ts';
 /**
  * The commits of the last two versions that were in use. A version that changes the schema becomes the first, and the second is removed.
  */
-const versions = ['5e4b310', '7257929'] as const;
+const versions = ['77abb4a', '5e4b310'] as const;
 
 const { values } = readOptions({
   options: {
