@@ -57,6 +57,8 @@ const unknown: OperationCheck = {
     const call: Call = { ...known, path: { ...known.path, [name]: id } };
     if (parameter === undefined || id === undefined || !(await isHarmless(session, call))) return undefined;
     const exchange = await session.send(call);
+    // Codes of a few letters are often generated twice, also for a resource that was created a moment ago.
+    if (session.pool.isCreated(operation, name, id)) return undefined;
     const rows = rowsSchema(session.document, responseSchema(operation));
     // An empty list is a valid response for an unknown parent.
     if (!isSuccess(exchange) || (rows !== undefined && (rowsIn(exchange, rows.member) ?? []).length === 0)) return [];
