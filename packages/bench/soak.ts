@@ -115,7 +115,8 @@ async function soak(engine: string, place: { readonly DATABASE_URL?: string; rea
 async function prepare(environment: NodeJS.ProcessEnv): Promise<string> {
   const log = pino({ level: 'silent' });
   const config = readConfig(environment);
-  const store = await openStore({ ...databaseOf(config), log });
+  // The server itself only checks a PostgreSQL database.
+  const store = await openStore({ ...databaseOf(config), migrations: 'apply', log });
   const service = await createService(config, store, log);
   await createTenant(
     { service },
