@@ -26,7 +26,7 @@ const check = 'packages/contract-check';
 const vitest = ['vitest', 'run', '--reporter=dot'];
 /** Tests that run in whole only if `isNightly` is true. */
 const sampled = globSync('packages/*/{src,test}/**/*.test.ts').filter((file) =>
-  /^import .*test\/nightly\.ts';$/m.test(readFileSync(file, 'utf8')),
+  /^import .*test\/nightly(?:-test)?\.ts';$/m.test(readFileSync(file, 'utf8')),
 );
 
 const proofs: readonly Proof[] = [
@@ -154,13 +154,13 @@ const proofs: readonly Proof[] = [
       `${server}/platform/store/pglite.pglite.test.ts`,
       `${server}/main/crash.pglite.test.ts`,
     ],
-    environment: { ENGINES: 'all', KILL_ROUNDS: '20' },
+    environment: { ENGINES: 'all', KILL_ROUNDS: '20', NIGHTLY: 'yes' },
   },
   {
     name: 'payments of a server that is killed 20 times, and 200 random courses of payments that are paid otherwise',
     sample: 'at some steps, and six courses, on PostgreSQL',
     command: [...vitest, `${pay}/kill.test.ts`, `${pay}/refunds.property.test.ts`],
-    environment: { ENGINES: 'all', KILL_ROUNDS: '20', REFUND_RUNS: '200' },
+    environment: { ENGINES: 'all', KILL_ROUNDS: '20', REFUND_RUNS: '200', NIGHTLY: 'yes' },
   },
   {
     name: 'the server at other times and in other time zones',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { counted, jobStates } from '../../test/background.ts';
 import { engineName } from '../../test/database.ts';
 import { freePort } from '../../test/free-port.ts';
-import { isNightly } from '../../test/nightly.ts';
+import { nightlyTest } from '../../test/nightly-test.ts';
 import { type Environment, processEnvironment, runCli, startBackgroundServer } from '../../test/process.ts';
 import { openStore, type Store } from '../platform/store/store.ts';
 
@@ -51,9 +51,7 @@ test('a job whose process is killed is taken over and finished once', async () =
 });
 
 // In `job.test.ts` and `clock.test.ts`, workers and clocks of one process prove the same each day.
-const nightly = isNightly ? test : undefined;
-
-nightly?.('a stopping server returns an unfinished job, and a later one completes it', async () => {
+nightlyTest?.('a stopping server returns an unfinished job, and a later one completes it', async () => {
   const environment = await newEnvironment();
   const stopped = await startBackgroundServer(environment, 'hartwell', '1', '600000');
   await stopped.wrote('begun 1 1');
@@ -72,7 +70,7 @@ nightly?.('a stopping server returns an unfinished job, and a later one complete
   await successor.finished;
 });
 
-nightly?.('BACKGROUND=off › a process enqueues jobs but leaves them, and the clock, to others', async () => {
+nightlyTest?.('BACKGROUND=off › a process enqueues jobs but leaves them, and the clock, to others', async () => {
   const environment = await newEnvironment();
   const off = await startBackgroundServer({ ...environment, BACKGROUND: 'off' }, 'hartwell', '1', '0');
   await off.wrote('added');
@@ -94,7 +92,7 @@ nightly?.('BACKGROUND=off › a process enqueues jobs but leaves them, and the c
 /** So many that both processes run some. */
 const jobCount = 200;
 
-nightly?.runIf(engineName === 'postgres')('two processes share jobs and the ticks without duplicates', async () => {
+nightlyTest?.runIf(engineName === 'postgres')('two processes share jobs and the ticks without duplicates', async () => {
   const environment = await newEnvironment();
   const other = await startBackgroundServer(await another(environment));
   const one = await startBackgroundServer(environment, 'hartwell', String(jobCount), '20');

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { isNightly } from '../../test/nightly.ts';
+import { nightlyTest } from '../../test/nightly-test.ts';
 import { processEnvironment, runCli, runScript, runShell, startDemo } from '../../test/process.ts';
 import { wire } from '../../test/wire.ts';
 
@@ -72,9 +72,7 @@ test('start › rejects a port that is in use before it creates anything', async
 });
 
 /** Three more starts, of what `demo-data` does with its key. */
-const nightly = isNightly ? test : undefined;
-
-nightly?.('start › keeps the key unless it was revoked', async () => {
+nightlyTest?.('start › keeps the key unless it was revoked', async () => {
   const server = await startDemo(environment);
   server.kill('SIGTERM');
   await server.finished;

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
 import { testDatabase } from '../../../test/database.ts';
-import { isNightly } from '../../../test/nightly.ts';
+import { nightlyTest } from '../../../test/nightly-test.ts';
 import { patientLimits } from '../../../test/patient-limits.ts';
 import { insertOrg } from '../../../test/rows.ts';
 import { smallDisk } from '../../../test/small-disk.ts';
@@ -111,9 +111,7 @@ test('a second process is rejected while the store is open', async () => {
 });
 
 // Creating a database takes seconds; the preparation of these tests does it on a new machine.
-const nightly = isNightly ? test : undefined;
-
-nightly?.('an interrupted first start is repeated, and logs what it does', async () => {
+nightlyTest?.('an interrupted first start is repeated, and logs what it does', async () => {
   mkdirSync(join(emptyDir, 'database.unfinished'));
   await writeFile(join(emptyDir, 'database.unfinished', 'PG_VERSION'), '18');
   const logged: string[] = [];

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { engineName } from '../../../../test/database.ts';
 import { isNightly } from '../../../../test/nightly.ts';
+import { nightlyTest } from '../../../../test/nightly-test.ts';
 import { patientLimits } from '../../../../test/patient-limits.ts';
 import { processEnvironment, runCli, runScript, startServer, type TestProcess } from '../../../../test/process.ts';
 import { wire } from '../../../../test/wire.ts';
@@ -39,9 +40,7 @@ const slow = 1_800_000;
 const interrupted = { beforeCapture: 0, afterCapture: 0 };
 
 // Where a kill hits is chance; the next test has each step in turn, and `billing/kill.test.ts` kills a server each day.
-const nightly = isNightly || process.env.KILL_ROUNDS !== undefined ? test : undefined;
-
-nightly?.(
+nightlyTest?.(
   'a server that is killed repeatedly while links are paid: the books are consistent, and no payment is lost or duplicated',
   async () => {
     const apiKey = await newKey('crm');

@@ -13,6 +13,7 @@ import {
 } from '../../../../test/event-writer.ts';
 import { freePort } from '../../../../test/free-port.ts';
 import { isNightly } from '../../../../test/nightly.ts';
+import { nightlyTest } from '../../../../test/nightly-test.ts';
 import { processEnvironment, startServer } from '../../../../test/process.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 
@@ -74,9 +75,7 @@ test('a server that is killed at any point loses no event, and keeps the order o
 });
 
 // `isolation.test.ts` has two deliverers in one process, one of which takes over the work of the other.
-const nightly = isNightly ? test : undefined;
-
-nightly?.runIf(engineName === 'postgres')(
+nightlyTest?.runIf(engineName === 'postgres')(
   'one of two servers that share deliveries takes them over when the other is killed',
   async () => {
     const environment = { ...(await processEnvironment()), ...development };
@@ -100,7 +99,7 @@ nightly?.runIf(engineName === 'postgres')(
   },
 );
 
-nightly?.('events that were written where no deliveries run arrive when they do', async () => {
+nightlyTest?.('events that were written where no deliveries run arrive when they do', async () => {
   const environment = { ...(await processEnvironment()), ...development };
   const apiKey = await createFirm(environment);
   const receiver = await startReceiver();
