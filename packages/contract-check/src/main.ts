@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { CannotRun } from './cannot-run.ts';
 import { type Flags, type Outputs, type Settings, settingsOf } from './config.ts';
@@ -15,23 +15,17 @@ import { planSummary, renderPlan } from './report/plan.ts';
 import { isComplete, type Presentation } from './report/presented.ts';
 import type { CoverageName, MinCoverage, PlanEntry, Report } from './report/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
-import { visible } from './report/visible.ts';
-import type { ProxyOptions, RunningProxy } from './traffic/proxy.ts';
 
 export const exitCodes = { same: 0, drift: 1, couldNotRun: 2, incomplete: 3 } as const;
 
 /** The modules that the command uses. Loaded on demand, so that `--help` and invalid options respond quickly. */
 export interface Work {
   check(options: CheckOptions): Promise<Report>;
-  judgeHar(options: CheckOptions & { readonly har: string }): Promise<Report>;
-  startProxy(options: ProxyOptions): Promise<RunningProxy>;
   planOf(options: CheckOptions): Promise<readonly PlanEntry[]>;
 }
 
 const modules: Work = {
   check: async (options) => (await import('./check.ts')).check(options),
-  judgeHar: async (options) => (await import('./traffic/har.ts')).judgeHar(options),
-  startProxy: async (options) => (await import('./traffic/proxy.ts')).startProxy(options),
   planOf: async (options) => (await import('./check.ts')).planOf(options),
 };
 
@@ -44,12 +38,7 @@ export interface Surroundings {
 
 type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-type CommandFlags = Flags & {
-  readonly color: boolean;
-  readonly plan?: boolean;
-  readonly har?: string;
-  readonly proxy?: number | true;
-};
+type CommandFlags = Flags & { readonly color: boolean; readonly plan?: boolean };
 
 const examples = `
 Examples:
@@ -71,10 +60,6 @@ Examples:
 
   Run in a pipeline, and fail below a minimum coverage:
     contract-check --spec openapi.yaml --junit junit.xml --sarif contract.sarif --min-coverage 90 --min-coverage total=60
-
-  Check recorded traffic, or the traffic between a client and a server:
-    contract-check --spec openapi.yaml --har recorded.har
-    contract-check --spec openapi.yaml --url http://localhost:3000 --proxy 8080
 
 An auth module exports by default an object with functions that return headers. caller() is required: a user who can do
 everything. expired(), forbidden() and otherTenant() are optional; each enables further checks.
@@ -140,10 +125,6 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
     .option('--junit <file>', 'write the report as JUnit XML')
     .option('--json <file>', 'write the report as JSON; - is standard output')
     .option('--sarif <file>', 'write the report as SARIF 2.1.0')
-    .addOption(new Option('--har <file>', 'check recorded traffic, without sending requests').conflicts('proxy'))
-    .addOption(
-      new Option('--proxy [port]', 'forward requests to the server, and check them until Ctrl+C').argParser(port),
-    )
     .option(
       '--config <file>',
       'configuration file (default: contract-check.config.ts, .js or .json); flags override it',
@@ -158,7 +139,7 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
 }
 
 async function execute(
-  { color, har, proxy, plan, ...flags }: CommandFlags,
+  { color, plan, ...flags }: CommandFlags,
   work: Work,
   surroundings: Surroundings,
 ): Promise<number> {
@@ -186,10 +167,7 @@ async function execute(
     },
   };
   try {
-    if (proxy !== undefined) {
-      return await ending(await passing(options, proxy === true ? 0 : proxy, work, stderr));
-    }
-    const report = await (har === undefined ? work.check(options) : work.judgeHar({ ...options, har }));
+    const report = await work.check(options);
     progress?.clear();
     if (!interruption.signal.aborted) return await ending(report);
     await ending({ ...report, notices: [...report.notices, interrupted] });
@@ -203,19 +181,6 @@ async function execute(
 }
 
 const interrupted = 'The run was interrupted. The report is incomplete.';
-
-/** Runs the proxy until it is interrupted. */
-async function passing(options: CheckOptions, port: number, work: Work, stderr: Stream): Promise<Report> {
-  const { url, signal } = options;
-  if (url === undefined) throw new CannotRun('--proxy requires the URL of the server. Pass --url.');
-  const onFinding: ProxyOptions['onFinding'] = ({ operation, title }) => {
-    stderr.write(`✗ ${visible(`${operation}: ${title}`)}\n`);
-  };
-  const proxy = await work.startProxy({ ...options, url, port, onFinding });
-  await write(stderr, `Listening on ${proxy.url}, forwarding to ${url}. Press Ctrl+C to stop and print the report.\n`);
-  if (signal?.aborted !== true) await new Promise((done) => signal?.addEventListener('abort', done, { once: true }));
-  return proxy.stop();
-}
 
 async function conclude(
   report: Report,
@@ -324,7 +289,6 @@ const wholeNumber = numberOf('an integer', (number) => Number.isSafeInteger(numb
 const count = numberOf('an integer of at least 1', (number) => Number.isSafeInteger(number) && number >= 1);
 const positiveNumber = numberOf('a number greater than 0', (number) => Number.isFinite(number) && number > 0);
 const percentage = numberOf('a number from 0 to 100', (number) => number >= 0 && number <= 100);
-const port = numberOf('a port, at most 65535', (number) => Number.isInteger(number) && number >= 0 && number <= 65_535);
 
 /** `80`, or `constraints=80`. */
 function minimum(value: string, before: MinCoverage = {}): MinCoverage {

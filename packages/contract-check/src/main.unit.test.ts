@@ -60,11 +60,7 @@ async function command(args: string[], check = async (_: CheckOptions) => report
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const unexpected = () => Promise.reject(new Error('Unexpected call.'));
   const outputs = [text(stdout), text(stderr)] as const;
-  const code = await run(
-    args,
-    { check, judgeHar: unexpected, startProxy: unexpected, planOf: unexpected },
-    { stdout, stderr, directory: folder },
-  );
+  const code = await run(args, { check, planOf: unexpected }, { stdout, stderr, directory: folder });
   stdout.end();
   stderr.end();
   const [output, errors] = await Promise.all(outputs);
@@ -131,7 +127,6 @@ describe('the command', () => {
     [['--spec', 'a.yaml', '--url', 'localhost'], /starts with http/],
     [['--spec', 'a.yaml', '--min-coverage', '101'], /from 0 to 100/],
     [['--spec', 'a.yaml', '--min-coverage', 'operation=1'], /one of operations, statuses, media-types/],
-    [['--spec', 'a.yaml', '--har', 'a.har', '--proxy'], /cannot be used with/],
     [['a.yaml'], /too many arguments/],
     [[], /^contract-check: No contract is specified\. Pass --spec FILE.*\n$/],
     [['--spec', 'a.yaml', '--auth', 'no-auth.ts'], /no-auth\.ts must export by default an object/],
@@ -141,7 +136,6 @@ describe('the command', () => {
     ],
     [['--spec', 'a.yaml', '--auth', 'nowhere.ts'], /nowhere\.ts cannot be loaded/],
     [['--spec', 'a.yaml', '--config', 'nowhere.json'], /The configuration nowhere\.json cannot be read/],
-    [['--spec', 'a.yaml', '--proxy', '0'], /requires the URL of the server/],
     [['--spec', 'a.yaml', '--html', '/dev/null/a.html'], /a\.html cannot be written/],
   ])('exits with 2 and an error message for %j', async (args, sentence) => {
     const { code, stderr, stdout } = await command(args);
