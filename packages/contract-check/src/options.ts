@@ -66,15 +66,23 @@ export interface Progress {
  */
 export interface Auth {
   /** Headers of a user who can do everything. */
-  caller(): Promise<Headers> | Headers;
+  caller(operation?: CalledOperation): Promise<Headers> | Headers;
   /** Headers with expired credentials, which the server must reject. */
-  expired?(): Promise<Headers> | Headers;
+  expired?(operation?: CalledOperation): Promise<Headers> | Headers;
   /** Headers of a user without any role or scope, for whom the server must return 403. */
-  forbidden?(): Promise<Headers> | Headers;
+  forbidden?(operation?: CalledOperation): Promise<Headers> | Headers;
   /** Like `CheckOptions.values`, for values that are only known when the run starts. */
   values?(): Promise<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>>;
   /** Headers of another tenant or owner, who must not see what the caller created. */
-  otherTenant?(): Promise<Headers> | Headers;
+  otherTenant?(operation?: CalledOperation): Promise<Headers> | Headers;
+}
+
+/** The operation that is called, where parts of an API need other credentials; undefined for undeclared operations. */
+export interface CalledOperation {
+  readonly id: string;
+  readonly method: string;
+  /** The path of the contract, such as `/books/{id}`. */
+  readonly path: string;
 }
 
 type Headers = Readonly<Record<string, string>>;

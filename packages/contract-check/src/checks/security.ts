@@ -60,7 +60,7 @@ function attempts(session: Session, operation: Operation): Attempt[] {
     ...{ check: 'missing-credentials', who: 'without credentials', identity: 'anonymous', headers: {} },
   };
   // All credentials are forged together: with alternatives, one valid credential is sufficient.
-  const credentials = Object.entries(session.identities.credentials);
+  const credentials = Object.entries(session.identities.credentialsFor(operation));
   const forged = forgeries.flatMap(({ who, forge }): Attempt[] => {
     const headers = credentials.map(([name, value]) => [name, forge(value)] as const);
     if (headers.length === 0 || headers.some(([, text]) => text === undefined)) return [];

@@ -1,5 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
-import type { Auth, CheckOptions } from '../options.ts';
+import type { Operation } from '../document/operation.ts';
+import type { CheckOptions } from '../options.ts';
 
 export type Identity = 'caller' | 'anonymous' | 'expired' | 'forbidden' | 'otherTenant';
 
@@ -9,7 +10,7 @@ type Headers = Readonly<Record<string, string>>;
 export class Identities {
   readonly #document: OpenApiDocument;
   readonly #options: Pick<CheckOptions, 'auth' | 'headers'>;
-  readonly #signedIn = new Map<Identity, Headers>();
+  readonly #signedIn = new Map<string, Headers>();
 
   constructor(document: OpenApiDocument, options: Pick<CheckOptions, 'auth' | 'headers'>) {
     this.#document = document;
@@ -22,21 +23,28 @@ export class Identities {
     return this.#options.auth?.[identity] !== undefined;
   }
 
-  async headersOf(identity: Identity): Promise<Headers> {
-    const known = this.#signedIn.get(identity);
+  async headersOf(identity: Identity, operation?: Operation): Promise<Headers> {
+    const key = this.#keyOf(identity, operation);
+    const known = this.#signedIn.get(key);
     if (known !== undefined) return known;
     const own = lowerCase(this.#options.headers ?? {});
     const headers =
       identity === 'anonymous'
-        ? this.#withoutCredentials(await this.headersOf('caller'))
-        : { ...own, ...lowerCase(await signedIn(this.#options.auth, identity)) };
-    this.#signedIn.set(identity, headers);
+        ? this.#withoutCredentials(await this.headersOf('caller', operation))
+        : { ...own, ...lowerCase((await this.#options.auth?.[identity]?.(operation)) ?? {}) };
+    this.#signedIn.set(key, headers);
     return headers;
   }
 
+  /** An auth module can return other headers for some operations. */
+  #keyOf(identity: Identity, operation: Operation | undefined): string {
+    const depends = identity !== 'anonymous' && (this.#options.auth?.[identity]?.length ?? 0) > 0;
+    return depends && operation !== undefined ? `${identity} ${operation.id}` : identity;
+  }
+
   /** Signs in again before the next request; false if there is no way to. */
-  renew(identity: Identity): boolean {
-    return this.#options.auth !== undefined && this.#signedIn.delete(identity);
+  renew(identity: Identity, operation: Operation | undefined): boolean {
+    return this.#options.auth !== undefined && this.#signedIn.delete(this.#keyOf(identity, operation));
   }
 
   get callerHeaders(): string[] {
@@ -44,8 +52,8 @@ export class Identities {
   }
 
   /** The headers that authenticate the caller. */
-  get credentials(): Headers {
-    const all = this.#signedIn.get('caller') ?? {};
+  credentialsFor(operation: Operation): Headers {
+    const all = this.#signedIn.get(this.#keyOf('caller', operation)) ?? {};
     const others = this.#withoutCredentials(all);
     return Object.fromEntries(Object.entries(all).filter(([name]) => !(name in others)));
   }
@@ -60,10 +68,6 @@ export class Identities {
       Object.entries(headers).filter(([name]) => !['authorization', 'cookie', ...keys].includes(name)),
     );
   }
-}
-
-async function signedIn(auth: Auth | undefined, identity: Exclude<Identity, 'anonymous'>): Promise<Headers> {
-  return (await auth?.[identity]?.()) ?? {};
 }
 
 function lowerCase(headers: Headers): Record<string, string> {

@@ -14,11 +14,16 @@ export class RateLimits {
   readonly #until = new Map<string, number>();
   readonly #waited = new Map<string, number>();
   readonly #signal: AbortSignal;
+  readonly #longestDelay: number;
   #delayed = 0;
 
-  /** @param signal ends all pauses. */
-  constructor(signal: AbortSignal) {
+  /**
+   * @param signal ends all pauses.
+   * @param time the limit of the run, in milliseconds, of which pauses take a tenth at most.
+   */
+  constructor(signal: AbortSignal, time = Number.POSITIVE_INFINITY) {
     this.#signal = signal;
+    this.#longestDelay = Math.min(longestDelay, time / 10);
   }
 
   /** Notes that an operation must not be called for some seconds. */
@@ -43,7 +48,7 @@ export class RateLimits {
 
   async #outwait(operation: string): Promise<boolean> {
     const left = Math.max(0, this.#left(operation));
-    if (this.#delayed + left > longestDelay || this.#signal.aborted) return false;
+    if (this.#delayed + left > this.#longestDelay || this.#signal.aborted) return false;
     this.#delayed += left;
     await this.#pause(left);
     return true;

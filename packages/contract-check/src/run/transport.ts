@@ -62,7 +62,7 @@ export class Transport {
     this.#identities = identities;
     this.#timeout = (options.timeout ?? 10) * 1000;
     this.#client = new HttpClient(url, options.concurrency ?? 8, this.#timeout / 1000, gate);
-    this.#limits = new RateLimits(this.#ending.signal);
+    this.#limits = new RateLimits(this.#ending.signal, options.time === undefined ? undefined : options.time * 1000);
     if (options.time !== undefined) {
       const milliseconds = options.time * 1000;
       const cleaning = Math.min(longestCleaning, milliseconds * cleaningShare);
@@ -103,7 +103,7 @@ export class Transport {
       this.#checkSilence(limit);
       await this.#limits.admit(limit);
       if (attempt === 0) await this.beforeSend(operation, wire);
-      const headers = await this.#headersOf(wire, identity);
+      const headers = await this.#headersOf(wire, identity, operation);
       const exchange = await this.#send(operation, { ...wire, headers });
       this.onExchange(exchange, wire);
       this.#checkRunning();
@@ -116,7 +116,7 @@ export class Transport {
         continue;
       }
       const isRenewed = status === 401 && identity === 'caller' && attempt === 0 && !('authorization' in wire.headers);
-      if (isRenewed && this.#identities.renew(identity)) continue;
+      if (isRenewed && this.#identities.renew(identity, operation)) continue;
       this.#noteSilence(limit, exchange);
       return exchange;
     }
@@ -131,9 +131,16 @@ export class Transport {
     return response.status !== noResponse;
   }
 
-  async #headersOf(wire: WireRequest, identity: Identity): Promise<Record<string, string>> {
+  async #headersOf(
+    wire: WireRequest,
+    identity: Identity,
+    operation: Operation | undefined,
+  ): Promise<Record<string, string>> {
     // Headers of the call override those of the identity.
-    const headers: Record<string, string> = { ...(await this.#identities.headersOf(identity)), ...wire.headers };
+    const headers: Record<string, string> = {
+      ...(await this.#identities.headersOf(identity, operation)),
+      ...wire.headers,
+    };
     if (wire.cookie !== undefined)
       headers.cookie = headers.cookie === undefined ? wire.cookie : `${headers.cookie}; ${wire.cookie}`;
     for (const name of wire.without ?? []) delete headers[name];
