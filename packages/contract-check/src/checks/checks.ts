@@ -34,13 +34,19 @@ export const checks: readonly Check[] = [
 async function probeOperations(context: CheckContext): Promise<void> {
   const { session, baselines, onProgress } = context;
   let done = 0;
-  await eachOperation(session.judged, 2, async (operation) => {
+  const check = async (operation: Operation) => {
     const baseline = session.isOver ? undefined : await baselines.usable(operation);
     if (baseline !== undefined) await probe(context, operation, baseline);
     if (!session.isOver) session.stateOf(operation).isChecked = true;
     done += 1;
     onProgress(done, session.judged.length);
-  });
+  };
+  const [settings = [], others = []] = [true, false].map((is) =>
+    session.judged.filter((operation) => session.plan.isSetting(operation) === is),
+  );
+  await eachOperation(others, 2, check);
+  // What others depend on changes only while none is called.
+  await eachOperation(settings, 1, check);
 }
 
 async function probe(context: CheckContext, operation: Operation, baseline: Baseline): Promise<void> {

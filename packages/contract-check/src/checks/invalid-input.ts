@@ -181,7 +181,7 @@ function withBrokenKnownIds(
   value: unknown,
 ): unknown {
   if (parameter !== undefined) return value;
-  const known = withKnownIds(session, operation, value, isCreating(operation));
+  const known = withKnownIds(session, operation, value, { keepsKeys: isCreating(operation) });
   const breaches = (one: unknown) =>
     session.validators
       .breaches(schema, one, 'request')

@@ -334,7 +334,9 @@ async function sendReady(
   const { operation } = call;
   // Generated branches contain made-up IDs. The probed value itself must not change.
   const known =
-    call.body === undefined ? undefined : withKnownIds(session, operation, call.body, isCreating(operation));
+    call.body === undefined
+      ? undefined
+      : withKnownIds(session, operation, call.body, { keepsKeys: isCreating(operation) });
   const isScalar = pointer !== undefined && !['object', 'undefined'].includes(typeof at(call.body, pointer));
   const body = isScalar ? put(known, pointer, at(call.body, pointer)) : known;
   const schema = bodySchemaOf(call);

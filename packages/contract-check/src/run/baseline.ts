@@ -4,13 +4,14 @@ import { hasItemErrors } from '../checks/outcome.ts';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { NotSent } from '../http/not-sent.ts';
-import { at, isObject, put } from '../json.ts';
-import { branchesOf } from '../schema/spots.ts';
+import { isObject } from '../json.ts';
+import { branchCallsOf } from './branches.ts';
 import { Candidates, hasNoRows, rank, withoutFailed } from './candidates.ts';
-import { withKnownIds, withOtherIds } from './known-ids.ts';
-import { collectionPath, isCreating, isDestructive, isPutCreation, lastParameter } from './names.ts';
+import { creatorFor, undoneBy, whyNoId } from './creators.ts';
+import { withOtherIds } from './known-ids.ts';
+import { isCreating, isDestructive, isPutCreation, lastParameter } from './names.ts';
 import { eachOperation } from './parallel.ts';
-import { idOf } from './pool.ts';
+import { identitiesIn, idOf } from './pool.ts';
 import { atEveryDepth, type Freshnesses, freshnesses, renewed } from './renewal.ts';
 import type { Session } from './session.ts';
 import { isHarmless, unknownId } from './unknown-id.ts';
@@ -52,7 +53,7 @@ export class Baselines {
   async find(onProgress: (done: number, all: number) => void): Promise<void> {
     const operations = [...this.#session.operations].sort((left, right) => rank(left) - rank(right));
     // Later rounds can use resources that were created in earlier ones.
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       let done = 0;
       const before = this.#known.size;
       await eachOperation(operations, 1, async (operation) => {
@@ -69,8 +70,10 @@ export class Baselines {
       if (round > 0 && this.#known.size === before) break;
     }
     for (const operation of this.#session.judged) {
-      if (this.#known.has(operation.id)) continue;
       const state = this.#session.stateOf(operation);
+      const known = this.#known.get(operation.id);
+      if (known !== undefined) state.reason = `it returned ${known.exchange.response.status}, which is not declared`;
+      if (known !== undefined) continue;
       const skipped = this.#session.plan.reasonFor(operation);
       state.reason =
         skipped ??
@@ -136,8 +139,8 @@ export class Baselines {
     if (!operation.path.includes('{')) return known;
     const exchange = await this.#session.send(known.call);
     if (![404, 410].includes(exchange.response.status)) return known;
-    for (const id of Object.values(known.call.path)) this.#session.pool.forget(id);
-    const creator = this.creatorFor(operation);
+    this.#forget(known.call);
+    const { creator } = creatorFor(this.#session, operation, this.#known) ?? {};
     if (creator !== undefined) await this.again(creator, `alive ${operation.id}`);
     await this.#try(operation, 5);
     return this.#known.get(operation.id);
@@ -153,32 +156,7 @@ export class Baselines {
    * one branch.
    */
   branches(operation: Operation): Promise<readonly Call[]> {
-    return once(this.#branches, operation, () => this.#findBranches(operation));
-  }
-
-  async #findBranches(operation: Operation): Promise<Call[]> {
-    const call = this.#known.get(operation.id)?.call;
-    const content = operation.body?.contents.find(({ mediaType }) => mediaType === call?.mediaType);
-    if (call?.body === undefined || content?.schema === undefined || operation.method === 'DELETE') return [];
-    const { schema } = content;
-    const { document, values, validators } = this.#session;
-    const found: Call[] = [];
-    const isNear = ({ pointer }: { readonly pointer: string }) => pointer.split('/').length <= 3;
-    const seed = this.#session.seedFor(`${operation.id} branches`);
-    const branches = branchesOf(document, values, schema, 'request', seed).filter(isNear);
-    for (const { pointer, value } of branches.slice(0, 10)) {
-      // Known good siblings are more likely to be accepted in another branch than generated ones.
-      const grafted = put(call.body, pointer, at(value, pointer));
-      for (const whole of pointer === '' ? [value] : [grafted, value]) {
-        const body = withKnownIds(this.#session, operation, whole);
-        if (this.#session.isOver || !validators.accepts(schema, body, 'request')) continue;
-        const exchange = await this.#session.send({ ...call, body });
-        if (!isSuccess(exchange) || hasItemErrors(exchange)) continue;
-        found.push({ ...call, body });
-        break;
-      }
-    }
-    return found;
+    return once(this.#branches, operation, () => branchCallsOf(this.#session, this.#known.get(operation.id)?.call));
   }
 
   async #findVariants(operation: Operation): Promise<Call[]> {
@@ -231,21 +209,6 @@ export class Baselines {
     return [least, ...more];
   }
 
-  /** The operation that creates the resource that the last path parameter names. */
-  creatorFor(operation: Operation): Operation | undefined {
-    const name = lastParameter(operation.path);
-    if (name === undefined) return undefined;
-    const collection = collectionPath(operation.path, name);
-    const { operations } = this.#session;
-    return operations.find(
-      (one) =>
-        this.#known.has(one.id) &&
-        (one.method === 'POST'
-          ? one.path === collection
-          : one.path === operation.path && isPutCreation(one, operations)),
-    );
-  }
-
   async #try(operation: Operation, round: number): Promise<void> {
     for (const [index, call] of this.#candidates(operation, round).entries()) {
       if (this.#session.isOver) return;
@@ -258,6 +221,11 @@ export class Baselines {
         sent = renewed(this.#session, call, `fresh conflict ${round} ${index}`, extent);
         exchange = await this.#session.send(sent);
       }
+      if (exchange.response.status === 415 && operation.body === undefined && operation.method !== 'GET') {
+        // Some servers require a media type of every request that is no GET.
+        sent = { ...sent, raw: { headers: { 'content-type': 'application/json' } } };
+        exchange = await this.#session.send(sent);
+      }
       const reduced = hasItemErrors(exchange) ? withoutFailed(sent, exchange) : undefined;
       if (reduced !== undefined) {
         const again = await this.#session.send(reduced);
@@ -268,15 +236,17 @@ export class Baselines {
         const known = this.#known.get(operation.id);
         if (known === undefined || (!hasItemErrors(exchange) && !hasNoRows(this.#session, exchange)))
           this.#known.set(operation.id, { call: sent, exchange });
-        if (operation.method === 'DELETE') for (const id of Object.values(sent.path)) this.#session.pool.forget(id);
+        if (isCreating(operation)) await this.#findId(sent, exchange);
+        if (operation.method === 'DELETE') this.#forget(sent);
         if (hasItemErrors(exchange) || hasNoRows(this.#session, exchange)) continue;
         return;
       }
-      if (exchange.response.status === 501) return;
       this.#rejections.set(
         operation.id,
         `every request was rejected, last with ${exchange.response.status} ${exchange.response.text.slice(0, 160)}`,
       );
+      // No other value helps without an implementation or credentials.
+      if ([401, 501].includes(exchange.response.status)) return;
     }
   }
 
@@ -300,30 +270,41 @@ export class Baselines {
     // Where the API creates none of the resources, an existing one is changed and restored.
     const onlyCreated =
       operation.path.includes('{') &&
+      undoneBy(this.#session, operation, this.#known) === undefined &&
       ((isDestructive(operation) && effect !== 'change existing') ||
         (effect === 'change own' && this.#session.options.disposable !== true));
-    const parameters = this.#parts.parameterSets(operation, onlyCreated, round);
+    const own = this.#parts.parameterSets(operation, onlyCreated, round);
+    // What no operation creates is changed, but never deleted.
+    const isChange =
+      this.#session.options.disposable === true && effect === 'irreversible' && operation.method !== 'DELETE';
+    const parameters = own.length === 0 && isChange ? this.#parts.parameterSets(operation, false, round) : own;
     if (parameters.length === 0) {
-      this.#rejections.set(operation.id, this.#whyNoId(operation, onlyCreated));
+      this.#rejections.set(operation.id, whyNoId(this.#session, operation, onlyCreated));
       return [];
     }
     const bodies = this.#parts.bodies(operation, round);
-    const calls: Call[] = [];
-    for (const set of parameters)
-      for (const { body, mediaType } of bodies) calls.push({ operation, ...set, body, mediaType });
-    return calls.slice(0, 18);
+    const calls = parameters.flatMap((set, row) =>
+      bodies.map((body, column) => ({ call: { operation, ...set, ...body }, rank: (row + 1) * (column + 1) })),
+    );
+    return calls
+      .toSorted((one, other) => one.rank - other.rank)
+      .slice(0, 24)
+      .map(({ call }) => call);
   }
 
-  /** Why no value is known for a path: often because the operation that creates one is not called. */
-  #whyNoId(operation: Operation, onlyCreated: boolean): string {
-    const collection = collectionPath(operation.path, lastParameter(operation.path) ?? '');
-    const creator = this.#session.declared.find(({ method, path }) => method === 'POST' && path === collection);
-    const skipped = creator === undefined ? undefined : this.#session.plan.reasonFor(creator);
-    if (creator !== undefined && skipped !== undefined)
-      return `${creator.id}, which creates what its path names, is not called: ${skipped}`;
-    return onlyCreated
-      ? 'it changes or deletes resources, and no operation creates one'
-      : 'no id is known for its path';
+  /** Excludes a deleted resource; its parents exist, unless the run created them. */
+  #forget({ operation, path }: Call): void {
+    const { pool } = this.#session;
+    for (const [name, id] of Object.entries(path))
+      if (operation.path.endsWith(`{${name}}`) || pool.isCreated(operation, name, id)) pool.forget(id);
+  }
+
+  /** Reads what a creation belongs to, if its response does not have the ID. */
+  async #findId({ operation: { path }, path: values }: Call, { response }: Exchange): Promise<void> {
+    const paths = [path, path.slice(0, path.lastIndexOf('/'))];
+    const read = this.#session.operations.find((one) => one.method === 'GET' && paths.includes(one.path));
+    const known = read === undefined || response.json !== undefined ? undefined : this.#known.get(read.id);
+    if (known !== undefined) await this.#session.send({ ...known.call, path: values });
   }
 
   /** A PUT to an unused ID. The ID is also replaced in the body. Returns undefined if no unused ID is known. */
@@ -360,19 +341,25 @@ export class Baselines {
 
   /** The call on a resource that is created for it, so that a deletion does not affect other probes. */
   async #onNewResource(call: Call, label: string): Promise<Call | undefined> {
-    const creator = this.creatorFor(call.operation);
-    if (creator === undefined) return call.operation.method === 'DELETE' ? undefined : call;
-    const created = await this.again(creator, `for ${call.operation.id} ${label}`);
-    if (created === undefined) return undefined;
-    const name = lastParameter(call.operation.path) ?? '';
-    const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
-    const body = created.exchange.response.json?.value;
-    const own = isObject(body) ? [body[name], idOf(body)] : [];
-    const known = this.#session.pool.forParameter(call.operation, name, true).likely;
-    const [id] = [...own, ...known].flatMap((value) =>
-      parameter === undefined || value === undefined ? [] : this.#parts.fit(parameter, value),
-    );
-    return id === undefined ? undefined : { ...call, path: { ...call.path, [name]: id } };
+    const { operation } = call;
+    const undone = undoneBy(this.#session, operation, this.#known);
+    if (undone !== undefined) {
+      const path = (await this.again(undone, `for ${operation.id} ${label}`))?.call.path;
+      return path === undefined ? undefined : { ...call, path };
+    }
+    const { creator, name } = creatorFor(this.#session, operation, this.#known) ?? {};
+    if (creator === undefined || name === undefined) return operation.method === 'DELETE' ? undefined : call;
+    const created = await this.again(creator, `for ${operation.id} ${label}`);
+    const parameter = operation.parameters.find((one) => one.in === 'path' && one.name === name);
+    if (created === undefined || parameter === undefined) return undefined;
+    const body = created.exchange.response.json?.value ?? created.call.body;
+    const own = isObject(body) ? identitiesIn({ row: body, id: idOf(body) }, name) : [];
+    const known = this.#session.pool.forParameter(operation, name, true).likely;
+    const [id] = [...own, ...known].flatMap((value) => (value === undefined ? [] : this.#parts.fit(parameter, value)));
+    if (id === undefined) return undefined;
+    const path = { ...created.call.path, ...this.#session.pool.contextOf(operation, name, id), [name]: id };
+    const names = Object.keys(call.path);
+    return { ...call, path: Object.fromEntries(names.map((one) => [one, path[one] ?? call.path[one]])) };
   }
 }
 

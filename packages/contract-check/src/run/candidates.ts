@@ -12,6 +12,7 @@ import {
   isReadingPost,
   kindOfReference,
   lastParameter,
+  pathNames,
   rowsSchema,
 } from './names.ts';
 import type { Session } from './session.ts';
@@ -24,28 +25,53 @@ export class Candidates {
     this.#session = session;
   }
 
-  /** Values for the path and the required parameters, most likely first. */
+  /**
+   * Values for the path and the required parameters, most likely first.
+   *
+   * @param onlyCreated whether the path must lead to something that the run created.
+   */
   parameterSets(
     operation: Operation,
     onlyCreated: boolean,
     round: number,
   ): Pick<Call, 'path' | 'query' | 'headers' | 'cookies'>[] {
-    const inPath = operation.parameters.filter((parameter) => parameter.in === 'path');
-    const choices = inPath.map((parameter) => this.#valuesOf(operation, parameter, onlyCreated, round));
+    const inPath = pathNames(operation.path).flatMap(
+      (name) => operation.parameters.find((parameter) => parameter.in === 'path' && parameter.name === name) ?? [],
+    );
+    const [last] = inPath.slice(-1);
+    const choices = inPath.map((parameter) => {
+      const own = this.#valuesOf(operation, parameter, onlyCreated && parameter === last, round);
+      return own.length > 0 ? own : this.#valuesOf(operation, parameter, false, round);
+    });
     if (choices.some((values) => values.length === 0)) return [];
     const longest = Math.max(1, ...choices.map((values) => values.length));
-    const others = (turn: number) => ({
-      query: this.#required(operation, 'query', round, turn),
-      headers: this.#required(operation, 'header', round, turn),
-      cookies: this.#required(operation, 'cookie', round, turn),
-    });
     const isChosen = operation.parameters.some((parameter) => parameter.in === 'query' && parameter.required);
-    return Array.from({ length: Math.min(Math.max(longest, isChosen ? 6 : 1), 6) }, (_, index) => ({
-      ...others(index),
-      path: Object.fromEntries(
-        inPath.map((parameter, at) => [parameter.name, choices[at]?.[index % (choices[at]?.length ?? 1)]]),
-      ),
+    const sets = Array.from({ length: Math.min(Math.max(longest, isChosen ? 6 : 1), 6) }, (_, index) => ({
+      query: this.#required(operation, 'query', round, index),
+      headers: this.#required(operation, 'header', round, index),
+      cookies: this.#required(operation, 'cookie', round, index),
+      path: this.#pathOf(operation, inPath, choices, index),
     }));
+    const isOwn = ({ path }: Pick<Call, 'path'>) =>
+      inPath.some(({ name }) => this.#session.pool.isCreated(operation, name, path[name]));
+    const isNew = last !== undefined && isPutCreation(operation, this.#session.operations);
+    return onlyCreated && !isNew ? sets.filter(isOwn) : sets;
+  }
+
+  /** The values of a path: a nested resource is selected with its own parents. */
+  #pathOf(
+    operation: Operation,
+    inPath: readonly Parameter[],
+    choices: readonly (readonly unknown[])[],
+    index: number,
+  ): Call['path'] {
+    const path: Record<string, unknown> = {};
+    for (const [at, { name }] of [...inPath.entries()].reverse()) {
+      const values = choices[at] ?? [];
+      path[name] ??= values[index % values.length];
+      Object.assign(path, { ...this.#session.pool.contextOf(operation, name, path[name]), ...path });
+    }
+    return Object.fromEntries(inPath.map(({ name }) => [name, path[name]]));
   }
 
   /** Required parameters. Each turn uses other values, and no two parameters share a value. */
@@ -53,7 +79,11 @@ export class Candidates {
     const isRequested = operation.responses.some(({ status }) => status === '428');
     const needed = operation.parameters.filter(
       (parameter) =>
-        parameter.in === place && (parameter.required || (isRequested && /^if-match$/i.test(parameter.name))),
+        parameter.in === place &&
+        (parameter.required ||
+          (isRequested && /^if-match$/i.test(parameter.name)) ||
+          // What an operation is about can be required without being declared so.
+          (round > 0 && place === 'query' && this.#refers(operation, parameter))),
     );
     return Object.fromEntries(
       needed
@@ -64,6 +94,11 @@ export class Candidates {
           return [parameter.name, values[turn === 0 ? 0 : (turn + index) % values.length]];
         }),
     );
+  }
+
+  #refers(operation: Operation, { name }: Parameter): boolean {
+    const { pool } = this.#session;
+    return kindOfReference(name) !== undefined && pool.forParameter(operation, name, false).likely.length > 0;
   }
 
   #isCallerHeader(header: string): boolean {
@@ -152,6 +187,10 @@ export class Candidates {
       values.sample(schema, 'request', extent, seed + index),
     );
     const created = samples.filter((sample) => sample !== undefined).map(({ value }) => value);
+    const exemplary = (['least', 'most'] as const).flatMap((extent) => {
+      const sample = values.sample(schema, 'request', extent, seed, true);
+      return sample === undefined ? [] : [withKnownIds(this.#session, operation, sample.value, { byName: true })];
+    });
     const examples = content.examples.filter((value) => validators.accepts(schema, value, 'request'));
     const isValid = (body: unknown) => validators.accepts(schema, body, 'request');
     const samplesAndExamples = [...examples, ...created].slice(0, 9);
@@ -161,14 +200,16 @@ export class Candidates {
     });
     const isOther = (body: unknown, index: number) => !isDeepStrictEqual(body, known[index]) && isValid(body);
     const keyed = samplesAndExamples
-      .map((value) => withKnownIds(this.#session, operation, value, true))
+      .map((value) => withKnownIds(this.#session, operation, value, { keepsKeys: true }))
       .filter(isOther);
     const modest = known.map((body) => withoutUnknownIds(this.#session, operation, body)).filter(isOther);
     // Operations that create must not touch existing resources. Small bodies come first, because every probe creates
     // one.
     const little = keyed.toSorted((one, other) => sizeOf(one) - sizeOf(other));
     const bodies = isCreating(operation) ? [...little.slice(0, 4), ...known] : [...known, ...keyed.slice(0, 4)];
-    return [...bodies, ...modest.slice(0, 3)].map((body) => ({ body, mediaType }));
+    const named = known.map((value) => withKnownIds(this.#session, operation, value, { byName: true }));
+    const others = [...modest.slice(0, 3), ...[...exemplary, ...named].filter(isOther)];
+    return [...bodies, ...others].map((body) => ({ body, mediaType }));
   }
 }
 

@@ -34,9 +34,9 @@ export class CoverageBook {
   /** Records what an exchange covers. */
   recordExchange({ operation, path, query, headers, cookies }: Call, exchange: Exchange): void {
     const { status, mediaType } = exchange.response;
-    if (status >= 200 && status < 400) this.#mark('operation', operation.id, '');
     const declared = declaredResponseFor(operation, status);
     if (declared !== undefined) {
+      if (status >= 200 && status < 400) this.#mark('operation', operation.id, '');
       this.#mark('status', operation.id, declared.status);
       const content = contentFor(declared, mediaType);
       if (content !== undefined) this.#mark('mediaType', operation.id, `${declared.status} ${content.mediaType}`);

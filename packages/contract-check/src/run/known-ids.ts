@@ -1,16 +1,22 @@
 import type { Operation } from '../document/operation.ts';
 import { isObject } from '../json.ts';
-import { isDestructive, isOwnId, kindOfReference, singular } from './names.ts';
-import { idOf } from './pool.ts';
+import { isDestructive, isOwnId, kindOfName, kindOfReference, kindsOfOperation, singular } from './names.ts';
+import { identityIn, idOf } from './pool.ts';
 import type { Session } from './session.ts';
 import { unlikelyIds } from './unknown-id.ts';
 
 /**
  * Replaces IDs in a value with IDs of existing resources.
  *
- * @param keepsKeys for new resources: keeps their own keys, and makes sure that these are unused.
+ * @param options.keepsKeys for new resources: keeps their own keys, and makes sure that these are unused.
+ * @param options.byName also replaces texts in properties that are named like a known resource: `environment`.
  */
-export function withKnownIds(session: Session, operation: Operation, value: unknown, keepsKeys = false): unknown {
+export function withKnownIds(
+  session: Session,
+  operation: Operation,
+  value: unknown,
+  { keepsKeys = false, byName = false } = {},
+): unknown {
   const { pool, providedValues } = session;
   const onlyCreated = isDestructive(operation);
   const knownFor = (name: string, owner: string | undefined): unknown[] => {
@@ -24,13 +30,21 @@ export function withKnownIds(session: Session, operation: Operation, value: unkn
     if (isObject(node)) {
       const kind = typeof node.type === 'string' ? singular(node.type) : owner;
       return Object.fromEntries(
-        Object.entries(node).map(([key, member]) => [key, visit(member, key, isObject(member) ? singular(key) : kind)]),
+        Object.entries(node).map(([key, member]) => [
+          key,
+          visit(member, key, isObject(member) ? singular(key) : key === 'type' ? owner : kind),
+        ]),
       );
     }
     if (name === undefined || !['string', 'number'].includes(typeof node)) return node;
     if (providedValues[name] !== undefined) return providedValues[name];
     const isReference = kindOfReference(name) !== undefined || isOwnId(name);
     if (keepsKeys && isOwnId(name)) return unused(session, node);
+    // The `type` of a `tag` can be one of the tag types.
+    const kinds = [...(owner === undefined ? kindsOfOperation(session.document, operation) : [owner]), ''];
+    const namesakes = kinds.map((kind) => pool.ofKind(`${kind}${kindOfName(name)}`)).find((some) => some.length > 0);
+    const named = byName && !isReference ? (namesakes ?? []).map((one) => identityIn(one, name)) : [];
+    if (named.length > 0) return named.find((one) => typeof one === typeof node) ?? node;
     if (!isReference || (keepsKeys && pool.isKey(operation, name))) return node;
     const known = knownFor(name, owner).filter((one) => typeof one === typeof node);
     return known.length === 0 || known.includes(node) ? node : known[0];

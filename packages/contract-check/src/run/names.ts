@@ -28,6 +28,11 @@ export function kindOfReference(name: string): string | undefined {
   return match?.[1] === undefined ? undefined : singular(match[1].replace(/[-_]$/, ''));
 }
 
+/** The resource type that a property or parameter may name without an ID: `feature` for `featureName` and `features`. */
+export function kindOfName(name: string): string {
+  return singular(name.replace(/(?<=.)[-_]?(?:name|key|slug|code)s?$/i, ''));
+}
+
 /** Whether a property is the ID of the object that contains it. */
 export function isOwnId(name: string): boolean {
   return /^_?(?:id|uuid|guid)$/i.test(name);
@@ -88,7 +93,10 @@ export function kindsOfOperation(document: OpenApiDocument, operation: Operation
   const rows = rowsSchema(document, schema);
   const kinds = [...kindsOfSchema(document, rows?.schema ?? schema)];
   const path = kindOfPath(operation.path);
-  if (path !== undefined) kinds.push(path);
+  const name = lastParameter(operation.path) ?? '';
+  // The rows of `/tasks/project/{projectId}` are no projects.
+  const isParent = operation.path.endsWith('}') && (isOwnId(name) || kindOfReference(name) === path);
+  if (path !== undefined && !(isParent && rows !== undefined)) kinds.push(path);
   return [...new Set(kinds)];
 }
 
@@ -118,8 +126,9 @@ export function rowsSchema(document: OpenApiDocument, schema: JsonObject | undef
       return items !== undefined && isObjectSchema(document, items) ? [{ member: name, schema: items }] : [];
     }),
   );
-  // Lists in a resource with an ID are properties of the resource, not rows.
-  const hasId = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).some(isOwnId));
+  // Lists in a resource with an ID or a name are properties of the resource, not rows.
+  const isId = (name: string) => isOwnId(name) || /^(?:name|key|slug)$/.test(name);
+  const hasId = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).some(isId));
   if (hasId) return undefined;
   return lists.find(({ member }) => usualNames.test(member)) ?? (lists.length === 1 ? lists[0] : undefined);
 }
@@ -161,6 +170,11 @@ export function isPutCreation({ method, path, responses }: Operation, operations
     responses.some(({ status }) => status === '201') &&
     !operations.some((one) => one.method === 'POST' && one.path === collection)
   );
+}
+
+/** The names of the parameters of a path, in order. */
+export function pathNames(path: string): string[] {
+  return [...path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => name);
 }
 
 /** The last parameter of a path, which selects the resource. */

@@ -12,6 +12,7 @@ import {
   kindOfReference,
   kindsOfOperation,
   lastParameter,
+  rowsSchema,
 } from './names.ts';
 
 /** Effects that a run has only on servers whose data may be changed. */
@@ -46,6 +47,11 @@ export class Plan {
 
   isCalled(operation: Operation): boolean {
     return this.#called.has(operation);
+  }
+
+  /** Whether an operation changes something that exists once, such as a mode of the server, on which others can depend. */
+  isSetting(operation: Operation): boolean {
+    return this.effectOf(operation) === 'change existing' && !operation.path.includes('{');
   }
 
   /** Why an operation is not called. */
@@ -101,8 +107,14 @@ function effectIn(
     return extensionOf(operation.node).safe === false ? 'irreversible' : 'read';
   if (creators.includes(operation)) return 'create';
   if (creators.some((creator) => creates(document, creator, operation))) return 'change own';
-  const isReadable = operations.some(({ method, path }) => method === 'GET' && path === operation.path);
-  return isReadable && ['PUT', 'PATCH'].includes(operation.method) ? 'change existing' : 'irreversible';
+  const read = operations.find(({ method, path }) => method === 'GET' && path === operation.path);
+  const isRead = read !== undefined && (operation.method !== 'POST' || !isList(document, read));
+  return isRead && operation.method !== 'DELETE' ? 'change existing' : 'irreversible';
+}
+
+function isList(document: OpenApiDocument, { responses }: Operation): boolean {
+  const success = responses.find(({ status }) => status.startsWith('2'));
+  return rowsSchema(document, success?.contents[0]?.schema) !== undefined;
 }
 
 export const effects: readonly Effect[] = ['read', 'create', 'change own', 'change existing', 'irreversible'];

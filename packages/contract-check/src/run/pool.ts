@@ -1,11 +1,12 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
-import type { Exchange } from '../http/call.ts';
+import type { Call, Exchange } from '../http/call.ts';
 import { evaluate } from '../http/links.ts';
 import { at, isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
   isOwnId,
+  kindOfName,
   kindOfPath,
   kindOfReference,
   kindsOfOperation,
@@ -13,6 +14,7 @@ import {
   rowsSchema,
   singular,
 } from './names.ts';
+import { wordsOf } from './words.ts';
 
 /** A resource that exists on the server. */
 export interface Known {
@@ -21,9 +23,14 @@ export interface Known {
   readonly path: string;
   readonly row: JsonObject;
   readonly id: unknown;
+  /** The path parameters with which it was returned. */
+  readonly parents: Call['path'];
   /** Whether this run created it. Only then may it be changed or deleted. */
   readonly isCreated: boolean;
 }
+
+/** The parts of a call that describe the resources in its response. */
+type Sent = Pick<Call, 'path' | 'body'>;
 
 /** Whether a response describes a new resource. Status 201 is definite; other successes may return an existing one. */
 type Creation = 'yes' | 'unless there' | 'no';
@@ -53,28 +60,33 @@ export class Pool {
     this.#ownsNested = ownsNested;
   }
 
-  learn(exchange: Exchange, isCreated: boolean): void {
+  learn(exchange: Exchange, isCreated: boolean, { path: parents, body }: Sent = { path: {}, body: undefined }): void {
     const { operation, response } = exchange;
-    const value = response.json?.value;
     if (operation === undefined || response.status < 200 || response.status > 299) return;
+    // Where a creation returns nothing, the resource is what was sent, if that names it.
+    const isItem = isCreated && operation.path.endsWith('}');
+    const name = lastParameter(operation.path) ?? '';
+    const sent = { ...(isItem ? { [name]: parents[name] } : {}), ...(isObject(body) ? body : {}) };
+    const isNamed = isItem || (idOf(sent) ?? sent[kindOfPath(operation.path) ?? '']) !== undefined;
+    const value = response.json?.value ?? (isCreated && isNamed ? sent : undefined);
     this.#follow(exchange);
     if (value === undefined || operation.method === 'DELETE') return;
     const isPut = operation.method === 'PUT' && response.status === 201;
     const created: Creation = !isCreated && !isPut ? 'no' : response.status === 201 ? 'yes' : 'unless there';
-    // A resource that was created with PUT belongs to the parent collection.
-    const path = isPut ? collectionPath(operation.path, lastParameter(operation.path) ?? '') : operation.path;
+    // A resource that was created at its own path belongs to the parent collection.
+    const path = isPut || isItem ? collectionPath(operation.path, lastParameter(operation.path) ?? '') : operation.path;
     const declared =
       operation.responses.find(({ status }) => status === String(response.status)) ?? operation.responses[0];
     const schema = declared?.contents[0]?.schema;
     const rows = rowsSchema(this.#document, schema);
     const kinds = kindsOfOperation(this.#document, operation);
     const list = rows === undefined ? undefined : rows.member === '' ? value : at(value, `/${rows.member}`);
-    if (Array.isArray(list)) for (const row of list.slice(0, maxIds)) this.#add(row, kinds, path, created);
-    else this.#add(value, kinds, path, created);
+    if (Array.isArray(list)) for (const row of list.slice(0, maxIds)) this.#add(row, kinds, path, created, parents);
+    else this.#add(unwrapped(value), kinds, path, created, parents);
     this.#mention(value, 0);
     // Nested resources are not selected by this path.
     const nested = this.#ownsNested ? created : 'no';
-    for (const [kind, one] of nestedIn(value)) this.#add(one, [kind], `${operation.path}#${kind}`, nested);
+    for (const [kind, one] of nestedIn(value)) this.#add(one, [kind], `${operation.path}#${kind}`, nested, parents);
   }
 
   /** Excludes a deleted resource. */
@@ -94,19 +106,34 @@ export class Pool {
     const same = isOwnId(name) ? [] : selectFrom(usable, ({ row }) => row[name]);
     const reference = kindOfReference(name);
     const mentioned = onlyCreated || reference === undefined ? [] : (this.#mentioned.get(reference) ?? []);
-    const values = this.#named(operation, name, usable);
+    const values = [...this.#named(operation, name, usable)].flatMap((resource) => identitiesIn(resource, name));
     return { likely: this.#clean(linked, values, mentioned), possible: this.#clean(same) };
   }
 
-  /** Identifiers of resources that an operation may act on: first from the collection in its path, then by type. */
-  *#named(operation: Operation, name: string, resources: readonly Known[]): Generator<unknown> {
+  /** Resources that an operation may act on: first from the collection in its path, then by type. */
+  *#named(operation: Operation, name: string, resources: readonly Known[]): Generator<Known> {
     const collection = collectionPath(operation.path, name);
     const isLast = operation.path.endsWith(`{${name}}`);
     const own = isLast ? kindsOfOperation(this.#document, operation) : [];
-    const expected = [kindOfReference(name), kindOfPath(collection), ...own].filter((kind) => kind !== undefined);
-    const nameOf = ({ row, id, path }: Known) => (path === collection || !isOwnId(name) ? (row[name] ?? id) : id);
-    if (operation.path.includes(`{${name}}`)) yield* selectFrom(resources, nameOf, ({ path }) => path === collection);
-    for (const kind of expected) yield* selectFrom(resources, nameOf, ({ kinds }) => kinds.includes(kind));
+    const expected = [kindOfReference(name), kindOfName(name), kindOfPath(collection), ...own];
+    const isInPath = operation.path.includes(`{${name}}`);
+    for (const resource of resources) if (isInPath && resource.path === collection) yield resource;
+    for (const kind of new Set(expected.filter((one) => one !== undefined)))
+      for (const resource of resources) if (resource.kinds.includes(kind)) yield resource;
+  }
+
+  /** The other path parameters that belong to a value of one: its parents, and the rest of its key. */
+  contextOf(operation: Operation, name: string, value: unknown): Call['path'] {
+    for (const resource of this.#named(operation, name, this.#resources)) {
+      if (!identitiesIn(resource, name).map(String).includes(String(value))) continue;
+      const { row, path, parents } = resource;
+      // `/tags/{type}/{value}`: the parameters directly below a collection are properties of its rows.
+      const below = operation.path.startsWith(`${path}/{`) ? operation.path.slice(path.length).split('/') : [];
+      const end = below.findIndex((segment, index) => index > 0 && !segment.startsWith('{'));
+      const names = below.slice(1, end < 0 ? undefined : end).map((segment) => segment.slice(1, -1));
+      return { ...Object.fromEntries(names.map((one) => [one, row[one]])), ...parents };
+    }
+    return {};
   }
 
   forMember(operation: Operation, name: string, onlyCreated: boolean): unknown[] {
@@ -157,7 +184,8 @@ export class Pool {
 
   /** Whether a path parameter's value identifies a resource that this run created. */
   isCreated(operation: Operation, name: string, value: unknown): boolean {
-    for (const one of this.#named(operation, name, this.#created())) if (String(one) === String(value)) return true;
+    for (const one of this.#named(operation, name, this.#created()))
+      if (identitiesIn(one, name).map(String).includes(String(value))) return true;
     return false;
   }
 
@@ -179,7 +207,7 @@ export class Pool {
     return this.#resources.filter(({ isCreated }) => isCreated);
   }
 
-  #add(row: unknown, kinds: readonly string[], path: string, created: Creation): void {
+  #add(row: unknown, kinds: readonly string[], path: string, created: Creation, parents: Call['path']): void {
     // A failed item does not exist on the server.
     if (!isObject(row) || isObject(row.error) || /^fail/i.test(String(row.status ?? ''))) return;
     const id = idOf(row);
@@ -193,7 +221,7 @@ export class Pool {
     const existedBefore = before?.isCreated === false || this.#hasAs(id, all, false);
     const isNew = (created === 'yes' || (created === 'unless there' && !existedBefore)) && !isOld(row);
     const isCreatedNow = isNew || before?.isCreated === true || this.#hasAs(id, all, true);
-    const resource: Known = { kinds: all, path, row, id, isCreated: isCreatedNow };
+    const resource: Known = { kinds: all, path, row, id, parents, isCreated: isCreatedNow };
     this.#resources.unshift(resource);
     if (id !== undefined) this.#byId.set(id, [...same, resource]);
     const oldest = this.#resources.length > maxResources ? this.#resources.pop() : undefined;
@@ -278,17 +306,47 @@ function nestedIn(value: unknown): [kind: string, row: JsonObject][] {
   );
 }
 
+/** The resource in an envelope such as `{ version, tag }`. */
+function unwrapped(value: unknown): unknown {
+  const inner = isObject(value) && idOf(value) === undefined ? Object.values(value).filter(isObject) : [];
+  return inner.length === 1 ? inner[0] : value;
+}
+
 /** Whether the result of a create operation states that nothing was created. */
 function isOld({ created, status }: JsonObject): boolean {
   return created === false || /^(?:updated|unchanged|existing|existed|deleted)$/i.test(String(status ?? ''));
 }
 
-/** The ID of an object: its `id`, or else a property such as `clientId`. */
+/** The ID of an object: its `id`, or a property such as `clientId` or `key`. */
 export function idOf(row: JsonObject): unknown {
-  const name = Object.keys(row).find(isOwnId);
-  if (name !== undefined) return row[name];
-  const named = Object.keys(row).filter(
-    (key) => /(?:Id|_id|Uuid|ID)$/.test(key) && ['string', 'number'].includes(typeof row[key]),
-  );
-  return named.length > 0 && named[0] !== undefined ? row[named[0]] : undefined;
+  const names = Object.keys(row).filter((key) => isScalar(row[key]));
+  const reference = names.find((key) => /(?:Id|_id|Uuid|ID)$/.test(key));
+  const named = ['key', 'slug', 'code', 'name'].find((key) => isScalar(row[key]));
+  // An ID that does not come first can be that of another resource.
+  const other = named === undefined || reference === names[0] ? reference : named;
+  return row[names.find(isOwnId) ?? other ?? ''];
+}
+
+/** What a parameter identifies a resource by: the property of its name, or of the end of it, such as `featureName`. */
+export function identityIn({ row, id }: Pick<Known, 'row' | 'id'>, name: string): unknown {
+  return namedIn(row, name) ?? id;
+}
+
+function namedIn(row: JsonObject, name: string): unknown {
+  const [end = ''] = wordsOf(name).slice(-1);
+  return [row[name], /^(?:name|key|slug|code)$/.test(end) ? row[end] : undefined].find(isScalar);
+}
+
+/** Also secrets: a path can name a resource by a token that it calls otherwise. */
+export function identitiesIn(resource: Pick<Known, 'row' | 'id'>, name: string): unknown[] {
+  const { row } = resource;
+  const isKnown = namedIn(row, name) !== undefined || Object.keys(row).some(isOwnId);
+  const isSecret = (value: unknown) => typeof value === 'string' && /^(?!\d{4}-)[\w:.*-]{16,}$/.test(value);
+  const secrets = isKnown ? [] : Object.values(row).filter(isSecret);
+  const own = identityIn(resource, name);
+  return /token|key|secret/i.test(name) ? [...secrets, own] : [own, ...secrets];
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number';
 }

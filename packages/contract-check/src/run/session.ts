@@ -11,7 +11,7 @@ import { pathTexts } from '../http/deserialize.ts';
 import { Gate, safeMethods } from '../http/gate.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
 import { at } from '../json.ts';
-import { isNotImplemented, Judge } from '../judge/judge.ts';
+import { declaredResponseFor, isNotImplemented, Judge } from '../judge/judge.ts';
 import { breachesOf } from '../judge/request.ts';
 import type { CheckOptions } from '../options.ts';
 import { Validators } from '../schema/validators.ts';
@@ -27,6 +27,7 @@ import { chosen, isNamedBy, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
 import { Reach } from './reach.ts';
 import { disagreeingReferences } from './references.ts';
+import { restore } from './restore.ts';
 import { type OperationState, States } from './results.ts';
 import { seedOf } from './seed.ts';
 import { Transport } from './transport.ts';
@@ -87,6 +88,8 @@ export class Session {
   /** Paths without a resource, and IDs that were invented, which can be called without harm. */
   readonly #absent = new Set<string>();
   #shrinkings = 0;
+  /** The setting that was changed last, until it is restored. */
+  #setting: { readonly target: string; readonly call: Call; restored: Promise<void> | undefined } | undefined;
 
   constructor(document: OpenApiDocument, url: string, options: CheckOptions) {
     this.document = document;
@@ -119,7 +122,10 @@ export class Session {
     });
     this.transport = new Transport(url, options, gate, this.identities);
     this.notices = this.transport.notices;
-    this.transport.beforeSend = (operation, wire) => this.#remember(operation, wire);
+    this.transport.beforeSend = async (operation, wire) => {
+      if (this.#setting !== undefined && pathOf(wire) !== this.#setting.target) await this.#restoreSetting();
+      await this.#remember(operation, wire);
+    };
     this.transport.onExchange = (exchange, wire) => this.#trace(exchange, wire);
   }
 
@@ -167,9 +173,21 @@ export class Session {
     return this.#absent.has(value) || this.pool.isCreated(operation, name, value) || this.footprint.has(resource);
   }
 
+  /** Restores a setting before another operation is called: a server can reject all others in a maintenance mode. */
+  async #restoreSetting(): Promise<void> {
+    const setting = this.#setting;
+    const changed = this.footprint.changed().find(({ target }) => target === setting?.target);
+    if (setting !== undefined && changed !== undefined) {
+      setting.restored ??= restore(this, changed, () => setting.call);
+      await setting.restored;
+    }
+    this.#setting = undefined;
+  }
+
   /** Reads what a call is about to change, if the run did not create it. */
   async #remember(operation: Operation | undefined, wire: WireRequest): Promise<void> {
-    if (operation === undefined || !['PUT', 'PATCH'].includes(wire.method) || this.#isOwn(operation, wire)) return;
+    if (operation === undefined || this.#isOwn(operation, wire)) return;
+    if (!['PUT', 'PATCH'].includes(wire.method) && !this.plan.isSetting(operation)) return;
     const read = this.operations.find(({ method, path }) => method === 'GET' && path === operation.path);
     if (read === undefined) return;
     const target = pathOf(wire);
@@ -228,8 +246,9 @@ export class Session {
     if (isNotImplemented(exchange)) state.isNotImplemented = true;
     const isSuccess = status >= 200 && status < 400;
     if (isSuccess && (options.identity ?? 'caller') === 'caller') {
-      state.isReached = true;
-      this.pool.learn(exchange, this.isCreation(call.operation));
+      state.isReached ||= declaredResponseFor(call.operation, status) !== undefined;
+      if (this.plan.isSetting(call.operation)) this.#setting = { target: pathOf(wire), call, restored: undefined };
+      this.pool.learn(exchange, this.isCreation(call.operation), call);
     }
     if (this.isJudged(call.operation)) {
       const isOfContract = options.isJudged !== false;

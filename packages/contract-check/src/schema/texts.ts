@@ -123,7 +123,8 @@ export function fits(text: string, shape: Shape): boolean {
   return shape.patterns.every((pattern) => regularExpression(pattern)?.test(text) ?? true);
 }
 
-export function textOf(shape: Shape, name: string, roll: () => number): string {
+/** @param like a text whose form is kept if it is a URL, or a word such as `some-name` or `someName`. */
+export function textOf(shape: Shape, name: string, roll: () => number, like = ''): string {
   const known = shape.format === undefined ? undefined : formats[shape.format];
   for (let attempt = 0; known !== undefined && attempt < 3; attempt += 1) {
     const text = known(roll);
@@ -131,12 +132,15 @@ export function textOf(shape: Shape, name: string, roll: () => number): string {
   }
   if (shape.patterns.length > 0) return patterned(shape, roll);
   if (shape.format !== undefined && known !== undefined) return padded(known(roll), shape);
-  return freeText(shape, name, roll);
+  const form = likeUri.test(like) ? formats.uri?.(roll) : undefined;
+  return form !== undefined && fits(form, shape) ? form : freeText(shape, name, roll, like);
 }
 
+const likeUri = /^https?:\/\//;
+
 /** Identifiers are one word; other texts read like names. */
-function freeText(shape: Shape, name: string, roll: () => number): string {
-  const isWord = /(id|key|code|ref|slug|token|number)$/i.test(name);
+function freeText(shape: Shape, name: string, roll: () => number, like: string): string {
+  const isWord = /(id|key|code|ref|slug|token|number)$/i.test(name) || /^[\w.-]*[a-z\d][A-Z\d._-][\w.-]*$/.test(like);
   const word = picked(words, roll) ?? '';
   const text = isWord ? `${word.toLowerCase()}-${token(roll, 6)}` : `${word} ${picked(words, roll)} ${token(roll, 5)}`;
   if (lengthOf(text) <= shape.maxLength) return padded(text, shape);
@@ -227,7 +231,7 @@ export function anotherText(text: string, shape: Shape, name: string, days: numb
   }
   if (text === '') return text;
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    const next = textOf(shape, name, roll);
+    const next = textOf(shape, name, roll, text);
     if (next !== text) return next;
   }
   return text;

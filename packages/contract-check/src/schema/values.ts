@@ -48,12 +48,12 @@ interface Generation {
   readonly around: Shape[];
   /** The branches to choose. */
   readonly picks: ReadonlyMap<Choice, number>;
+  /** Whether parts have the values of their examples. */
+  readonly isExample: boolean;
 }
 
 /** Deeper levels get only required parts. */
-const deepest = 6;
-const bottom = 40;
-const largest = 1500;
+const [deepest, bottom, largest] = [6, 40, 1500] as const;
 
 /** Generates values for schemas, deterministically by seed. The validator checks every value but those of `generate`. */
 export class Values {
@@ -72,20 +72,21 @@ export class Values {
     direction: Direction,
     extent: Extent,
     seed: number,
+    isExample = false,
   ): { readonly value: unknown } | undefined {
     // A schema may exclude the smallest or largest value; another extent is better than none.
     const others: Extent[] = extent === 'some' ? ['least', 'most'] : extent === 'least' ? ['some', 'most'] : ['some'];
     for (const [round, size] of [extent, ...others].entries()) {
       for (let attempt = 0; attempt < (size === 'some' ? 12 : 4); attempt += 1) {
         const generation = this.#generation(direction, size, dice(seed + 7919 * (round * 100 + attempt)));
-        const value = this.#generate([schema], '', generation);
+        const value = this.#generate([schema], '', { ...generation, isExample });
         if (this.accepts(schema, value, direction)) return { value };
         const fixed = repaired(this.#validators, schema, value, direction);
         if (fixed !== undefined) return fixed;
       }
     }
-    const example = shapeOf(this.#document, schema).examples.find((one) => this.accepts(schema, one, direction));
-    return example === undefined ? undefined : { value: example };
+    const value = shapeOf(this.#document, schema).examples.find((one) => this.accepts(schema, one, direction));
+    return value === undefined ? undefined : { value };
   }
 
   /**
@@ -161,7 +162,7 @@ export class Values {
   }
 
   #generation(direction: Direction, extent: Extent, roll: () => number): Generation {
-    return { direction, extent, roll, budget: largest, around: [], picks: new Map() };
+    return { direction, extent, roll, budget: largest, around: [], picks: new Map(), isExample: false };
   }
 
   settled(schemas: readonly JsonObject[], value: unknown, direction: Direction, matched: MatchedBranch[] = []): Shape {
@@ -197,6 +198,8 @@ export class Values {
   #generate(schemas: readonly JsonObject[], name: string, generation: Generation): unknown {
     const shape = settle(this.#document, schemas, (choice, settled) => this.#pick(choice, settled, generation));
     generation.budget -= 1;
+    const [example] = generation.isExample ? shape.examples.filter((one) => shape.types.has(typeOf(one))) : [];
+    if (example !== undefined) return example;
     if (shape.enum !== undefined) {
       const members = shape.enum.filter((value) => shape.types.has(typeOf(value)));
       const candidates = generation.extent === 'some' ? members : members.filter((value) => value !== null);
@@ -204,8 +207,6 @@ export class Values {
     }
     const type = this.#type(shape, generation);
     switch (type) {
-      case 'null':
-        return null;
       case 'boolean':
         return generation.roll() % 2 === 0;
       case 'integer':
