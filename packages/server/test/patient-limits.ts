@@ -1,3 +1,4 @@
+import { createCheckPool } from '../src/http/large-bodies.ts';
 import { type Limits, standardLimits } from '../src/platform/store/limits.ts';
 
 /** For tests of other features, which must not fail on a busy machine. */
@@ -9,3 +10,6 @@ export const patientLimits: Limits = {
   read: 60_000,
   statement: 120_000,
 };
+
+/** Its threads have a low priority: on a machine with other work, a check may take minutes. */
+export const patientChecks = createCheckPool(300_000);

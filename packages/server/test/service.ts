@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
+import { Registry } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
 import { createApp } from '../src/app/app.ts';
 import { type AnyHandler, handlers } from '../src/app/handlers.ts';
@@ -12,6 +13,7 @@ import { contextOf } from '../src/app/sign-in.ts';
 import { allOperations } from '../src/contract/contract.ts';
 import type { Input, OperationId, Result } from '../src/contract/handler.ts';
 import { arrivalLimits } from '../src/http/connections.ts';
+import { LargeBodyChecks } from '../src/http/large-bodies.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { createTenant } from '../src/operator/tenants.ts';
 import { DeliveryAddresses } from '../src/platform/addresses.ts';
@@ -22,6 +24,7 @@ import { createService, type Service } from '../src/service/service.ts';
 import { atEnd } from './at-end.ts';
 import { engineName, testStore } from './database.ts';
 import type { Difference } from './known-differences.ts';
+import { patientChecks } from './patient-limits.ts';
 import { describeDifferences, judged } from './second-judge.ts';
 
 /** A response as it was received. */
@@ -98,7 +101,9 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
     allowLoopback: config.webhookAllowLoopback,
     resolve: async () => [],
   });
-  const common = { ...created, deliveryAddresses, validator: secondJudged(created.validator, options) };
+  const largeBodyChecks = new LargeBodyChecks(new Registry(), log, patientChecks);
+  const validator = secondJudged(created.validator, options);
+  const common = { ...created, deliveryAddresses, largeBodyChecks, validator };
   const service = { ...common, ...options.replace?.(common) };
   const server = createServer(arrivalLimits, createApp(service));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -35,14 +35,16 @@ export type CheckPool = Pick<WorkerPool<Task, Report>, 'run'>;
 const workers = 2;
 
 /**
- * The threads of this process. The costliest bodies within the limits of the contract take less than 200 ms of processor
+ * Threads for the checks of this process. The costliest bodies within the limits of the contract take less than 200 ms of processor
  * time. The threads have a low priority, so that a busy machine takes longer.
+ *
+ * @param elapsed time that a check may take, in milliseconds
  */
-const pool: CheckPool = new WorkerPool(sourceFile('http/large-bodies-worker.ts'), {
-  workers,
-  cpu: 2_000,
-  elapsed: 15_000,
-});
+export function createCheckPool(elapsed = 15_000): CheckPool {
+  return new WorkerPool(sourceFile('http/large-bodies-worker.ts'), { workers, cpu: 2_000, elapsed });
+}
+
+const pool = createCheckPool();
 
 const turnLimits: ShareLimits = {
   total: workers,

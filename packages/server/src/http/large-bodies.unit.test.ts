@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
+import { patientChecks } from '../../test/patient-limits.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import type { OperationId } from '../contract/handler.ts';
 import { contractValidator } from '../contract/validator.ts';
@@ -11,7 +12,7 @@ import { LargeBodyChecks, largeBody } from './large-bodies.ts';
 import { OverBudget } from './worker-pool.ts';
 
 const validator = await contractValidator();
-const checks = new LargeBodyChecks(new Registry(), pino({ level: 'silent' }));
+const checks = new LargeBodyChecks(new Registry(), pino({ level: 'silent' }), patientChecks);
 
 function checkLargeRequest(operation: Operation, raw: RawRequest) {
   return checks.check(operation, raw, 'firm', 'user');
