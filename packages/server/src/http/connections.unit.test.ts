@@ -109,7 +109,8 @@ test('an address with many idle connections loses its own, not those of others',
 });
 
 test('connections without a complete header have few places, of which the oldest makes room', async () => {
-  const { open, registry } = await serve({ total: 8, perAddress: undefined });
+  const limits = { ...arrivalLimits, headersTimeout: 120_000, requestTimeout: 120_000 };
+  const { open, registry } = await serve({ total: 8, perAddress: undefined }, { limits });
   const halfOpen: ReturnType<typeof open>[] = [];
   for (let count = 0; count < 20; count++) {
     const connection = open(`127.0.0.${10 + (count % 5)}`);

@@ -148,7 +148,8 @@ async function openDatabase(
     ssl: false,
     user: 'postgres',
     database: 'postgres',
-    connectionTimeoutMillis: limits.connect,
+    // The first connection waits while the modules of the service are loaded, which takes long on a busy machine.
+    connectionTimeoutMillis: Math.max(limits.connect, limits.firstConnect),
     idleTimeoutMillis: 0,
     types: resultTypes,
     onConnect: listenAgain,
