@@ -64,9 +64,25 @@ test('operator commands work with and without a running server, which notices th
   const id = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(listed.out)?.[0] ?? '';
   expect(await runCli(environment, 'api-key', 'revoke', 'hartwell', id)).toMatchObject({ code: 0 });
 
-  server.kill('SIGTERM');
-  expect(await server.finished).toMatchObject({ code: 0 });
+  await expectDrained(server);
 });
+
+/** On SIGTERM, a process serves what callers send before they learn that it stops, on connections that are open or new. */
+async function expectDrained(server: TestProcess): Promise<void> {
+  const { hostname, port } = new URL(server.address);
+  const socket = connect(Number(port), hostname);
+  const received = text(socket);
+  const send = () => socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  send();
+  expect(await wire(server.address, { path: '/readyz' })).toMatchObject({ status: 200 });
+  server.kill('SIGTERM');
+  await expect.poll(() => wire(server.address, { path: '/readyz' })).toMatchObject({ status: 503 });
+  send();
+  const [first, second] = (await received).split(/(?=HTTP\/1.1)/);
+  expect(first).toMatch(/^HTTP\/1.1 200 [\s\S]*\r\nConnection: keep-alive\r\n/);
+  expect(second).toMatch(/^HTTP\/1.1 200 [\s\S]*\r\nConnection: close\r\n/);
+  expect(await server.finished).toMatchObject({ code: 0 });
+}
 
 /** Shared by the following two tests, because starting a server is slow. */
 let running: TestProcess | undefined;

@@ -1,4 +1,6 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { pino } from 'pino';
 import type { BackgroundWork } from '../background/background.ts';
 import { arrivalLimits, Connections } from '../http/connections.ts';
@@ -8,7 +10,12 @@ import { batchedLines, logOptions } from '../service/log.ts';
 import type { Service } from '../service/service.ts';
 import { listen } from './listen.ts';
 
-/** Time that requests and jobs in progress have to finish after a stop signal, in milliseconds. */
+/**
+ * Time after SIGTERM in which idle connections stay open, in milliseconds. Each response says that its connection closes, and
+ * readiness that others shall serve. A connection that is closed at once may lose a request that is on its way.
+ */
+const drainMilliseconds = 2_000;
+/** Time that requests and jobs in progress have to finish when a process stops, in milliseconds. */
 const graceMilliseconds = 10_000;
 
 const loopbackWarning =
@@ -21,7 +28,8 @@ export interface Running {
 }
 
 /**
- * Opens the database and serves. On SIGTERM or SIGINT, it finishes requests in progress, and finishes or releases jobs.
+ * Opens the database and serves. On SIGTERM or SIGINT, it finishes requests in progress, and finishes or releases jobs. After SIGTERM
+ * it also serves what callers send before they learn of it; SIGINT comes from a person who waits.
  *
  * @param work background jobs; by default those of the service.
  * @throws Error with a sentence if the service cannot start; everything opened until then is closed.
@@ -29,7 +37,9 @@ export interface Running {
 export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWork): Promise<Running> {
   const config = readServerConfig(environment);
   const log = pino(logOptions(config.logLevel), batchedLines(pino.destination({ fd: 1, sync: true })));
-  let handle: RequestListener = (_request, response) => void rejectWhileStarting(response, config.corsOrigins);
+  const reject = (response: ServerResponse, detail: string) => void rejectAll(response, detail, config.corsOrigins);
+  let handle: RequestListener = (_request, response) =>
+    reject(response, 'The service is starting. Try again in a second.');
   const connections = new Connections({
     total: config.maxConnections,
     // Behind a proxy, all connections come from the proxy's address.
@@ -62,22 +72,32 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
     if (config.webhookAllowLoopback) log.warn(loopbackWarning);
     const stopBackground = config.background ? startBackground() : async () => {};
 
+    const drain = async () => {
+      handle = (request, response) => {
+        response.setHeader('Connection', 'close');
+        if (request.url === '/readyz') reject(response, 'The service is stopping. Another process may be ready.');
+        else listener(request, response);
+      };
+      await unused(server, drainMilliseconds);
+    };
     let stopping: Promise<void> | undefined;
-    const stop = () => {
+    const stop = (drained?: Promise<void>) => {
       stopping ??= (async () => {
         log.info('Stopping: requests in progress are finished first.');
-        await Promise.all([closeServer(server), stopBackground(graceMilliseconds)]);
+        const closed = (drained ?? Promise.resolve()).then(() => closeServer(server));
+        await Promise.all([closed, stopBackground(graceMilliseconds)]);
         await opened.disposeAsync();
         log.info('Stopped.');
       })();
       return stopping;
     };
-    const end = async () => {
-      await stop();
+    const end = async (drained?: Promise<void>) => {
+      await stop(drained);
       // A job that ignores its abort signal must not keep the process alive.
       setTimeout(() => process.exit(), 1_000).unref();
     };
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end());
+    process.once('SIGTERM', () => void end(drain()));
+    process.once('SIGINT', () => void end());
     return { service, stop, address: localUrl(config.host, config.port) };
   } catch (error) {
     server.close().closeAllConnections();
@@ -87,15 +107,21 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
   }
 }
 
-/** Responds to requests while the service starts. */
-async function rejectWhileStarting(response: ServerResponse, corsOrigins: readonly string[]): Promise<void> {
+/** Responds to requests that the service cannot serve yet, or no longer. */
+async function rejectAll(response: ServerResponse, detail: string, corsOrigins: readonly string[]): Promise<void> {
   const [{ Rejection }, { sendProblem }] = await Promise.all([
     import('../contract/rejection.ts'),
     import('../http/send-problem.ts'),
   ]);
   const headers = { 'Retry-After': '1' };
-  const detail = 'The service is starting. Try again in a second.';
   sendProblem(response, new Rejection('SERVICE_UNAVAILABLE', detail, { headers }), corsOrigins);
+}
+
+/** Waits until a server has no connections, but no longer than this time in milliseconds. */
+async function unused(server: Server, longest: number): Promise<void> {
+  const end = performance.now() + longest;
+  const connections = promisify(server.getConnections.bind(server));
+  while (performance.now() < end && (await connections()) > 0) await pause(50);
 }
 
 async function closeServer(server: Server): Promise<void> {
