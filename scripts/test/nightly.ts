@@ -45,6 +45,11 @@ const proofs: readonly Proof[] = [
     environment: { NIGHTLY: 'yes' },
   },
   {
+    name: 'the versions of the lockfile follow the policies of pnpm',
+    sample: 'the digest of each package, when it is installed',
+    command: ['npx', '--yes', 'pnpm@12', 'install', '--frozen-lockfile', '--lockfile-only', '--no-trust-lockfile'],
+  },
+  {
     name: 'the types of each package alone',
     sample: 'the types of all packages as one program, in which a package may use types that it does not declare',
     command: ['node', 'scripts/typecheck.ts', '--separately'],
