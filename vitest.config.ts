@@ -18,11 +18,11 @@ const shared = {
   testTimeout: 600_000,
   hookTimeout: 600_000,
   expect: { poll: { timeout: 60_000 } },
+  // Threads for garbage and compilation take a tenth more processor time, and all cores have tests to run.
+  execArgv: ['--v8-pool-size=0'],
+  exclude: ['**/node_modules/**', ...(process.env.NIGHTLY === undefined ? ['**/*.nightly.test.ts'] : [])],
 };
-const withPglite = { globalSetup: 'packages/server/test/pglite-setup.ts' };
 const unitTests = '**/*.unit.test.ts';
-/** What only `pnpm test:nightly` runs. */
-const notToday = process.env.NIGHTLY === undefined ? ['**/*.nightly.test.ts'] : [];
 /** Tests of the server that need a database. All of them run on PostgreSQL, which takes half of the time of PGlite. */
 const databaseTests = '{packages/server/{src,test},packages/demo-data/src}/**/*.test.ts';
 /**
@@ -38,6 +38,7 @@ const engineTests = [
   'packages/server/src/modules/events/feed/feed.test.ts',
   'packages/server/src/**/*.pglite.test.ts',
   'packages/server/src/**/*.pglite.nightly.test.ts',
+  'packages/contract-check/test/drifts/service-drifts.nightly.test.ts',
 ];
 
 export default defineConfig({
@@ -45,72 +46,43 @@ export default defineConfig({
     // More than there are cores: many tests wait for a lease, a retry or a process.
     maxWorkers: availableParallelism() + 4,
     sequence: { sequencer: LongestFirst },
+    // Few, because each of them loads all modules anew.
     projects: [
       {
         test: {
           ...shared,
-          ...withPglite,
-          name: 'contract-check',
-          include: ['packages/contract-check/**/*.test.ts'],
-          exclude: [...notToday, '**/node_modules/**'],
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: 'client',
-          include: ['packages/client/test/**/*.test.ts'],
+          name: 'no-database',
+          include: [
+            `packages/server/{src,test}/${unitTests}`,
+            'packages/{client,mock}/test/**/*.test.ts',
+            'packages/contract-check/**/*.test.ts',
+            'packages/spec/test/generators/*.test.ts',
+            'scripts/{breaking,dependencies,migrations,packages}/**/*.test.ts',
+            'openapi/rules/**/*.test.ts',
+          ],
+          exclude: [...shared.exclude, 'packages/contract-check/test/drifts/service-drifts.nightly.test.ts'],
           typecheck: {
             enabled: true,
             include: ['packages/client/test/**/*.test-d.ts'],
             tsconfig: 'packages/client/test/tsconfig.json',
           },
-          // The mock uses Prism, which is CommonJS; import it as Node does.
-          deps: { interopDefault: false },
         },
       },
       {
         test: {
           ...shared,
-          ...withPglite,
-          name: 'reference',
-          include: ['scripts/reference/**/*.test.ts'],
-          exclude: [...notToday, '**/node_modules/**'],
-        },
-      },
-      { test: { ...shared, ...withPglite, name: 'examples', include: ['packages/examples/test/**/*.test.ts'] } },
-      { test: { ...shared, name: 'breaking-changes', include: ['scripts/breaking/**/*.test.ts'] } },
-      { test: { ...shared, name: 'dependencies', include: ['scripts/{dependencies,migrations}/**/*.test.ts'] } },
-      { test: { ...shared, name: 'packages', include: ['scripts/packages/**/*.test.ts'] } },
-      { test: { ...shared, name: 'mock', include: ['packages/mock/test/**/*.test.ts'], exclude: notToday } },
-      { test: { ...shared, ...withPglite, name: 'mcp', include: ['packages/mcp/test/**/*.test.ts'] } },
-      {
-        test: {
-          ...shared,
-          name: 'generators',
-          include: ['packages/spec/test/generators/*.test.ts'],
-          exclude: notToday,
-        },
-      },
-      { test: { ...shared, name: 'contract-rules', include: ['openapi/rules/**/*.test.ts'], exclude: notToday } },
-      { test: { ...shared, name: 'server-unit', include: [`packages/server/{src,test}/${unitTests}`] } },
-      {
-        test: {
-          ...shared,
-          ...withPglite,
-          name: 'server-pglite',
+          name: 'pglite',
           include: process.env.ENGINES === 'all' ? [databaseTests] : engineTests,
-          exclude: [...notToday, unitTests, '**/*.postgres{,.nightly}.test.ts'],
+          exclude: [...shared.exclude, unitTests, '**/*.postgres{,.nightly}.test.ts'],
+          globalSetup: 'packages/server/test/pglite-setup.ts',
         },
       },
       {
         test: {
           ...shared,
-          // Threads for garbage and compilation take a tenth more processor time, and all cores have tests to run.
-          execArgv: ['--v8-pool-size=0'],
-          name: 'server-postgres',
-          include: [databaseTests],
-          exclude: [...notToday, unitTests, '**/*.pglite{,.nightly}.test.ts'],
+          name: 'postgres',
+          include: [databaseTests, 'packages/{examples,mcp}/**/*.test.ts', 'scripts/reference/**/*.test.ts'],
+          exclude: [...shared.exclude, unitTests, '**/*.pglite{,.nightly}.test.ts'],
           globalSetup: 'packages/server/test/postgres-setup.ts',
         },
       },

@@ -1,22 +1,15 @@
 /** Calls of the service with the examples of all requests, for tests. */
 import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
 import { exampleRequest } from '../../packages/mock/src/requests.ts';
-import { type Running, serve } from '../../packages/server/src/main/main.ts';
-import { freePort } from '../../packages/server/test/free-port.ts';
+import type { Running } from '../../packages/server/src/main/main.ts';
+import { serveForFile } from '../../packages/server/test/serve.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 
 const operations = operationsOf(await readContract());
 
-/** Starts a server with the settings of the demo. */
-export async function serveDemo(dataDir: string): Promise<Running> {
-  return await serve({
-    DATA_DIR: dataDir,
-    PORT: String(await freePort()),
-    LOG_LEVEL: 'silent',
-    RATE_LIMIT_FACTOR: '100',
-    PAYMENT_PROCESSOR: 'sandbox',
-    WEBHOOK_ALLOW_LOOPBACK: 'on',
-  });
+/** Starts a server with the settings of the demo, for this file. */
+export function serveDemo(): Promise<Running> {
+  return serveForFile({ RATE_LIMIT_FACTOR: '100', WEBHOOK_ALLOW_LOOPBACK: 'on' });
 }
 
 export async function tokenOf(address: string, apiKey: string): Promise<string> {

@@ -1,24 +1,12 @@
 /** The examples succeed in a demo tenant of any day, and of any age. */
-import { rm } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { fillDemoTenant } from '../../packages/demo-data/src/demo.ts';
 import { storyId } from '../../packages/demo-data/src/story-id.ts';
-import type { Running } from '../../packages/server/src/main/main.ts';
 import { createApiKey } from '../../packages/server/src/operator/api-keys.ts';
 import { createTenant } from '../../packages/server/src/operator/tenants.ts';
-import { createDataDir } from '../../packages/server/test/database.ts';
 import { failedExamples, reactivateSubscription, serveDemo, tokenOf } from './example-calls.ts';
 
-let dataDir: string;
-let server: Running;
-beforeAll(async () => {
-  dataDir = await createDataDir();
-  server = await serveDemo(dataDir);
-});
-afterAll(async () => {
-  await server.stop();
-  await rm(dataDir, { recursive: true });
-});
+const server = await serveDemo();
 
 const day = 86_400_000;
 const today = Temporal.Now.plainDateISO();

@@ -9,12 +9,10 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createDemoTenant, demoKey } from '../../packages/demo-data/src/demo.ts';
 import { type Operation, operationsOf, readContract } from '../../packages/mock/src/contract.ts';
 import { startMock } from '../../packages/mock/src/server.ts';
-import type { Running } from '../../packages/server/src/main/main.ts';
-import { createDataDir } from '../../packages/server/test/database.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { pay } from '../payer.ts';
@@ -29,6 +27,7 @@ const guides = await readGuides();
 /** The mock works alike for all operations; all of them are called with `SAMPLES=all`. */
 const onMock = operations.filter((_, index) => process.env.SAMPLES === 'all' || index % 16 === 0);
 const run = promisify(execFile);
+const demo = await serveDemo();
 
 describe('the samples', () => {
   it('use no command but curl, and the same two variables', () => {
@@ -78,21 +77,13 @@ function compiledProgram(guide: Guide): string {
 }
 
 describe('the samples, in the demo tenant', () => {
-  let dataDir: string;
-  let demo: Running;
   let apiKey: string;
   let token: string;
   beforeAll(async () => {
-    dataDir = await createDataDir();
-    demo = await serveDemo(dataDir);
     await createDemoTenant(demo);
     apiKey = await demoKey(demo);
     token = await tokenOf(demo.address, apiKey);
     await reactivateSubscription(demo.address, { tenant: 'hartwell', token });
-  });
-  afterAll(async () => {
-    await demo.stop();
-    await rm(dataDir, { recursive: true });
   });
 
   // Each test leaves what the next ones need: the first two change nothing.

@@ -1,7 +1,6 @@
 /// <reference path="../../packages/server/src/modules/clients/provinces.d.ts" />
 /** The files next to the reference, as the running server serves them: Markdown pages, and the Postman collection. */
 import { execFile } from 'node:child_process';
-import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
@@ -10,32 +9,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoKey } from '../../packages/demo-data/src/demo.ts';
 import { seedDemoData } from '../../packages/demo-data/src/demo-data.ts';
 import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
-import { type Running, serve } from '../../packages/server/src/main/main.ts';
 import { createTenant } from '../../packages/server/src/operator/tenants.ts';
-import { createDataDir } from '../../packages/server/test/database.ts';
-import { freePort } from '../../packages/server/test/free-port.ts';
+import { serveForFile } from '../../packages/server/test/serve.ts';
 import { startBrowser } from './browser.ts';
 import { sampleServer } from './samples.ts';
 import { violationsIn } from './violations.ts';
 
 const operations = operationsOf(await readContract());
-let dataDir: string;
-let running: Running;
+const running = await serveForFile({ RATE_LIMIT_FACTOR: '100' });
 let apiKey: string;
 let browser: Browser;
 
 beforeAll(async () => {
   const script = fileURLToPath(new URL('../reference.ts', import.meta.url));
   await promisify(execFile)(process.execPath, [script, '--if-stale']);
-  dataDir = await createDataDir();
-  const port = String(await freePort());
-  running = await serve({
-    DATA_DIR: dataDir,
-    PORT: port,
-    LOG_LEVEL: 'silent',
-    RATE_LIMIT_FACTOR: '100',
-    PAYMENT_PROCESSOR: 'sandbox',
-  });
   const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
   await createTenant(running, { name: 'hartwell', displayName: 'Hartwell & Oakes LLP', ...place });
   await seedDemoData(running, 'hartwell');
@@ -44,8 +31,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser?.close();
-  await running?.stop();
-  await rm(dataDir, { recursive: true, force: true });
 });
 
 describe('the reference on the server', () => {

@@ -66,7 +66,7 @@ function broken({ name, file, changes }: BrokenRule): string {
 
 /** The first test that fails with the rule broken. */
 async function notices(rule: BrokenRule): Promise<string | undefined> {
-  const { file, test, project = 'server-postgres' } = rule;
+  const { file, test, project = 'postgres' } = rule;
   const target = join(copy, file);
   writeFileSync(target, broken(rule));
   const results = join(copy, 'results.json');

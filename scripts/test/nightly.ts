@@ -57,13 +57,13 @@ const proofs: readonly Proof[] = [
   {
     name: 'every test of the server on PGlite',
     sample: 'what depends on the engine',
-    command: [...vitest, '--project', 'server-pglite'],
+    command: [...vitest, 'packages/server', 'packages/demo-data', '--project', 'pglite'],
     environment: { ENGINES: 'all' },
   },
   {
     name: 'the contract check, with every drift of its tests',
     sample: 'every third to fourteenth drift, and four correct servers of six',
-    command: [...vitest, '--project', 'contract-check'],
+    command: [...vitest, `${check}/`],
     environment: { DRIFTS: 'all', NIGHTLY: 'yes', SAFETY_RUNS: '20' },
   },
   {
@@ -92,7 +92,7 @@ const proofs: readonly Proof[] = [
   {
     name: '10,000 walks through the books, with each fact and correction that their states name',
     sample: 'two walks',
-    command: [...vitest, `${server}/modules/billing/books.property.test.ts`, '--project', 'server-postgres'],
+    command: [...vitest, `${server}/modules/billing/books.property.test.ts`, '--project', 'postgres'],
     environment: { BOOKS_RUNS: '10000' },
   },
   {

@@ -37,7 +37,7 @@ const files = named.length > 0 ? named : await filesThatDependOnTheDay();
 let failures = 0;
 for (const { name, at, zone } of chosen) {
   console.log(`\n${name}: ${at} UTC, in ${zone}`);
-  const code = await run(at, zone, ['--project', 'server-pglite', ...files]);
+  const code = await run(at, zone, ['--project', 'pglite', ...files]);
   if (code !== 0) failures += 1;
 }
 console.log(`\n${chosen.length - failures} passed, ${failures} failed`);

@@ -12,34 +12,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pay } from '../../../scripts/payer.ts';
 import { createClient, orThrow } from '../../client/src/index.ts';
 import { createDemoTenant, demoKey } from '../../demo-data/src/demo.ts';
-import { type Running, serve } from '../../server/src/main/main.ts';
-import { createDataDir } from '../../server/test/database.ts';
 import { freePort } from '../../server/test/free-port.ts';
+import { serveForFile } from '../../server/test/serve.ts';
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url));
+const running = await serveForFile({ RATE_LIMIT_FACTOR: '100', WEBHOOK_ALLOW_LOOPBACK: 'on' });
 let folder: string;
-let dataDir: string;
-let running: Running;
 let apiKey: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'examples-'));
-  dataDir = await createDataDir();
-  running = await serve({
-    DATA_DIR: dataDir,
-    PORT: String(await freePort()),
-    LOG_LEVEL: 'silent',
-    RATE_LIMIT_FACTOR: '100',
-    PAYMENT_PROCESSOR: 'sandbox',
-    WEBHOOK_ALLOW_LOOPBACK: 'on',
-  });
   await createDemoTenant(running);
   apiKey = await demoKey(running);
 });
-afterAll(async () => {
-  await running?.stop();
-  for (const directory of [dataDir, folder]) await rm(directory, { recursive: true, force: true });
-});
+afterAll(() => rm(folder, { recursive: true }));
 
 describe('crm-sync', () => {
   it('pushes new and changed accounts once, and pulls what changed in the firm', async () => {

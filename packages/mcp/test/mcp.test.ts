@@ -1,18 +1,15 @@
 /// <reference path="../../server/src/modules/clients/provinces.d.ts" />
 /** The command, started and called over standard input and output by the SDK's own client, in front of a running service. */
 import { execFile, spawnSync } from 'node:child_process';
-import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Running, serve } from '../../server/src/main/main.ts';
 import { createApiKey } from '../../server/src/operator/api-keys.ts';
 import { createTenant } from '../../server/src/operator/tenants.ts';
-import { createDataDir } from '../../server/test/database.ts';
-import { freePort } from '../../server/test/free-port.ts';
+import { serveForFile } from '../../server/test/serve.ts';
 import { readContract } from '../src/contract.ts';
 import { reasonAgainst, toolOf } from '../src/tools.ts';
 
@@ -24,19 +21,9 @@ const { NODE_COMPILE_CACHE = '' } = process.env;
 const compileCache = { NODE_COMPILE_CACHE };
 const harbor = { name: 'Harbor Logistics', address: { country: 'US' } };
 
-let dataDir: string;
-let running: Running;
+const running = await serveForFile({ PAYMENT_PROCESSOR: 'none' });
 
 beforeAll(async () => {
-  dataDir = await createDataDir();
-  const port = String(await freePort());
-  running = await serve({
-    DATA_DIR: dataDir,
-    PORT: port,
-    LOG_LEVEL: 'silent',
-    RATE_LIMIT_FACTOR: '0',
-    PAYMENT_PROCESSOR: 'none',
-  });
   for (const name of ['firm', 'rival']) {
     const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
     await createTenant(running, { name, displayName: name, ...place });
@@ -44,8 +31,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const { client } of await Promise.all(started.values())) await client.close();
-  await running?.stop();
-  await rm(dataDir, { recursive: true, force: true });
 });
 
 interface Start {
