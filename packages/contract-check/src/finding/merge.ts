@@ -1,3 +1,4 @@
+import { isObject } from '../json.ts';
 import type { Candidate, Finding } from './finding.ts';
 import { followsFrom, isShared, ruleOf, severities } from './rules.ts';
 
@@ -6,6 +7,9 @@ export type Observed = Candidate & Pick<Finding, 'exchanges'>;
 
 /** So many constraints of a body that are not enforced have one cause: the body is not validated. */
 const manyConstraints = 6;
+
+/** So many operations that treat the same kind of value alike have one cause: all use the same validator. */
+const manyOperations = 4;
 
 /** One finding for each cause, the worst first. Whatever else has the same cause is among its places. */
 export function mergedByCause(all: readonly Observed[]): Finding[] {
@@ -27,16 +31,51 @@ export function mergedByCause(all: readonly Observed[]): Finding[] {
 }
 
 /** What findings of the same cause have in common. */
-function keysOf({ check, cause, place, title, operation }: Observed, all: readonly Observed[]): string[] {
+function keysOf({ check, cause, place, title, operation, exchanges }: Observed, all: readonly Observed[]): string[] {
   if (isShared(check)) return [check];
-  const keys = place === undefined ? [] : [`${check} ${place.file} ${place.pointer} ${title}`];
+  const isOfSchema = check === 'response-body' || check === 'response-unknown-property';
+  const keys = place === undefined ? [] : [`${check} ${place.file} ${place.pointer} ${isOfSchema ? '' : title}`];
+  keys.push(...keysOfResponse({ check, cause, place, title, operation }), ...keysOfFault({ check, exchanges }));
   const part = partOf({ check, cause, operation });
   if (part === undefined) return keys;
+  const reason = reasonOf({ title });
+  const alike = all.filter((other) => other.check === check && reasonOf(other) === reason);
+  if (new Set(alike.map((other) => other.operation)).size >= manyOperations) keys.push(`${check} ${reason}`);
   const isBody = part.startsWith('body');
   const ofBody = all.filter((other) => other.operation === operation && partOf(other)?.startsWith('body') === true);
   if (!isBody || check.startsWith('accept-')) keys.push(`${check.slice(0, 6)} ${operation} ${part}`);
   else if (ofBody.length >= manyConstraints) keys.push(`reject ${operation} body`);
   return keys;
+}
+
+/** Errors come from one part of a server, headers too; properties of one object differ from its schema together. */
+function keysOfResponse({
+  check,
+  cause,
+  place,
+  title,
+  operation,
+}: Omit<Observed, 'exchanges' | 'expected' | 'actual'>) {
+  if (ruleOf(check).category !== 'responses') return [];
+  const about = cause.slice(`${check} ${operation} `.length);
+  if (/^[45]\d\d\b/.test(about)) return [`${check} ${check === 'response-unknown-property' ? 'errors' : about}`];
+  if (check.startsWith('response-header')) return [`${check} ${title}`];
+  const [schema] =
+    /^.*(?=\/(?:required|properties|additionalProperties|unevaluatedProperties)$)/.exec(place?.pointer ?? '') ?? [];
+  return schema === undefined ? [] : [`response ${place?.file} ${schema}`];
+}
+
+/** Databases and frameworks put the reason of a fault at the end of their message. */
+function keysOfFault({ check, exchanges }: Pick<Observed, 'check' | 'exchanges'>): string[] {
+  const body = check === 'server-error' ? exchanges.at(-1)?.response.json?.value : undefined;
+  const message = isObject(body) ? (body.detail ?? body.message) : undefined;
+  if (typeof message !== 'string' || /internal|unknown|unexpected|wrong|server error/i.test(message)) return [];
+  return [`${check} ${message.slice(-40).replaceAll(/\d+/g, '0')}`];
+}
+
+/** What is wrong with a value, without its name: `is empty, but the request is rejected`. */
+function reasonOf({ title }: Pick<Observed, 'title'>): string {
+  return title.replace(/^[^:]*: \S+ /, '').replaceAll(/ \([^)]*\)/g, '');
 }
 
 /** The part of the request that a finding about input is about: `query.limit`, `body/name`. */

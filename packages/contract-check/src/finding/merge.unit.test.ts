@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findingOf } from '../report/test-report.ts';
+import { exchangeOf, findingOf } from '../report/test-report.ts';
 import type { Finding } from './finding.ts';
 import { mergedByCause } from './merge.ts';
 import type { CheckName } from './rules.ts';
@@ -98,4 +98,51 @@ it('the worst findings come first', () => {
     'response-unknown-property',
     'trailing-slash',
   ]);
+});
+
+const pointer = (text: string) => ({ place: { file: 'openapi.yaml', line: 1, pointer: text } });
+const failed = (operation: string, message: string) =>
+  found('server-error', operation, '500', {
+    exchanges: [exchangeOf({}, { status: 500, text: JSON.stringify({ message }) })],
+  });
+
+it('errors that differ alike from what operations declare are one finding for each difference', () => {
+  const all = ['getTool', 'getJob'].flatMap((operation) => [
+    found('response-unknown-property', operation, '404 /details', pointer(`#/${operation}/404`)),
+    found('response-unknown-property', operation, '401 /path', pointer(`#/${operation}/401`)),
+    found('response-unknown-property', operation, '200 /color', pointer(`#/${operation}/200`)),
+    found('response-status', operation, '400', pointer(`#/${operation}/400`)),
+    found('response-status', operation, '201', pointer(`#/${operation}/201`)),
+  ]);
+  expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 1, 1, 4, 1, 1]);
+});
+
+it('properties that differ from one object of a schema are one finding, also below keys of a map', () => {
+  const all = [
+    found('response-body', 'getTool', '200 /version additionalProperties', pointer('#/Tool/additionalProperties')),
+    found('response-body', 'getTool', '200 /name required', pointer('#/Tool/required')),
+    found('response-body', 'getTool', '200 /boxes/red/size type', pointer('#/Box/properties/size/type')),
+    found('response-body', 'getTool', '200 /boxes/blue/size type', pointer('#/Box/properties/size/type')),
+  ];
+  expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 2]);
+});
+
+it('faults whose messages end with the same reason are one finding, unless they say nothing', () => {
+  const reason = 'invalid byte sequence for encoding "UTF8": 0x00';
+  const all = [
+    failed('listTools', `select * from tools - ${reason}`),
+    failed('listJobs', `select count(*) from jobs - ${reason}`),
+    failed('getTool', 'Internal Server Error'),
+    failed('getJob', 'Internal Server Error'),
+  ];
+  expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 1, 1]);
+});
+
+it('values that many operations treat alike are one finding', () => {
+  const all = ['one', 'two', 'three', 'four', 'five'].map((operation, index) =>
+    found('accept-type', operation, `body/name${index}`, {
+      title: `body/name${index}: name${index} is ${index < 4 ? 'empty' : 'null'}, but the request is rejected`,
+    }),
+  );
+  expect(causesOf(all).map((causes) => causes.length)).toEqual([4, 1]);
 });

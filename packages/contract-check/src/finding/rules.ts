@@ -221,6 +221,7 @@ const consequences: Readonly<Partial<Record<CheckName, readonly CheckName[]>>> =
 
 /** The same, but only for the same parameter. */
 const consequencesForParameter: Readonly<Partial<Record<CheckName, readonly CheckName[]>>> = {
+  'create-lost': ['create-echo'],
   'filter-ignored': ['filter-lost', 'filter-page', 'filter-total'],
   'order-ignored': ['order-nulls', 'order-ties'],
   'search-ignored': ['search-lost'],
