@@ -10,7 +10,7 @@ import { remembering, secretsOfHeaders, secretsOfValues } from './credentials.ts
 import { categories } from './finding/finding.ts';
 import { isObject } from './json.ts';
 import type { Auth, CheckOptions } from './options.ts';
-import { coverageNames } from './report/coverage-table.ts';
+import { coverageKindNames } from './report/coverage-table.ts';
 import type { Secret } from './report/mask.ts';
 
 /** Files for the reports; for `json`, `-` is standard output. */
@@ -46,46 +46,25 @@ export interface Settings {
 
 const defaultFiles = ['ts', 'js', 'json'].map((extension) => `contract-check.config.${extension}`);
 const outputNames = ['html', 'junit', 'json', 'sarif'] as const;
+const allOf = (names: readonly string[], schema: object) => Object.fromEntries(names.map((name) => [name, schema]));
 const text = { type: 'string', minLength: 1 };
-const texts = { type: 'array', items: text };
 const percent = { type: 'number', minimum: 0, maximum: 100 };
-const kinds = [...Object.keys(coverageNames), 'total'];
-const positive = { type: 'number', exclusiveMinimum: 0 };
 
-const schema = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    ...{
-      spec: text,
-      url: text,
-      only: texts,
-      exclude: texts,
-      focus: texts,
-      html: text,
-      junit: text,
-      json: text,
-      sarif: text,
-    },
-    ...{
-      time: positive,
-      timeout: positive,
-      concurrency: { type: 'integer', minimum: 1 },
-      probes: { type: 'integer', minimum: 1 },
-      seed: { type: 'integer' },
-    },
-    minCoverage: {
-      anyOf: [percent, { type: 'object', propertyNames: { enum: kinds }, additionalProperties: percent }],
-    },
-    allowUnimplemented: { type: 'boolean' },
-    checks: { type: 'array', items: { enum: categories } },
-    quiet: { type: 'boolean' },
-    disposable: { type: 'boolean' },
-    headers: { type: 'object', additionalProperties: { type: 'string' } },
-    values: { type: 'object' },
-    // May also be an object with functions, which JSON Schema cannot describe.
-    auth: { type: ['string', 'object'] },
+const properties = {
+  ...allOf(['spec', 'url', ...outputNames], text),
+  ...allOf(['only', 'exclude', 'focus'], { type: 'array', items: text }),
+  ...allOf(['time', 'timeout'], { type: 'number', exclusiveMinimum: 0 }),
+  ...allOf(['concurrency', 'probes'], { type: 'integer', minimum: 1 }),
+  ...allOf(['allowUnimplemented', 'quiet', 'disposable'], { type: 'boolean' }),
+  seed: { type: 'integer' },
+  minCoverage: {
+    anyOf: [percent, { type: 'object', properties: allOf(coverageKindNames, percent), additionalProperties: false }],
   },
+  checks: { type: 'array', items: { enum: categories } },
+  headers: { type: 'object', additionalProperties: { type: 'string' } },
+  values: { type: 'object' },
+  // May also be an object with functions, which JSON Schema cannot describe.
+  auth: { type: ['string', 'object'] },
 };
 
 /**
@@ -125,57 +104,47 @@ async function configOf(requestedFile: string | undefined, directory: string): P
   const found = requestedFile ?? defaultFiles.find((name) => existsSync(join(directory, name)));
   if (found === undefined) return {};
   const file = resolve(directory, found);
-  return relativeTo(dirname(file), checked(await contentOf(file, found), found));
+  const read = async () =>
+    file.endsWith('.json')
+      ? JSON.parse(await readFile(file, 'utf8'))
+      : (await import(pathToFileURL(file).href)).default;
+  const config = checked(await loaded(`The configuration ${found} cannot be read`, read), found);
+  const absolute = (path: string) => (path === '-' || /^https?:\/\//.test(path) ? path : resolve(dirname(file), path));
+  const paths = (['spec', ...outputNames, 'auth'] as const).flatMap((name) => {
+    const path = config[name];
+    return typeof path === 'string' ? [[name, absolute(path)] as const] : [];
+  });
+  return { ...config, ...Object.fromEntries(paths) };
 }
 
-async function contentOf(file: string, name: string): Promise<unknown> {
+async function loaded(complaint: string, load: () => Promise<unknown>): Promise<unknown> {
   try {
-    if (file.endsWith('.json')) return JSON.parse(await readFile(file, 'utf8'));
-    const module: { default?: unknown } = await import(pathToFileURL(file).href);
-    return module.default;
+    return await load();
   } catch (error) {
-    throw new CannotRun(`The configuration ${name} cannot be read: ${messageOf(error)}`);
+    throw new CannotRun(`${complaint}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
 function checked(value: unknown, name: string): Config {
   if (!isObject(value)) throw new CannotRun(`The configuration ${name} must export an object by default.`);
+  const schema = { type: 'object', additionalProperties: false, properties };
   const validate = new Ajv({ allowUnionTypes: true }).compile<Config>(schema);
   if (!validate(value)) throw new CannotRun(`The configuration ${name} is invalid: ${complaint(validate.errors?.[0])}`);
   return value;
 }
 
 function complaint(error: ErrorObject | undefined): string {
-  if (error?.keyword === 'additionalProperties') {
-    const known = Object.keys(schema.properties).join(', ');
-    return `unknown property "${error.params.additionalProperty}". Known properties: ${known}.`;
-  }
+  if (error?.keyword === 'additionalProperties' && error.instancePath === '')
+    return `unknown property "${error.params.additionalProperty}". Known properties: ${Object.keys(properties).join(', ')}.`;
   return `${error?.instancePath.slice(1).replaceAll('/', '.')} ${error?.message}.`;
-}
-
-function relativeTo(directory: string, config: Config): Config {
-  const absolute = (path: string) => (path === '-' || /^https?:\/\//.test(path) ? path : resolve(directory, path));
-  const paths = ['spec', ...outputNames, 'auth'] as const;
-  const changed = paths.flatMap((name) => {
-    const path = config[name];
-    return typeof path === 'string' ? [[name, absolute(path)] as const] : [];
-  });
-  return { ...config, ...Object.fromEntries(changed) };
 }
 
 async function authOf(configured: Auth | string | undefined, directory: string): Promise<Auth | undefined> {
   if (configured === undefined) return undefined;
   if (typeof configured !== 'string') return signingIn(configured, 'The "auth" of the configuration');
-  const module = await authModule(configured, directory);
-  return signingIn(module.default, `The auth module ${configured}`);
-}
-
-async function authModule(path: string, directory: string): Promise<{ default?: unknown }> {
-  try {
-    return await import(pathToFileURL(resolve(directory, path)).href);
-  } catch (error) {
-    throw new CannotRun(`The auth module ${path} cannot be loaded: ${messageOf(error)}`);
-  }
+  const load = async () => (await import(pathToFileURL(resolve(directory, configured)).href)).default;
+  const module = await loaded(`The auth module ${configured} cannot be loaded`, load);
+  return signingIn(module, `The auth module ${configured}`);
 }
 
 function signingIn(value: unknown, what: string): Auth {
@@ -187,8 +156,4 @@ function isAuth(value: unknown): value is Auth {
   if (!isObject(value) || typeof value.caller !== 'function') return false;
   const others = [value.expired, value.forbidden, value.otherTenant, value.values];
   return others.every((one) => one === undefined || typeof one === 'function');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+/** The command: parses the options, runs the check, writes the reports, and sets the exit code. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -6,14 +7,13 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { CannotRun } from './cannot-run.ts';
 import { type Flags, type Outputs, type Settings, settingsOf } from './config.ts';
-/** The command: parses the options, runs the check, writes the reports, and sets the exit code. */
 import { type Category, categories } from './finding/finding.ts';
 import type { CheckOptions } from './options.ts';
-import { coverageNames } from './report/coverage-table.ts';
+import { coverageKindNames } from './report/coverage-table.ts';
 import { maskText } from './report/mask.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
-import { isComplete, type Presentation } from './report/presented.ts';
-import type { CoverageName, MinCoverage, PlanEntry, Report } from './report/report.ts';
+import { isComplete } from './report/presented.ts';
+import type { MinCoverage, PlanEntry, Report } from './report/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
 
 export const exitCodes = { same: 0, drift: 1, couldNotRun: 2, incomplete: 3 } as const;
@@ -69,8 +69,6 @@ Exit codes:
   1  findings
   2  the check could not run: it reached nothing, or was interrupted
   3  no findings, but the run is incomplete: its time was up, or it reached less than --min-coverage`;
-
-const coverageKindNames = [...Object.keys(coverageNames), 'total'] as CoverageName[];
 
 /** Runs the command, and returns its exit code. */
 export async function run(
@@ -191,8 +189,11 @@ async function conclude(
   // If standard output is JSON, the report for the user goes to standard error.
   const stream = outputs.json === '-' ? stderr : stdout;
   const presentation = { secrets, directory, width: stream.columns ?? 120, color: color && isColored(stream) };
-  for (const [file, content] of await contentsOf(report, outputs, presentation)) {
-    await (file === '-' ? write(stdout, content) : store(resolve(directory, file), content));
+  for (const [kind, renderer] of Object.entries(renderers)) {
+    const file = outputs[kind as keyof Outputs];
+    const content = file === undefined ? '' : (await renderer())(report, presentation);
+    if (file === '-') await write(stdout, content);
+    else if (file !== undefined) await store(resolve(directory, file), content);
   }
   await write(stream, quiet ? renderVerdict(report, presentation) : renderTerminal(report, presentation));
   if (report.findings.length > 0) return exitCodes.drift;
@@ -204,21 +205,13 @@ function isColored(stream: Stream): boolean {
   return styleText('red', 'text', { stream }) !== 'text';
 }
 
-/** The requested reports. Their modules are loaded on demand. */
-async function contentsOf(
-  report: Report,
-  { html, junit, json, sarif }: Outputs,
-  presentation: Presentation,
-): Promise<[file: string, content: string][]> {
-  const contents: [string, string][] = [];
-  if (html !== undefined) contents.push([html, (await import('./report/html.ts')).renderHtml(report, presentation)]);
-  if (junit !== undefined)
-    contents.push([junit, (await import('./report/junit.ts')).renderJunit(report, presentation)]);
-  if (json !== undefined) contents.push([json, (await import('./report/json.ts')).renderJson(report, presentation)]);
-  if (sarif !== undefined)
-    contents.push([sarif, (await import('./report/sarif.ts')).renderSarif(report, presentation)]);
-  return contents;
-}
+/** Loaded on demand. */
+const renderers = {
+  html: async () => (await import('./report/html.ts')).renderHtml,
+  junit: async () => (await import('./report/junit.ts')).renderJunit,
+  json: async () => (await import('./report/json.ts')).renderJson,
+  sarif: async () => (await import('./report/sarif.ts')).renderSarif,
+};
 
 async function store(file: string, content: string): Promise<void> {
   try {

@@ -1,23 +1,21 @@
 /** Groups covered and uncovered parts of a contract for reports. */
-import {
-  type Coverage,
-  type CoverageKind,
-  type CoverageName,
-  coverageKinds,
-  type MinCoverage,
-  type Share,
-  type Shortfall,
-} from './report.ts';
+
+import type { Share, Shortfall } from './report.ts';
+import { type Coverage, type CoverageKind, type CoverageName, coverageKinds, type MinCoverage } from './report.ts';
+
+/** The kinds of items by the names that users see. */
+export const coverageNames: Readonly<Record<Exclude<CoverageName, 'total'>, CoverageKind>> = {
+  ...{ operations: 'operation', statuses: 'status', 'media-types': 'mediaType', parameters: 'parameter' },
+  ...{ constraints: 'constraint', 'enum-values': 'enum' },
+};
+
+/** The kinds that a minimum can be set for. */
+export const coverageKindNames = [...Object.keys(coverageNames), 'total'] as CoverageName[];
 
 /** Display names. */
-export const kindNames: Readonly<Record<CoverageKind, string>> = {
-  operation: 'operations',
-  status: 'statuses',
-  mediaType: 'media types',
-  parameter: 'parameters',
-  constraint: 'constraints',
-  enum: 'enum values',
-};
+export const kindNames = Object.fromEntries(
+  Object.entries(coverageNames).map(([name, kind]) => [kind, name.replace('-', ' ')]),
+) as Readonly<Record<CoverageKind, string>>;
 
 export interface CoverageRow {
   readonly name: string;
@@ -27,11 +25,13 @@ export interface CoverageRow {
 }
 
 /** One row for each kind in the contract, and one for the total. */
-export function coverageRows(coverage: Coverage): CoverageRow[] {
-  const kinds = coverageKinds
-    .filter((kind) => coverage.byKind[kind].all > 0)
-    .map((kind) => ({ name: kindNames[kind], share: coverage.byKind[kind] }));
-  return [...kinds, { name: 'total', share: coverage.total }].map((row) => ({ ...row, part: partOf(row.share) }));
+export function coverageRows({ byKind, total }: Coverage): CoverageRow[] {
+  const kinds = coverageKinds.filter((kind) => byKind[kind].all > 0);
+  const rows = [
+    ...kinds.map((kind) => ({ name: kindNames[kind], share: byKind[kind] })),
+    { name: 'total', share: total },
+  ];
+  return rows.map((row) => ({ ...row, part: partOf(row.share) }));
 }
 
 export function partOf({ exercised, all }: Share): number {
@@ -43,22 +43,15 @@ export function percentText(part: number): string {
   return `${Math.floor(part * 100)} %`;
 }
 
-/** The kinds of items by the names that users see. */
-export const coverageNames: Readonly<Record<Exclude<CoverageName, 'total'>, CoverageKind>> = {
-  operations: 'operation',
-  statuses: 'status',
-  'media-types': 'mediaType',
-  parameters: 'parameter',
-  constraints: 'constraint',
-  'enum-values': 'enum',
-};
+export function shareText({ exercised, all }: Share): string {
+  return `${exercised.toLocaleString('en')} of ${all.toLocaleString('en')}`;
+}
 
 /** The first kind of which a run reached less than required. */
 export function shortfallOf({ byKind, total }: Coverage, required: MinCoverage): Shortfall | undefined {
-  const minimums = Object.entries(typeof required === 'number' ? { operations: required } : required);
-  return minimums
-    .map(([name, minimum]): Shortfall => {
-      const kind = name as CoverageName;
+  const minimums = typeof required === 'number' ? { operations: required } : required;
+  return (Object.entries(minimums) as [CoverageName, number][])
+    .map(([kind, minimum]) => {
       return { kind, minimum, covered: partOf(kind === 'total' ? total : byKind[coverageNames[kind]]) * 100 };
     })
     .find(({ covered, minimum }) => covered < minimum);
@@ -67,10 +60,5 @@ export function shortfallOf({ byKind, total }: Coverage, required: MinCoverage):
 /** What a run reached: `83 of 97 operations, 210 of 300 statuses, 512 of 800 constraints`. */
 export function reachText({ byKind }: Coverage): string {
   const kinds = ['operation', 'status', 'constraint'] as const;
-  return kinds
-    .map((kind) => {
-      const { exercised, all } = byKind[kind];
-      return `${exercised.toLocaleString('en')} of ${all.toLocaleString('en')} ${kindNames[kind]}`;
-    })
-    .join(', ');
+  return kinds.map((kind) => `${shareText(byKind[kind])} ${kindNames[kind]}`).join(', ');
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Category, categories } from '../finding/finding.ts';
-import { type CoverageRow, coverageRows, partOf, percentText } from './coverage-table.ts';
+import { type CoverageRow, coverageRows, partOf, percentText, shareText } from './coverage-table.ts';
 import { excerptOf } from './excerpt.ts';
 import { html, type Markup, raw } from './markup.ts';
 import { stateOf } from './operation-table.ts';
@@ -220,7 +220,7 @@ ${gaps.map((one) => gapBlock(one, options))}
 
 function barRow({ name, share, part }: CoverageRow): Markup {
   const state = part === 1 ? 'good' : part >= 0.8 ? 'fair' : 'bad';
-  return html`<div class="${state}"><span>${name}</span><svg aria-hidden="true"><rect width="100%" height="100%"/><rect class="part" width="${(part * 100).toFixed(2)}%" height="100%"/></svg><span>${share.exercised.toLocaleString('en')} of ${share.all.toLocaleString('en')}</span><b>${percentText(part)}</b></div>`;
+  return html`<div class="${state}"><span>${name}</span><svg aria-hidden="true"><rect width="100%" height="100%"/><rect class="part" width="${(part * 100).toFixed(2)}%" height="100%"/></svg><span>${shareText(share)}</span><b>${percentText(part)}</b></div>`;
 }
 
 function gapBlock({ count, reason, items }: Gap, { directory }: Presentation): Markup {

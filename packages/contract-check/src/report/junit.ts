@@ -21,99 +21,68 @@ interface TestCase extends Attributed {
   readonly skipped?: Attributed;
 }
 
-interface Suite {
-  readonly name: string;
-  readonly cases: readonly TestCase[];
-}
-
 const longestBody = 2_000;
 const builder = new XMLBuilder({
-  ignoreAttributes: false,
-  attributesGroupName: 'attributes',
-  suppressEmptyNode: true,
-  suppressBooleanAttributes: false,
-  format: true,
+  ...{ ignoreAttributes: false, attributesGroupName: 'attributes', suppressEmptyNode: true },
+  ...{ suppressBooleanAttributes: false, format: true },
 });
 
 export function renderJunit(report: Report, options: Presentation = {}): string {
   const shown = present(report, options);
-  const suites = [
-    ...shown.operations.map((operation) => suiteOf(operation, shown, options)),
-    ...unassigned(shown, options),
-  ];
+  const ids = new Set(shown.operations.map(({ id }) => id));
+  const unassigned = shown.findings.filter(({ operation }) => !ids.has(operation));
+  const suites: [name: string, cases: TestCase[]][] = shown.operations.map((operation) => [
+    `${operation.method} ${operation.path}`,
+    casesOf(operation, shown, options),
+  ]);
+  if (unassigned.length > 0) suites.push(['not in the contract', unassigned.map((one) => failedCase(one, options))]);
+  const time = (report.milliseconds / 1000).toFixed(3);
+  const properties = Object.entries({ url: shown.url, seed: String(shown.seed), verdict: shown.verdict });
   return builder.build({
-    '?xml': { attributes: { version: '1.0', encoding: 'UTF-8' } },
+    '?xml': attributed({ version: '1.0', encoding: 'UTF-8' }),
     testsuites: {
-      attributes: {
-        name: 'contract-check',
-        time: (report.milliseconds / 1000).toFixed(3),
-        ...counts(suites.flatMap(({ cases }) => cases)),
-      },
-      testsuite: suites.map(({ name, cases }) => ({
-        attributes: { name: legal(name), ...counts(cases) },
-        properties: { property: propertiesOf(shown) },
+      ...attributed({ name: 'contract-check', time, ...counts(suites.flatMap(([, cases]) => cases)) }),
+      testsuite: suites.map(([name, cases]) => ({
+        ...attributed({ name, ...counts(cases) }),
+        properties: { property: properties.map(([key, value]) => attributed({ name: key, value })) },
         testcase: cases,
       })),
     },
   });
 }
 
-function suiteOf(operation: OperationReport, report: PresentedReport, options: Presentation): Suite {
-  const findings = report.findings.filter((finding) => finding.operation === operation.id);
+function casesOf(operation: OperationReport, report: PresentedReport, options: Presentation): TestCase[] {
+  const { id, reached, checks, reason = 'No check was possible.' } = operation;
+  const findings = report.findings.filter((finding) => finding.operation === id);
   const others = categories.filter((category) => !findings.some((finding) => finding.category === category));
-  return {
-    name: `${operation.method} ${operation.path}`,
-    cases: [
-      ...findings.map((finding) => failedCase(finding, options)),
-      ...others.map((category) => {
-        const attributes = { classname: legal(operation.id), name: category };
-        if (operation.reached && operation.checks[category].observations > 0) return { attributes };
-        const message = legal(operation.reason ?? 'No check was possible.');
-        return { attributes, skipped: attributed({ message }) };
-      }),
-    ],
-  };
-}
-
-/** Findings outside the contract's operations. */
-function unassigned(report: PresentedReport, options: Presentation): Suite[] {
-  const known = new Set(report.operations.map(({ id }) => id));
-  const findings = report.findings.filter(({ operation }) => !known.has(operation));
-  if (findings.length === 0) return [];
-  return [{ name: 'not in the contract', cases: findings.map((finding) => failedCase(finding, options)) }];
+  return [
+    ...findings.map((finding) => failedCase(finding, options)),
+    ...others.map((name) => ({
+      ...attributed({ classname: id, name }),
+      ...(reached && checks[name].observations > 0 ? {} : { skipped: attributed({ message: reason }) }),
+    })),
+  ];
 }
 
 function failedCase(finding: PresentedFinding, { directory }: Presentation): TestCase {
-  const { place } = finding;
+  const { place, operation, category, title, check } = finding;
   return {
-    attributes: {
-      classname: legal(finding.operation),
-      name: legal(`${finding.category}: ${finding.title}`),
-      ...(place === undefined ? {} : { file: legal(fileOf(place.file, directory)), line: String(place.line) }),
-    },
-    failure: {
-      ...attributed({ type: legal(finding.check), message: legal(finding.title) }),
-      '#text': legal(plainText(finding, longestBody)),
-    },
+    ...attributed({
+      ...{ classname: operation, name: `${category}: ${title}` },
+      ...(place === undefined ? {} : { file: fileOf(place.file, directory), line: String(place.line) }),
+    }),
+    failure: { ...attributed({ type: check, message: title }), '#text': legal(plainText(finding, longestBody)) },
   };
-}
-
-function propertiesOf(report: PresentedReport) {
-  const values = { url: report.url, seed: String(report.seed), verdict: report.verdict };
-  return Object.entries(values).map(([name, value]) => attributed({ name, value: legal(value) }));
 }
 
 function counts(cases: readonly TestCase[]) {
-  return {
-    tests: String(cases.length),
-    failures: String(cases.filter(({ failure }) => failure !== undefined).length),
-    skipped: String(cases.filter(({ skipped }) => skipped !== undefined).length),
-    errors: '0',
-  };
+  const count = (test: (one: TestCase) => unknown) => String(cases.filter(test).length);
+  const [failures, skipped] = [count(({ failure }) => failure), count((one) => one.skipped)];
+  return { tests: String(cases.length), failures, skipped, errors: '0' };
 }
 
-function attributed(attributes: Attributed['attributes']): Attributed {
-  return { attributes };
+function attributed(attributes: Readonly<Record<string, string>>): Attributed {
+  return { attributes: Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, legal(value)])) };
 }
 
 /** Replaces characters that XML does not allow, even escaped. */

@@ -17,18 +17,19 @@ const maxSingleRows = 24;
  * Operations with findings have a row each, at the top. Others also do if there are few; otherwise, operations of the
  * same resource share a row.
  */
-export function tableRows(report: Report): TableRow[] {
-  const found = report.operations.filter((operation) => stateOf(operation) === 'found');
-  const others = report.operations.filter((operation) => stateOf(operation) !== 'found');
-  if (report.operations.length <= maxSingleRows) return [...found, ...others].map(singleRow);
-  const shared = sharedSegments(report.operations);
-  const clean = others.filter(({ reached }) => reached);
-  const missed = others.filter(({ reached }) => !reached);
-  const groups = Map.groupBy(clean, ({ path }) => resourceOf(path, shared));
+export function tableRows({ operations }: Report): TableRow[] {
+  const { found = [], clean = [], unreached = [] } = Object.groupBy(operations, stateOf);
+  if (operations.length <= maxSingleRows)
+    return [...found, ...operations.filter((one) => !found.includes(one))].map(singleRow);
+  // The segments that all paths share, such as a version.
+  const paths = operations.map(({ path }) => path.split('/').slice(1));
+  const [first = []] = paths;
+  const shared = first.findIndex((segment, index) => paths.some((path) => path[index] !== segment));
+  const groups = Map.groupBy(clean, ({ path }) => `/${path.split('/')[Math.max(0, shared) + 1] ?? ''}`);
   return [
     ...found.map(singleRow),
-    ...[...groups].map(([resource, operations]) => groupRow(resource, operations)),
-    ...(missed.length === 0 ? [] : [{ ...groupRow('not reached', missed), state: 'unreached' as const }]),
+    ...[...groups].map(([resource, all]) => groupRow(resource, all, 'clean')),
+    ...(unreached.length === 0 ? [] : [groupRow('not reached', unreached, 'unreached')]),
   ];
 }
 
@@ -43,26 +44,13 @@ function singleRow(operation: OperationReport): TableRow {
   return { label: id, detail: id === address ? '' : address, state: stateOf(operation), checks };
 }
 
-function groupRow(label: string, operations: readonly OperationReport[]): TableRow {
+function groupRow(label: string, operations: readonly OperationReport[], state: TableRow['state']): TableRow {
   const [only] = operations;
   if (operations.length === 1 && only !== undefined) return singleRow(only);
-  const sum = (category: Category, of: keyof Tally) =>
-    operations.reduce((all, { checks }) => all + checks[category][of], 0);
-  const checks = Object.fromEntries(
-    categories.map((one) => [one, { observations: sum(one, 'observations'), findings: sum(one, 'findings') }]),
-  ) as TableRow['checks'];
-  return { label, detail: `${operations.length} operations`, state: 'clean', checks };
-}
-
-/** The number of segments that all paths share, such as a version. */
-function sharedSegments(operations: readonly OperationReport[]): number {
-  const paths = operations.map(({ path }) => path.split('/').slice(1));
-  const [first = []] = paths;
-  const differing = first.findIndex((segment, index) => paths.some((path) => path[index] !== segment));
-  return differing < 0 ? Math.max(0, first.length - 1) : differing;
-}
-
-function resourceOf(path: string, shared: number): string {
-  const segment = path.split('/')[shared + 1];
-  return segment === undefined ? path : `/${segment}`;
+  const sums = categories.map((category) => {
+    const observations = operations.reduce((sum, { checks }) => sum + checks[category].observations, 0);
+    return [category, { observations, findings: 0 }];
+  });
+  const checks = Object.fromEntries(sums) as TableRow['checks'];
+  return { label, detail: `${operations.length} operations`, state, checks };
 }

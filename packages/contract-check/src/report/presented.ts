@@ -56,13 +56,8 @@ export interface Gap {
 
 /** The only way from a report to an output: masks every text of it. */
 export function present(report: Report, { secrets: known = [], directory }: Presentation): PresentedReport {
-  const secrets = [
-    ...known,
-    ...secretsIn(
-      report.findings.flatMap((finding) => finding.exchanges),
-      known,
-    ),
-  ];
+  const exchanges = report.findings.flatMap((finding) => finding.exchanges);
+  const secrets = [...known, ...secretsIn(exchanges, known)];
   const mask = (text: string) => maskText(text, secrets);
   const maskReason = <T extends { readonly reason: string | undefined }>(item: T): T => ({
     ...item,
@@ -70,40 +65,36 @@ export function present(report: Report, { secrets: known = [], directory }: Pres
   });
   const operations = report.operations.map(maskReason);
   const coverage = { ...report.coverage, items: report.coverage.items.map(maskReason) };
+  const findings = report.findings.map((finding, index) => {
+    const operation = operations.find(({ id }) => id === finding.operation);
+    const address = operation && `${operation.method} ${operation.path}`;
+    const { severity, text: rule } = ruleOf(finding.check);
+    const shown = {
+      ...{ ...finding, title: mask(finding.title), expected: mask(finding.expected), actual: mask(finding.actual) },
+      ...{ fix: mask(finding.fix), cause: mask(finding.cause) },
+      places: finding.places.map((one) => ({ ...one, title: mask(one.title), cause: mask(one.cause) })),
+    };
+    return {
+      ...shown,
+      ...{ number: index + 1, severity, rule, address: address === finding.operation ? undefined : address },
+      contract: finding.place && placeText(finding.place, directory),
+      details: detailsOf(shown),
+      exchanges: finding.exchanges.map((one) => {
+        return { ...maskExchange(one, secrets), curl: curlOf(one, secrets), summary: responseLine(one) };
+      }),
+    };
+  });
   return {
-    ...report,
-    operations,
-    coverage,
-    verdict: verdict(report),
+    ...{
+      ...report,
+      operations,
+      coverage,
+      findings,
+      verdict: verdict(report),
+      gaps: gapsOf(coverage.items, operations),
+    },
     state: report.findings.length > 0 ? 'bad' : isComplete(report) ? 'good' : 'fair',
-    spec: mask(report.spec),
-    url: mask(report.url),
-    gaps: gapsOf(coverage.items, operations),
-    findings: report.findings.map((finding, index) => {
-      const operation = operations.find(({ id }) => id === finding.operation);
-      const address = operation && `${operation.method} ${operation.path}`;
-      const { severity, text: rule } = ruleOf(finding.check);
-      const shown = {
-        ...finding,
-        title: mask(finding.title),
-        expected: mask(finding.expected),
-        actual: mask(finding.actual),
-        fix: mask(finding.fix),
-        cause: mask(finding.cause),
-        places: finding.places.map((one) => ({ ...one, title: mask(one.title), cause: mask(one.cause) })),
-      };
-      return {
-        ...shown,
-        ...{ number: index + 1, severity, rule, address: address === finding.operation ? undefined : address },
-        contract: finding.place && placeText(finding.place, directory),
-        details: detailsOf(shown),
-        exchanges: finding.exchanges.map((exchange) => ({
-          ...maskExchange(exchange, secrets),
-          curl: curlOf(exchange, secrets),
-          summary: responseLine(exchange),
-        })),
-      };
-    }),
+    ...{ spec: mask(report.spec), url: mask(report.url) },
     left: {
       created: report.left.created.map((one) => ({ ...one, targets: one.targets.map(mask) })),
       changed: report.left.changed.map((one) => ({ ...one, target: mask(one.target) })),
@@ -128,25 +119,20 @@ function gapsOf(items: readonly CoverageItem[], operations: readonly OperationRe
   const missed = operations.filter(({ reached }) => !reached);
   const ids = new Set(missed.map(({ id }) => id));
   const all = [
-    ...missed.map(({ id, reason }) => ({
-      ...{ kind: 'operation' as const, name: id, place: undefined },
-      reason: reason ?? 'No request succeeded.',
-    })),
+    ...missed.map(({ id: name, reason = 'No request succeeded.' }) => {
+      return { kind: 'operation' as const, name, place: undefined, reason };
+    }),
     ...items
       .filter(({ exercised, operation, kind }) => !exercised && kind !== 'operation' && !ids.has(operation))
       .map(({ kind, operation, name, place, reason }) => ({ kind, name: `${operation} ${name}`, place, reason })),
   ];
   return coverageKinds.flatMap((kind) => {
-    const ofKind = Map.groupBy(
-      all.filter((item) => item.kind === kind),
-      ({ reason }) => reason ?? 'not tried',
-    );
-    return [...ofKind]
-      .sort(([, one], [, other]) => other.length - one.length)
-      .map(([reason, list]) => ({
-        ...{ reason, items: list },
-        count: counted(list.length, kindNames[kind].replace(/(?<=us)es$|s$/, ''), kindNames[kind]),
-      }));
+    const ofKind = all.filter((item) => item.kind === kind);
+    const groups = [...Map.groupBy(ofKind, ({ reason }) => reason ?? 'not tried')];
+    const one = kindNames[kind].replace(/(?<=us)es$|s$/, '');
+    return groups
+      .sort(([, left], [, right]) => right.length - left.length)
+      .map(([reason, items]) => ({ reason, items, count: counted(items.length, one, kindNames[kind]) }));
   });
 }
 

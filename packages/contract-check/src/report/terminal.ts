@@ -4,7 +4,7 @@ import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 import { categories } from '../finding/finding.ts';
 import type { Progress } from '../options.ts';
-import { coverageRows, percentText } from './coverage-table.ts';
+import { coverageRows, percentText, shareText } from './coverage-table.ts';
 import { excerptOf } from './excerpt.ts';
 import { type TableRow, tableRows } from './operation-table.ts';
 import { leftLines, stoppedText } from './plan.ts';
@@ -52,20 +52,13 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
   const page = pageOf(options);
   const shown = present(report, options);
   const parts = [
-    [...summary(shown, page), ...heading(shown, page)],
-    table(shown, page),
-    ...findings(shown, page),
-    coverage(shown, page),
-    missed(shown, page),
-    section('Left on the server', leftLines(shown.left), page),
-    section('Notes', shown.notices, page),
-    shown.stopped === undefined ? [] : wrapped(stoppedText(shown.stopped), page.width, ''),
-    summary(shown, page),
+    ...[[...summary(shown, page), ...heading(shown, page)], table(shown, page), ...findings(shown, page)],
+    ...[coverage(shown, page), missed(shown, page)],
+    ...[section('Left on the server', leftLines(shown.left), page), section('Notes', shown.notices, page)],
+    ...[shown.stopped === undefined ? [] : wrapped(stoppedText(shown.stopped), page.width, ''), summary(shown, page)],
   ];
-  return `${parts
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n')}\n`;
+  const texts = parts.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
+  return `${texts.join('\n\n')}\n`;
 }
 
 /** Only the summary, in one line. */
@@ -137,12 +130,8 @@ function cell({ observations, findings }: Tally, width: number, { paint }: Page)
 function findings(report: PresentedReport, page: Page): string[][] {
   const shown = report.findings.slice(0, maxFindings);
   const rest = report.findings.length - shown.length;
-  return [
-    ...shown.map((finding) => findingLines(finding, page)),
-    rest === 0
-      ? []
-      : [page.paint('dim', `… and ${counted(rest, 'more finding', 'more findings')}: --html FILE shows all.`)],
-  ];
+  const more = page.paint('dim', `… and ${counted(rest, 'more finding')}: --html FILE shows all.`);
+  return [...shown.map((finding) => findingLines(finding, page)), rest === 0 ? [] : [more]];
 }
 
 const maxPlaces = 12;
@@ -220,9 +209,7 @@ const barWidth = 20;
 function coverage(report: PresentedReport, { paint }: Page): string[] {
   const rows = coverageRows(report.coverage);
   const names = Math.max(...rows.map(({ name }) => name.length));
-  const counts = rows.map(
-    ({ share }) => `${share.exercised.toLocaleString('en')} of ${share.all.toLocaleString('en')}`,
-  );
+  const counts = rows.map(({ share }) => shareText(share));
   const countWidth = Math.max(...counts.map((text) => text.length));
   return [
     paint('bold', 'Coverage'),

@@ -261,7 +261,7 @@ function semantics(): Finding {
 /** An operation of a contract with only its names. */
 export function contractOperation(id: string, method: string, path: string): Operation {
   return {
-    ...{ id, method, path, tags: [], deprecated: false, parameters: [], body: undefined, responses: [], security: [] },
+    ...{ id, method, path, tags: [], parameters: [], body: undefined, responses: [], security: [] },
     node: {},
   };
 }
