@@ -2,7 +2,7 @@ import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/call.ts';
-import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { escapeSegment, isObject } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
@@ -12,8 +12,9 @@ import { renewedAround } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { isHarmless } from '../run/unknown-id.ts';
 import { breaksOf } from '../schema/constraints.ts';
-import { malformedAround, malformedBodies } from '../schema/hostile.ts';
-import { memberNames, memberOf, responseSchema, wordsIn } from '../schema/parts.ts';
+import { malformedAround, oddBodies } from '../schema/hostile.ts';
+import type { Break } from '../schema/site.ts';
+import { View } from '../schema/view.ts';
 import type { CheckContext } from './check.ts';
 import {
   codeOf,
@@ -32,6 +33,7 @@ import {
   placesOf,
   pointerInCall,
   sendable,
+  withText,
 } from './places.ts';
 
 /** A request that violates the contract in exactly one way. */
@@ -57,12 +59,11 @@ export async function checkInvalidInput(
   const { session, baselines } = context;
   const branches = await baselines.branches(operation);
   const places = [...placesOf(session, baseline.call), ...bodiesOf(session, branches)];
+  const breaks = oncePerConstraint(places, (place) =>
+    sendable(session, place, breaksOf, { isBreak: true, most: maxProbes }),
+  );
   const probes = [
-    ...oncePerConstraint(
-      places.flatMap((place) => probesAt(context, place)),
-      ({ keyword, at, place }) => `${keyword} ${at} ${place?.file} ${place?.pointer}`,
-      ({ base }) => base,
-    ),
+    ...breaks.map(({ place, value }) => probeAt(context, place, value)),
     ...absences(context, baseline.call),
     ...returnedMembers(context, baseline),
     ...returnedWords(context, baseline),
@@ -156,22 +157,9 @@ function tellsOf(exchange: Exchange, { at }: Probe, codes: ReadonlySet<string>):
 /** Maximum number of violations per place. Another seed selects others. */
 const maxProbes = 400;
 
-function probesAt(context: CheckContext, place: CallPlace): Probe[] {
-  const { session } = context;
-  if (place.value === undefined) return [];
-  const { document, validators } = session;
-  return sendable(session, place, breaksOf(document, validators, place.schema, place.value), {
-    ...{ isBreak: true, most: maxProbes },
-    kindOf: ({ keyword, place: at }) => `${keyword} ${at?.file} ${at?.pointer}`,
-  }).map((one) => ({
-    keyword: one.keyword,
-    at: `${place.name}${general(one.pointer)}`,
-    note: one.note,
-    place: one.place,
-    call: place.with(withBrokenKnownIds(context, place, one.value)),
-    base: place,
-    pointer: one.pointer,
-  }));
+function probeAt(context: CheckContext, place: CallPlace, { keyword, note, pointer, value, ...one }: Break): Probe {
+  const call = place.with(withBrokenKnownIds(context, place, value));
+  return { keyword, note, place: one.place, at: `${place.name}${general(pointer)}`, call, base: place, pointer };
 }
 
 /** Replaces made-up IDs with existing ones. An ID that is the violation stays invalid. */
@@ -256,20 +244,19 @@ function returnedMembers({ session }: CheckContext, { call, exchange }: Baseline
 function returnedWords({ session }: CheckContext, { call }: Baseline): Probe[] {
   const { document, validators } = session;
   const [place] = bodiesOf(session, [call]);
-  const returned = responseSchema(call.operation);
-  if (place === undefined || returned === undefined || !isObject(place.value)) return [];
+  if (place === undefined || !isObject(place.value)) return [];
   const body = place.value;
-  const wordsOf = (schema: JsonObject, name: string) => wordsIn(document, memberOf(document, [schema], name));
-  return memberNames(document, place.schema).flatMap((name) => {
-    const sent = wordsOf(place.schema, name);
-    const [other] = sent.length === 0 ? [] : wordsOf(returned, name).filter((word) => !sent.includes(word));
+  const [sent, returned] = [View.of(document, place.schema), View.ofResponse(document, call.operation)];
+  return sent.names.flatMap((name) => {
+    const { words } = sent.member(name);
+    const [other] = words.length === 0 ? [] : returned.member(name).words.filter((word) => !words.includes(word));
     const whole = { ...body, [name]: other };
     if (other === undefined || validators.accepts(place.schema, whole, 'request')) return [];
     const probe: Probe = {
       keyword: 'enum',
       at: `body/${name}`,
       note: `${JSON.stringify(other)} is returned in responses, but is not an allowed value in requests`,
-      place: document.placeOf(memberOf(document, [place.schema], name)[0] ?? place.schema),
+      place: document.placeOf(sent.member(name).node ?? place.schema),
       call: place.with(whole),
       base: place,
       pointer: `/${escapeSegment(name)}`,
@@ -340,28 +327,16 @@ function bodyProbes({ session }: CheckContext, operation: Operation, call: Call)
       at: 'body',
       note: `the media type of the body is ${type}, which is not declared`,
       place,
-      call: { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, 'content-type': type }, body: text } },
+      call: withText(call, text, type),
     }),
   );
   const around = isJson(call.mediaType) ? malformedAround(text) : [];
-  const broken = [...malformedBodies(call.mediaType), ...around]
-    .filter(({ isMalformed }) => isMalformed)
-    .map(
-      ({ text: malformed, note }): Probe => ({
-        keyword: 'malformed',
-        at: 'body',
-        note,
-        place,
-        call: {
-          ...call,
-          raw: {
-            ...call.raw,
-            headers: { ...call.raw?.headers, 'content-type': call.mediaType ?? '' },
-            body: malformed,
-          },
-        },
-      }),
-    );
+  const broken = [...oddBodies(call.mediaType).malformed, ...around].map(
+    (malformed): Probe => ({
+      ...{ keyword: 'malformed', at: 'body', note: `the body is malformed (${malformed.slice(0, 40)})`, place },
+      call: withText(call, malformed),
+    }),
+  );
   return [...types, ...broken];
 }
 

@@ -3,7 +3,10 @@ import type { Call } from '../http/call.ts';
 import { isJson } from '../http/call.ts';
 import type { JsonObject } from '../json.ts';
 import { escapeSegment, isObject } from '../json.ts';
+import { general } from '../judge/judge.ts';
 import type { Session } from '../run/session.ts';
+import type { Break } from '../schema/site.ts';
+import type { Values } from '../schema/values.ts';
 import { sampled } from './sample.ts';
 
 export interface CallPlace {
@@ -41,30 +44,45 @@ export function bodiesOf(session: Session, calls: readonly Call[]): CallPlace[] 
   return calls.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
 }
 
-/** Values for a place that can be sent: all, or with a seed, some of each kind. */
-export function sendable<Value extends { readonly value: unknown }>(
-  session: Session,
-  place: CallPlace,
-  values: readonly Value[],
-  { isBreak, most, kindOf }: { isBreak: boolean; most: number; kindOf: (value: Value) => string },
-): Value[] {
-  const possible = values.filter(({ value }) => isDistinguishable(session, place, value, isBreak));
-  const label = `${place.call.operation.id} ${isBreak ? 'breaks' : 'valid'} ${place.name}`;
-  return sampled(possible, Math.min(most, session.options.probes ?? most), session.seedFor(label), kindOf);
+/** The call with a body that no value can express. */
+export function withText(call: Call, body: string, mediaType = call.mediaType ?? 'application/json'): Call {
+  return { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, 'content-type': mediaType }, body } };
 }
 
-/** Branches share constraints: each is probed in the first branch that has it. */
-export function oncePerConstraint<Item>(
-  items: readonly Item[],
-  keyOf: (item: Item) => string,
-  placeOf: (item: Item) => CallPlace | undefined,
-): Item[] {
-  const seen = new Map<string, CallPlace | undefined>();
-  return items.filter((item) => {
-    const key = keyOf(item);
-    if (!seen.has(key)) seen.set(key, placeOf(item));
-    return seen.get(key) === placeOf(item);
-  });
+type Probed = Break & { readonly chosen?: unknown };
+
+/** What a value is about, wherever it is. */
+const kindOf = ({ keyword, place, pointer, chosen }: Probed) =>
+  `${keyword} ${place?.file} ${place?.pointer ?? pointer} ${JSON.stringify(chosen)}`;
+
+/** Values for a place that can be sent: all, or with a seed, some of each kind. */
+export function sendable<Value extends Probed>(
+  session: Session,
+  place: CallPlace,
+  valuesOf: (values: Values, schema: JsonObject, value: unknown) => readonly Value[],
+  { isBreak, most }: { isBreak: boolean; most: number },
+): Value[] {
+  if (place.value === undefined) return [];
+  const possible = valuesOf(session.values, place.schema, place.value).filter(({ value }) =>
+    isDistinguishable(session, place, value, isBreak),
+  );
+  const seed = session.seedFor(`${place.call.operation.id} ${isBreak ? 'breaks' : 'valid'} ${place.name}`);
+  return sampled(possible, Math.min(most, session.options.probes ?? most), seed, kindOf);
+}
+
+/** Values at places. Branches share constraints: each is probed at the first place that has it. */
+export function oncePerConstraint<Value extends Probed>(
+  places: readonly CallPlace[],
+  valuesAt: (place: CallPlace) => readonly Value[],
+): { readonly place: CallPlace; readonly value: Value }[] {
+  const seen = new Map<string, CallPlace>();
+  return places.flatMap((place) =>
+    valuesAt(place).flatMap((value) => {
+      const key = `${place.name} ${general(value.pointer)} ${kindOf(value)}`;
+      if (!seen.has(key)) seen.set(key, place);
+      return seen.get(key) === place ? [{ place, value }] : [];
+    }),
+  );
 }
 
 /** OpenAPI ignores parameters with these names; it describes the headers elsewhere. */

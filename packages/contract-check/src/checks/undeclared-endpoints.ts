@@ -1,7 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import { type CheckName, ruleOf } from '../finding/rules.ts';
-import type { Exchange } from '../http/call.ts';
+import type { Call, Exchange } from '../http/call.ts';
 import { pathPattern } from '../http/deserialize.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
 import { isSuccess } from '../run/baseline.ts';
@@ -45,15 +45,14 @@ const quiet = ['HEAD', 'OPTIONS', 'TRACE'] as const;
 
 /** An undeclared method must return 405 with `Allow` listing the declared methods (RFC 9110, 15.5.6). */
 async function otherMethods({ session, baselines }: CheckContext, operation: Operation): Promise<void> {
-  const baseline = baselines.of(operation);
-  if (baseline === undefined) return;
-  const target = serialize(baseline.call).target.split('?')[0] ?? '';
+  const { call } = baselines.of(operation) ?? {};
+  if (call === undefined) return;
+  const target = pathOf(call);
   // Another path template may match, too. `Allow` may omit its methods.
   const declared = new Set(matching(session.declared, target).map(({ method }) => method));
   const own = session.declared.filter(({ path }) => path === operation.path).map(({ method }) => method);
   for (const method of [...quiet, ...methods]) {
     if (declared.has(method) || session.isOver) continue;
-    const isQuiet = quiet.some((one) => one === method);
     const hasBody = ['POST', 'PUT', 'PATCH'].includes(method);
     const headers = { accept: '*/*', ...(hasBody ? { 'content-type': 'application/json' } : {}) };
     const wire: WireRequest = { method, target, headers, body: hasBody ? '{}' : undefined };
@@ -61,7 +60,8 @@ async function otherMethods({ session, baselines }: CheckContext, operation: Ope
     if (exchange === undefined) continue;
     session.observed(operation, 'undeclared endpoints');
     const { status } = exchange.response;
-    if (isQuiet && !(method === 'TRACE' && status < 400) && !(status >= 500 && status !== 501)) continue;
+    const isQuiet = quiet.some((one) => one === method);
+    if (isQuiet && !(method === 'TRACE' && status < 400) && !isFault(status)) continue;
     const wrong = methodFinding(session, operation, method, own, exchange);
     if (wrong === undefined) continue;
     await session.report(wrong, [exchange], async () => {
@@ -71,6 +71,10 @@ async function otherMethods({ session, baselines }: CheckContext, operation: Ope
   }
 }
 
+/** The path of a call, without its query. */
+const pathOf = (call: Call) => serialize(call).target.split('?')[0] ?? '';
+const isFault = (status: number) => status >= 500 && status !== 501;
+
 function methodFinding(
   { document }: Session,
   operation: Operation,
@@ -79,16 +83,12 @@ function methodFinding(
   exchange: Exchange,
 ): Candidate | undefined {
   const { status, headers } = exchange.response;
-  const { path } = operation;
   const differs = (check: CheckName, about: string, actual = `${method}: ${responseText(exchange)}`) => {
     const expected = `405 with Allow: ${own.join(', ')} (RFC 9110, 15.5.6)`;
-    const candidate = candidateOf(check, operation, about, {
-      expected,
-      actual,
-      place: document.placeOf(operation.node),
-    });
-    return { ...candidate, cause: `${check} ${about}` };
+    const facts = { expected, actual, place: document.placeOf(operation.node) };
+    return { ...candidateOf(check, operation, about, facts), cause: `${check} ${about}` };
   };
+  const { path } = operation;
   if (status >= 500 || status === 0) return differs('method-fault', `${path} ${method}`);
   // A server may check permissions before it routes the request.
   if ([401, 403, 429].includes(status)) return undefined;
@@ -97,12 +97,6 @@ function methodFinding(
   const allow = (headers.allow ?? '').split(',').map((one) => one.trim().toUpperCase());
   if (own.every((one) => allow.includes(one)) && !allow.includes(method)) return undefined;
   return differs('allow-header', path, headers.allow === undefined ? 'no Allow' : `Allow: ${headers.allow}`);
-}
-
-/** An operation that the contract does not declare. */
-function undeclared({ document }: Session, operation: Operation, about: string, actual: string): Candidate {
-  const facts = { actual, place: document.placeOf(document.root, 'paths') };
-  return { ...candidateOf('undeclared-operation', operation, about, facts), cause: `undeclared-operation ${about}` };
 }
 
 /** Operations whose path template matches a concrete path. */
@@ -123,19 +117,16 @@ const usual = 'search count export import bulk batch all stats summary history a
 
 async function otherPaths({ session, baselines }: CheckContext, operations: readonly Operation[]): Promise<void> {
   const probes = operations.flatMap((operation) => {
-    const baseline = baselines.of(operation);
-    if (baseline === undefined) return [];
-    const target = (serialize(baseline.call).target.split('?')[0] ?? '').replace(/\/$/, '');
-    const beside = usual.flatMap((word) => [
-      `${target}/${word}`,
-      `${target.slice(0, target.lastIndexOf('/'))}/${word}`,
-    ]);
+    const { call } = baselines.of(operation) ?? {};
+    if (call === undefined) return [];
+    const target = pathOf(call).replace(/\/$/, '');
+    const parent = target.slice(0, target.lastIndexOf('/'));
     const item = operation.path.includes('{') ? [] : [`${target}/1`];
-    const isUnknown = (path: string) => matching(session.declared, path).length === 0;
-    return [
-      ...[...beside, ...item].filter(isUnknown).map((path) => ({ operation, path, method: 'GET' })),
-      ...item.filter(isUnknown).map((path) => ({ operation, path, method: 'DELETE' })),
-    ];
+    const paths = [...usual.flatMap((word) => [`${target}/${word}`, `${parent}/${word}`]), ...item];
+    const all = [...paths.map((path) => ['GET', path] as const), ...item.map((path) => ['DELETE', path] as const)];
+    return all
+      .filter(([, path]) => matching(session.declared, path).length === 0)
+      .map(([method, path]) => ({ operation, method, path }));
   });
   const unique = [...new Map(probes.map((probe) => [`${probe.method} ${probe.path}`, probe])).values()];
   await inParallel(unique, session.options.concurrency ?? 8, async ({ operation, path, method }) => {
@@ -145,9 +136,13 @@ async function otherPaths({ session, baselines }: CheckContext, operations: read
     session.observed(operation, 'undeclared endpoints');
     const { status } = exchange.response;
     const succeeds = status > 0 && status < 400;
-    if (!succeeds && (status < 500 || status === 501)) return;
-    const found = undeclared(session, operation, `path ${method} ${general(path, operation)}`, responseText(exchange));
-    await session.report(succeeds ? found : { ...found, check: 'server-error' }, [exchange], async () => {
+    if (!succeeds && !isFault(status)) return;
+    const about = `path ${method} ${general(path, operation)}`;
+    const { document } = session;
+    const facts = { actual: responseText(exchange), place: document.placeOf(document.root, 'paths') };
+    const found = candidateOf('undeclared-operation', operation, about, facts);
+    const check = succeeds ? found.check : 'server-error';
+    await session.report({ ...found, check, cause: `undeclared-operation ${about}` }, [exchange], async () => {
       const again = await session.sendRaw(wire);
       return again.response.status === status ? [again] : undefined;
     });
@@ -210,10 +205,9 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
       await anotherResponse(session, operation, habit, [unchanged, wire], [before, exchange]);
     }
     session.observed(operation, ruleOf(habit.check).category);
-    if (isAccepted(exchange) || isRejected(exchange))
-      votes.push({ operation, exchange, isAcceptedHere: isSuccess(exchange) });
-    else if (exchange.response.status >= 500 && exchange.response.status !== 501)
-      votes.push({ operation, exchange, isAcceptedHere: true });
+    const { status } = exchange.response;
+    if (isAccepted(exchange) || isRejected(exchange) || isFault(status))
+      votes.push({ operation, exchange, isAcceptedHere: isSuccess(exchange) || isFault(status) });
   }
   const accepting = votes.filter(({ isAcceptedHere }) => isAcceptedHere);
   const isRejecting = accepting.length * 2 < votes.length;

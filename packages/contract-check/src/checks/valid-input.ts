@@ -35,25 +35,13 @@ export async function checkValidInput(
   rejection: Rejection,
 ): Promise<void> {
   const { session, baselines } = context;
-  const unchanged = new Map<CallPlace, Bound>();
-  const all = placesOf(session, baseline.call).flatMap((place) => {
-    const present = presentAt(context, place);
-    if (present !== undefined) unchanged.set(place, present);
-    return [...(present === undefined ? [] : [present]), ...boundsAt(context, place)].map((bound) => ({
-      place,
-      bound,
-    }));
+  const places = [...placesOf(session, baseline.call), ...bodiesOf(session, await baselines.branches(operation))];
+  const present = new Map(places.map((place) => [place, presentAt(context, place)]));
+  const probes = oncePerConstraint(places, (place) => {
+    const own = present.get(place);
+    return [...(own === undefined ? [] : [own]), ...boundsAt(context, place)];
   });
-  const inBranches = bodiesOf(session, await baselines.branches(operation)).flatMap((place) =>
-    boundsAt(context, place).map((bound) => ({ place, bound })),
-  );
-  const probes = oncePerConstraint(
-    [...all, ...inBranches],
-    ({ place, bound }) =>
-      `${place.name} ${bound.keyword} ${general(bound.pointer)} ${bound.place?.file} ${bound.place?.pointer} ${JSON.stringify(bound.chosen)}`,
-    ({ place }) => place,
-  );
-  await inParallel(probes, session.options.concurrency ?? 8, async ({ place, bound }, index) => {
+  await inParallel(probes, session.options.concurrency ?? 8, async ({ place, value: bound }, index) => {
     if (session.isOver || !(await isHarmless(session, place.with(bound.value), place.call))) return;
     const send = (value: unknown, label: string) =>
       sendReady(context, place.with(value), keptIn(place, bound), `${index} ${label}`);
@@ -70,7 +58,7 @@ export async function checkValidInput(
     const isInvented = isInventedId(place, bound);
     const beside = bound.neighbour ?? place.value;
     const ordinary = isInvented ? withAnotherId(session, place, bound, beside) : beside;
-    let neighbour = bound === unchanged.get(place) ? baseline.exchange : await send(ordinary, 'neighbour');
+    let neighbour = bound === present.get(place) ? baseline.exchange : await send(ordinary, 'neighbour');
     let [keyword, pointer, note] = [bound.keyword, bound.pointer, bound.note];
     // A made-up ID must be accepted in its original form before another form can be blamed.
     const isProcessed = (other: Exchange) =>
@@ -79,7 +67,7 @@ export async function checkValidInput(
     if (!isProcessed(neighbour) && !isRejectedOtherwise) {
       if (!rejectsForm(neighbour, rejection)) return;
       // If every value is rejected, compare with leaving it out.
-      const absent = await absentAt(session, place, bound, all, async (value) =>
+      const absent = await absentAt(session, place, bound, boundsAt(context, place), async (value) =>
         isProcessed(await send(value, 'without')),
       );
       if (absent === undefined) return;
@@ -121,7 +109,7 @@ async function absentAt(
   session: Session,
   place: CallPlace,
   bound: Bound,
-  all: readonly BoundProbe[],
+  all: readonly Bound[],
   isProcessed: (value: unknown) => Promise<boolean>,
 ): Promise<string | undefined> {
   const segments = bound.pointer.split('/').slice(1);
@@ -131,11 +119,10 @@ async function absentAt(
     const next = absent[index + 1];
     const others = all.filter(
       (one) =>
-        one.place === place &&
-        at(one.bound.value, path) !== undefined &&
-        (next === undefined ? one.bound.pointer !== bound.pointer : at(one.bound.value, next) === undefined),
+        at(one.value, path) !== undefined &&
+        (next === undefined ? one.pointer !== bound.pointer : at(one.value, next) === undefined),
     );
-    if (await someOf(others.slice(0, 4), (other) => isProcessed(other.bound.value))) continue;
+    if (await someOf(others.slice(0, 4), (other) => isProcessed(other.value))) continue;
     // An array item can only be judged by its content.
     if (/\/\d+$/.test(path)) continue;
     if (!isSelfContained(session, at(bound.value, path), path)) return undefined;
@@ -187,11 +174,6 @@ function reasonOf({ response }: Exchange): string {
   return `${response.status} ${response.text.replaceAll(/[\da-f-]{8,}|\d+/gi, '')}`;
 }
 
-interface BoundProbe {
-  readonly place: CallPlace;
-  readonly bound: Bound;
-}
-
 /**
  * Whether the value is accepted in another request. Then the rejection comes from a rule between fields, which schemas
  * cannot express.
@@ -218,12 +200,12 @@ async function isAcceptedElsewhere(
     for (const value of withOthers(context, place, bound))
       calls.push({ call: place.with(value), pointer: bound.pointer });
     for (const variant of await baselines.variants(operation)) {
-      const { document, validators } = session;
-      const same = boundsOf(document, validators, place.schema, variant.body).filter(
+      const { values } = session;
+      const same = boundsOf(values, place.schema, variant.body).filter(
         (one) =>
           one.keyword === bound.keyword &&
           general(one.pointer) === general(bound.pointer) &&
-          inKind(one.note) === inKind(bound.note) &&
+          one.detail === bound.detail &&
           JSON.stringify(one.chosen) === JSON.stringify(bound.chosen),
       );
       for (const one of same.slice(0, 2)) calls.push({ call: { ...variant, body: one.value }, pointer: one.pointer });
@@ -244,6 +226,7 @@ function presentAt({ session }: CheckContext, place: CallPlace): Bound | undefin
   if (!isDistinguishable(session, place, value, false)) return undefined;
   return {
     keyword: 'type',
+    detail: 'present',
     pointer: '',
     place: session.document.placeOf(parameter.node),
     value,
@@ -278,9 +261,9 @@ function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, v
  * it: a rule may depend on them, such as a reference that only one type needs.
  */
 function withOthers({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
-  const { document, validators } = session;
+  const { values, validators } = session;
   const parentOf = (pointer: string) => pointer.slice(0, pointer.lastIndexOf('/'));
-  const others = boundsOf(document, validators, place.schema, bound.value).filter(
+  const others = boundsOf(values, place.schema, bound.value).filter(
     // A probe that omits a property must not add it back.
     ({ pointer }) => pointer !== bound.pointer,
   );
@@ -305,23 +288,13 @@ function withOthers({ session }: CheckContext, place: CallPlace, bound: Bound): 
   );
 }
 
-/** The kind of boundary, without the values of this body: null, omitted, maximum length. */
-function inKind(note: string): string {
-  return note.replaceAll(/"[^"]*"|\[\d+\]|\d+/g, '');
-}
-
 /** Maximum number of boundaries per place. Another seed selects others. */
 const maxProbes = 300;
 
 function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
-  if (place.value === undefined) return [];
-  const { document, validators } = session;
-  const bounds = boundsOf(document, validators, place.schema, place.value);
   const isKnown = (bound: Bound) => !isInventedId(place, bound) || place.parameter?.in !== 'path';
-  return sendable(session, place, bounds.filter(isKnown), {
-    ...{ isBreak: false, most: maxProbes },
-    kindOf: ({ keyword, place: at, chosen }) => `${keyword} ${at?.file} ${at?.pointer} ${JSON.stringify(chosen)}`,
-  });
+  const known: typeof boundsOf = (...of) => boundsOf(...of).filter(isKnown);
+  return sendable(session, place, known, { isBreak: false, most: maxProbes });
 }
 
 /** Sends a call with existing IDs and fresh texts. */

@@ -13,7 +13,6 @@ export interface Parameter {
   readonly style: string;
   readonly explode: boolean;
   readonly allowReserved: boolean;
-  readonly allowEmptyValue: boolean;
   readonly examples: readonly unknown[];
   readonly node: JsonObject;
 }
@@ -41,7 +40,6 @@ export interface Operation {
   readonly method: string;
   readonly path: string;
   readonly tags: readonly string[];
-  readonly deprecated: boolean;
   readonly parameters: readonly Parameter[];
   readonly body:
     | { readonly required: boolean; readonly contents: readonly Content[]; readonly node: JsonObject }
@@ -84,7 +82,6 @@ function operationOf(
     method: method.toUpperCase(),
     path,
     tags: texts(node.tags),
-    deprecated: node.deprecated === true,
     parameters: [...shared, ...own],
     body: bodyOf(document, node.requestBody),
     responses: responsesOf(document, node.responses),
@@ -114,7 +111,6 @@ function parameterOf(document: OpenApiDocument, node: JsonObject, name: string, 
     style,
     explode: typeof node.explode === 'boolean' ? node.explode : style === 'form',
     allowReserved: node.allowReserved === true,
-    allowEmptyValue: node.allowEmptyValue === true,
     examples: examplesOf(document, described),
     node,
   };

@@ -62,21 +62,17 @@ export class Judge {
     const { operation, request, response } = exchange;
     const id = operation?.id ?? `${request.method} ${new URL(request.url).pathname}`;
     const { status, headers } = response;
-    if (status === noResponse)
-      return candidateOf('no-response', { id }, '', { actual: response.text, place: undefined });
+    const place = undefined;
+    if (status === noResponse) return candidateOf('no-response', { id }, '', { actual: response.text, place });
     if (status < 500 || status === 501 || (status === 503 && headers['retry-after'] !== undefined)) return undefined;
-    const title = `The server fails with ${status}`;
-    return candidateOf('server-error', { id }, String(status), {
-      title,
-      actual: responseText(exchange),
-      place: undefined,
-    });
+    const facts = { title: `The server fails with ${status}`, actual: responseText(exchange), place };
+    return candidateOf('server-error', { id }, String(status), facts);
   }
 
   #unimplemented(operation: Operation): Candidate {
+    const place = this.#document.placeOf(operation.node);
     return candidateOf('not-implemented', operation, '', {
-      ...{ title: 'The operation is not implemented', actual: '501' },
-      place: this.#document.placeOf(operation.node),
+      ...{ title: 'The operation is not implemented', actual: '501', place },
     });
   }
 

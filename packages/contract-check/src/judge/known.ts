@@ -1,6 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
-import { anything, type Description, objectsIn } from './described.ts';
+import { anything } from '../schema/shape.ts';
+import { objectsIn, View } from '../schema/view.ts';
 
 /** A property of a response that is undeclared or `writeOnly`. */
 export interface UndeclaredProperty {
@@ -20,24 +21,22 @@ export function undeclaredPropertiesIn(
   value: unknown,
 ): UndeclaredProperty[] {
   const found: UndeclaredProperty[] = [];
-  for (const { pointer, object, description } of objectsIn(document, schema, value)) {
-    const closed = closedObject(description);
+  for (const { pointer, object, view } of objectsIn(View.of(document, schema), value)) {
+    const closed = closedObject(view);
     for (const name of Object.keys(object)) {
-      const own = description.member(name);
-      const hidden = own?.parts.find((part) => part.writeOnly === true);
-      if (hidden !== undefined)
-        found.push({ pointer: `${pointer}/${escapeSegment(name)}`, why: 'writeOnly', schema: hidden });
-      else if (own === undefined && closed !== undefined)
-        found.push({ pointer: `${pointer}/${escapeSegment(name)}`, why: 'unknown', schema: closed });
+      const own = view.described(name);
+      const hidden = own.parts.find((part) => part.writeOnly === true);
+      const schema = hidden ?? (own.isEmpty ? closed : undefined);
+      const why = hidden === undefined ? 'unknown' : 'writeOnly';
+      if (schema !== undefined) found.push({ pointer: `${pointer}/${escapeSegment(name)}`, why, schema });
     }
   }
   return found;
 }
 
 /** The schema that declares the properties of an object; undefined if it explicitly allows or rejects others. */
-function closedObject({ parts }: Description): JsonObject | undefined {
-  const isNamed = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).length > 0);
-  if (!isNamed || parts.some(isExplicitlyOpen) || parts.some(isClosed)) return undefined;
+function closedObject({ names, parts }: View): JsonObject | undefined {
+  if (names.length === 0 || parts.some(isExplicitlyOpen) || parts.some(isClosed)) return undefined;
   return parts.find((part) => isObject(part.properties));
 }
 

@@ -5,8 +5,8 @@ import { type Candidate, candidateOf } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
 import { isJson } from '../http/call.ts';
 import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
-import { type Description, objectsIn } from '../judge/described.ts';
 import { declaredResponseFor, general } from '../judge/judge.ts';
+import { objectsIn, View } from '../schema/view.ts';
 
 /** Reports numbers that differ from the calculation that `x-contract-check: { calculated }` declares. */
 export function miscalculated(document: OpenApiDocument, { operation, response }: Exchange): Candidate[] {
@@ -17,8 +17,8 @@ export function miscalculated(document: OpenApiDocument, { operation, response }
   )?.schema;
   if (schema === undefined) return [];
   const found = new Map<string, Candidate>();
-  for (const { pointer: at, object, description } of objectsIn(document, schema, response.json.value)) {
-    for (const { name, node, calculation } of calculatedIn(description)) {
+  for (const { pointer: at, object, view } of objectsIn(View.of(document, schema), response.json.value)) {
+    for (const { name, node, calculation } of calculatedIn(view)) {
       const stated = object[name];
       const expected = resultOf(calculation, object);
       if (expected === undefined || agrees(stated, expected)) continue;
@@ -65,23 +65,20 @@ interface Calculated {
   readonly calculation: Calculation;
 }
 
-const known = new WeakMap<Description, readonly Calculated[]>();
+const known = new WeakMap<View, readonly Calculated[]>();
 
-function calculatedIn(description: Description): readonly Calculated[] {
-  const calculated = known.get(description) ?? readCalculated(description);
-  known.set(description, calculated);
+function calculatedIn(view: View): readonly Calculated[] {
+  const calculated =
+    known.get(view) ??
+    view.names.flatMap((name) =>
+      view
+        .described(name)
+        .parts.flatMap((node) => ({ name, node, calculation: calculationOf(node) }))
+        .filter((one): one is Calculated => one.calculation !== undefined)
+        .slice(0, 1),
+    );
+  known.set(view, calculated);
   return calculated;
-}
-
-function readCalculated(description: Description): Calculated[] {
-  const names = description.parts.flatMap(({ properties }) => Object.keys(isObject(properties) ? properties : {}));
-  return [...new Set(names)].flatMap((name) => {
-    const declared = (description.member(name)?.parts ?? []).flatMap((node) => {
-      const calculation = calculationOf(node);
-      return calculation === undefined ? [] : [{ name, node, calculation }];
-    });
-    return declared.slice(0, 1);
-  });
 }
 
 /** Undefined if a property is missing or is not a number. */

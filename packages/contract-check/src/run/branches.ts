@@ -10,11 +10,11 @@ export async function branchCallsOf(session: Session, call: Call | undefined): P
   const schema = call === undefined ? undefined : bodySchemaOf(call);
   if (call?.body === undefined || schema === undefined || call.operation.method === 'DELETE') return [];
   const { operation } = call;
-  const { document, values, validators } = session;
+  const { values, validators } = session;
   const found: Call[] = [];
   const isNear = ({ pointer }: { readonly pointer: string }) => pointer.split('/').length <= 3;
   const seed = session.seedFor(`${operation.id} branches`);
-  const branches = branchesOf(document, values, schema, 'request', seed).filter(isNear);
+  const branches = branchesOf(values, schema, seed).filter(isNear);
   for (const { pointer, value } of branches.slice(0, 10)) {
     // Known good siblings are more likely to be accepted in another branch than generated ones.
     const grafted = put(call.body, pointer, at(value, pointer));

@@ -91,7 +91,8 @@ async function load(schemas: Record<string, unknown>) {
   await writeFile(file, JSON.stringify({ openapi: '3.1.0', paths: {}, components: { schemas } }));
   const document = await OpenApiDocument.load(file);
   const schema = (name: string) => document.resolve({ $ref: `#/components/schemas/${name}` }) as JsonObject;
-  return { document, validators: Validators.of(document), schema };
+  const validators = Validators.of(document);
+  return { document, validators, values: new Values(document, validators), schema };
 }
 
 const small = await load(Object.fromEntries(table.map(([, schema], index) => [`s${index}`, schema])));
@@ -102,7 +103,7 @@ test.each(table.map((row, index) => [index, ...row] as const))(
     const schema = small.schema(`s${index}`);
     const { validators } = small;
     expect(validators.breaches(schema, valid, 'request')).toEqual([]);
-    const breaks = breaksOf(small.document, validators, schema, valid).filter((one) => one.keyword === keyword);
+    const breaks = breaksOf(small.values, schema, valid).filter((one) => one.keyword === keyword);
     expect(breaks.length).toBeGreaterThan(0);
     for (const one of breaks) expect(validators.accepts(schema, one.value, 'request')).toBe(false);
     const values = breaks.map(({ value }) => value);
@@ -141,7 +142,7 @@ test('every violation of a large contract is rejected, at its pointer, with a pl
   fc.assert(
     fc.property(fc.constantFrom(...requests), fc.nat(), ({ id, schema }, seed) => {
       const sample = generated.sample(schema, 'request', 'some', seed);
-      const breaks = breaksOf(ours, validators, schema, sample?.value);
+      const breaks = breaksOf(generated, schema, sample?.value);
       expect(breaks.length, id).toBeGreaterThan(0);
       for (const { keyword, pointer, place, value, note } of breaks) {
         expect(validators.accepts(schema, value, 'request'), `${id} ${note}`).toBe(false);
@@ -179,7 +180,7 @@ test('absent parts and all branches are violated, too', async () => {
       },
     },
   });
-  const breaks = breaksOf(document, referee, schema('a'), { who: null, optional: null });
+  const breaks = breaksOf(new Values(document, referee), schema('a'), { who: null, optional: null });
   const found = breaks.map(({ keyword, pointer }) => `${keyword} ${pointer}`);
   expect(found).toEqual(
     expect.arrayContaining([
@@ -207,7 +208,7 @@ test('a recursive schema is violated at few places', async () => {
       },
     },
   });
-  const breaks = breaksOf(document, referee, schema('tree'), {});
+  const breaks = breaksOf(new Values(document, referee), schema('tree'), {});
   const lengths = breaks.filter(({ keyword }) => keyword === 'maxLength');
   expect(lengths.length).toBeGreaterThan(0);
   expect(lengths.length).toBeLessThanOrEqual(2);
@@ -221,15 +222,17 @@ test('readOnly properties are neither omitted nor violated in a request', async 
   } = await load({
     a: { type: 'object', properties: { id: { type: 'integer', readOnly: true }, name: text } },
   });
-  const pointers = breaksOf(document, referee, schema('a'), { name: 'x' }).map(({ pointer }) => pointer);
+  const pointers = breaksOf(new Values(document, referee), schema('a'), { name: 'x' }).map(({ pointer }) => pointer);
   expect(pointers).not.toContain('/id');
   expect(pointers).toContain('/name');
 });
 
 test('values that are too long to send are left out, and a limit is respected', async () => {
   const { document, validators: referee, schema } = await load({ a: { type: 'string', maxLength: 5_000_000 } });
-  expect(breaksOf(document, referee, schema('a'), 'x').some(({ keyword }) => keyword === 'maxLength')).toBe(false);
-  expect(breaksOf(document, referee, schema('a'), 'x', 'request', { limit: 1 })).toHaveLength(1);
+  expect(breaksOf(new Values(document, referee), schema('a'), 'x').some(({ keyword }) => keyword === 'maxLength')).toBe(
+    false,
+  );
+  expect(breaksOf(new Values(document, referee), schema('a'), 'x', 1)).toHaveLength(1);
 });
 
 test('a note is one readable clause', async () => {
@@ -245,7 +248,9 @@ test('a note is one readable clause', async () => {
       },
     },
   });
-  const notes = breaksOf(document, referee, schema('a'), { items: [{ name: 'x' }] }).map(({ note }) => note);
-  expect(notes).toContain('items[0].name has 201 characters, one more than maxLength');
-  expect(notes).toContain('items[0].name is null, not a string');
+  const notes = breaksOf(new Values(document, referee), schema('a'), { items: [{ name: 'x' }] }).map(
+    ({ note }) => note,
+  );
+  expect(notes).toContain('items[0].name has 201 characters, which violates maxLength 200');
+  expect(notes).toContain('items[0].name is null, which violates type "string"');
 });

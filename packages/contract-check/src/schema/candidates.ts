@@ -4,17 +4,7 @@ import { branches, lists, noBranches, objects } from './composites.ts';
 import { extremes, wrongFormats, wrongNumbers } from './formats.ts';
 import { multiple, rangeOf, stepOf } from './numbers.ts';
 import { likelyTypes, regularExpression, type Shape } from './shape.ts';
-import {
-  type Candidate,
-  longest,
-  plural,
-  resized,
-  type Site,
-  shortened,
-  sourceOf,
-  swapCase,
-  unknownName,
-} from './site.ts';
+import { type Candidate, longest, resized, type Site, sourceOf, swapCase, unknownName } from './site.ts';
 import { fits, lengthOf } from './texts.ts';
 
 /** Longer valid texts test the server's limit on bodies instead of the constraint. */
@@ -32,39 +22,30 @@ export function* candidatesOf(site: Site): Generator<Candidate> {
   if (typeof value === 'string') yield* texts(site, value);
   if (typeof value === 'number') yield* numbers(site, value);
   if (typeof value === 'boolean')
-    for (const part of [true, false]) yield* site.bound('type', [part], `is ${part}`, { detail: String(part) });
+    for (const part of [true, false]) yield* site.bound('type', [part], { detail: String(part) });
   if (Array.isArray(value)) yield* lists(site, value);
   if (isObject(value)) yield* objects(site, value);
   if (kind === 'break') yield* noBranches(site);
 }
-
-const is = (part: unknown) => `is ${shortened(part)}`;
-
-const article: Readonly<Record<TypeName, string>> = {
-  ...{ null: 'null', boolean: 'a boolean', integer: 'an integer', number: 'a number' },
-  ...{ string: 'a string', array: 'an array', object: 'an object' },
-};
 
 /** Values of other types; present, null, the default, and a value of each allowed type. */
 function* types(site: Site): Generator<Candidate> {
   const { shape, spot } = site;
   const { value, pointer } = spot;
   const defaulted = shape.sources.find((one) => 'default' in one);
-  if (defaulted !== undefined)
-    yield* site.bound('default', [defaulted.default], (part) => `${is(part)}, its default`, { source: defaulted });
-  if (pointer !== '' && value !== null) yield* site.bound('type', [value], 'is present', { detail: 'present' });
+  if (defaulted !== undefined) yield* site.bound('default', [defaulted.default], { source: defaulted });
+  if (pointer !== '' && value !== null) yield* site.bound('type', [value], { detail: 'present' });
   const likely = likelyTypes(shape);
-  if (shape.enum === undefined && likely.includes('null'))
-    yield* site.bound('type', [null], 'is null', { detail: 'null' });
+  if (shape.enum === undefined && likely.includes('null')) yield* site.bound('type', [null], { detail: 'null' });
   const ordinary = { string: 'text', boolean: true, integer: 1, number: 1.5, array: [], object: {}, null: null };
   const isMixed = likely.length > 2 || (likely.length === 2 && !likely.includes('null'));
   for (const type of isMixed && likely.length < 5 ? likely : [])
-    yield* site.bound('type', [ordinary[type]], is, { detail: type });
+    yield* site.bound('type', [ordinary[type]], { detail: type });
   const source = shape.sources.find(({ type }) => type !== undefined);
   if (source === undefined) return;
   const [first = 'text'] = Array.isArray(value) ? value : [];
   const whole = typeof value === 'number' ? value : 1;
-  const wrong: readonly (readonly [type: TypeName, detail: string, parts: unknown[]])[] = [
+  const wrong: readonly (readonly [type: TypeName | undefined, detail: string, parts: unknown[]])[] = [
     ['integer', 'digits', [typeof value === 'number' ? String(value) : '12']],
     ['integer', 'boolean', [true]],
     ['integer', 'fraction', [whole + 0.5, whole - 0.5]],
@@ -77,15 +58,12 @@ function* types(site: Site): Generator<Candidate> {
     ['array', 'single', [Array.isArray(first) ? 'text' : first]],
     ['object', 'list', [[value]]],
     ['object', 'text', ['text']],
+    [undefined, 'null', [null]],
   ];
-  const allowed = [...shape.types].filter((type) => type !== 'integer' || !shape.types.has('number'));
-  const expected = allowed.map((type) => article[type]).join(' or ');
-  const note = (part: unknown) =>
-    `is ${part === null ? 'null' : `${article[typeOf(part)]} (${shortened(part)})`}, not ${expected}`;
-  const others = wrong.filter(([type]) => shape.types.has(type));
-  for (const [, detail, parts] of [...others, [undefined, 'null', [null]] as const]) {
-    const ofOtherType = parts.filter((part) => !shape.types.has(typeOf(part)));
-    if (ofOtherType.length > 0) yield* site.break('type', ofOtherType, note, { source, detail });
+  for (const [type, detail, parts] of wrong) {
+    const others = parts.filter((part) => !shape.types.has(typeOf(part)));
+    if ((type === undefined || shape.types.has(type)) && others.length > 0)
+      yield* site.break('type', others, { source, detail });
   }
 }
 
@@ -95,77 +73,61 @@ function* words(site: Site): Generator<Candidate> {
   const listed = sourceOf(shape, 'enum') ?? shape.sources.find((one) => 'const' in one);
   const own = listed !== undefined && 'enum' in listed ? 'enum' : 'const';
   for (const member of shape.enum ?? [])
-    yield* site.bound(own, [member], `${is(member)}, one of the ${own}`, {
-      ...{ source: listed, detail: JSON.stringify(member), chosen: member },
-    });
+    yield* site.bound(own, [member], { source: listed, detail: JSON.stringify(member), chosen: member });
   for (const source of shape.sources) {
     const isConst = 'const' in source;
     const members: unknown[] = isConst ? [source.const] : Array.isArray(source.enum) ? source.enum : [];
-    const keyword = isConst ? 'const' : 'enum';
-    const isOther = (part: unknown) => !members.some((member) => isDeepStrictEqual(member, part));
     const ofTexts = members.filter((member) => typeof member === 'string');
     const ofNumbers = members.filter((member) => typeof member === 'number');
-    const others: [detail: string, parts: unknown[]][] = [
-      ['case', ofTexts.map(swapCase).filter((part, index) => part !== ofTexts[index])],
-      ['unknown', ofTexts.length > 0 ? ['NO_SUCH_VALUE', 'no-such-value', `${ofTexts[0]}${ofTexts[0]}`] : []],
-      ['empty', ofTexts.length > 0 ? [''] : []],
-      ['next', ofNumbers.length > 0 ? [Math.max(...ofNumbers) + 1, Math.min(...ofNumbers) - 1] : []],
-      ['boolean', members.some((member) => typeof member === 'boolean') ? [true, false] : []],
-      ['composite', members.some((member) => Object(member) === member) ? [{}, [], { [unknownName]: 1 }] : []],
-    ];
-    for (const [detail, parts] of others)
-      yield* site.break(
-        keyword,
-        parts.filter(isOther).slice(0, 3),
-        (part) => `${is(part)}, which is not in the ${keyword}`,
-        { source, detail },
-      );
+    const others: Record<string, unknown[]> = {
+      case: ofTexts.map(swapCase),
+      unknown: ofTexts.length > 0 ? ['NO_SUCH_VALUE', 'no-such-value', `${ofTexts[0]}${ofTexts[0]}`] : [],
+      empty: ofTexts.length > 0 ? [''] : [],
+      next: ofNumbers.length > 0 ? [Math.max(...ofNumbers) + 1, Math.min(...ofNumbers) - 1] : [],
+      boolean: members.some((member) => typeof member === 'boolean') ? [true, false] : [],
+      composite: members.some((member) => Object(member) === member) ? [{}, [], { [unknownName]: 1 }] : [],
+    };
+    for (const [detail, all] of Object.entries(others)) {
+      const parts = all.filter((part) => !members.some((member) => isDeepStrictEqual(member, part))).slice(0, 3);
+      yield* site.break(isConst ? 'const' : 'enum', parts, { source, detail });
+    }
   }
 }
 
 /** Limits of the size of texts, lists and objects. */
 function* sizes(site: Site, source: JsonObject): Generator<Candidate> {
-  const { shape, spot } = site;
-  const { value } = spot;
-  const [unit, sized, measured] =
+  const { value } = site.spot;
+  const [unit, sized] =
     typeof value === 'string'
-      ? (['Length', (size: number) => resized(value, size, shape), characters] as const)
+      ? (['Length', (size: number) => resized(value, size, site.shape)] as const)
       : Array.isArray(value)
-        ? (['Items', (size: number) => site.lists(value, size), items] as const)
+        ? (['Items', (size: number) => site.lists(value, size)] as const)
         : isObject(value)
-          ? (['Properties', (size: number) => site.objects(value, size), properties] as const)
+          ? (['Properties', (size: number) => site.objects(value, size)] as const)
           : [];
   if (unit === undefined) return;
-  for (const [end, step, word] of [['min', -1, 'less'] as const, ['max', 1, 'more'] as const]) {
+  for (const [end, step] of [['min', -1] as const, ['max', 1] as const]) {
     const keyword = `${end}${unit}`;
     const limit = source[keyword];
     if (typeof limit !== 'number' || limit >= longest || (limit === 0 && step < 0)) continue;
-    const beyond = (part: unknown) => `has ${measured(part)}, one ${word} than ${keyword}`;
-    yield* site.break(keyword, sized(limit + step), beyond, { source });
-    const exactly = (part: unknown) => `has ${measured(part)}, exactly ${keyword}`;
-    if (limit > 0 && limit <= longestBound) yield* site.bound(keyword, sized(limit), exactly, { source });
+    yield* site.break(keyword, sized(limit + step), { source });
+    if (limit > 0 && limit <= longestBound) yield* site.bound(keyword, sized(limit), { source });
   }
 }
-
-const items = (part: unknown) => plural(Array.isArray(part) ? part.length : 0, 'item');
-const properties = (part: unknown) => plural(Object.keys(Object(part)).length, 'property', 'properties');
-const characters = (part: unknown) => plural([...String(part)].length, 'character');
 
 function* texts(site: Site, text: string): Generator<Candidate> {
   const { shape } = site;
   const { minLength, maxLength, format } = shape;
-  if (minLength === 0) yield* site.bound('type', [''], 'is empty', { detail: 'empty' });
-  const astral = `has ${plural(maxLength, 'character')}, exactly maxLength, each of two UTF-16 units`;
+  if (minLength === 0) yield* site.bound('type', [''], { detail: 'empty' });
+  // Each character has two UTF-16 units.
   if (maxLength <= longestBound && maxLength > 0 && shape.patterns.length === 0 && format === undefined)
-    yield* site.bound('maxLength', ['😀'.repeat(maxLength)], astral, {
+    yield* site.bound('maxLength', ['😀'.repeat(maxLength)], {
       ...{ source: sourceOf(shape, 'maxLength', maxLength), detail: 'astral' },
     });
-  for (const extreme of extremes[format ?? ''] ?? [])
-    yield* site.bound('format', [extreme], `${is(extreme)}, a ${format}`, { detail: extreme });
+  for (const extreme of extremes[format ?? ''] ?? []) yield* site.bound('format', [extreme], { detail: extreme });
   // RFC 3339 allows lower case, but not every server must accept it. A pattern can require it.
-  const lower = text.toLowerCase();
   if (format === 'date-time' && shape.patterns.length > 0)
-    yield* site.bound('pattern', [lower], `${is(lower)}, in lower case as its pattern allows`, { detail: 'lower' });
+    yield* site.bound('pattern', [text.toLowerCase()], { detail: 'lower' });
   for (const source of shape.sources) {
     const { pattern, format: own } = source;
     if (typeof pattern === 'string') {
@@ -174,12 +136,11 @@ function* texts(site: Site, text: string): Generator<Candidate> {
         const mismatches = parts
           .filter((part) => regularExpression(pattern)?.test(part) === false)
           .sort((left, right) => Number(fits(right, others)) - Number(fits(left, others)));
-        const note = (part: unknown) => `${is(part)}, which does not match ${pattern}`;
-        yield* site.break('pattern', mismatches, note, { source, detail });
+        yield* site.break('pattern', mismatches, { source, detail });
       }
     }
     for (const wrong of wrongFormats[String(own)] ?? [])
-      yield* site.break('format', [wrong], `${is(wrong)}, which is not a valid ${own}`, { source, detail: wrong });
+      yield* site.break('format', [wrong], { source, detail: wrong });
   }
 }
 
@@ -225,49 +186,44 @@ function* numbers(site: Site, value: number): Generator<Candidate> {
     return found === bound ? bound + direction * Math.max(Math.abs(bound) * 1e-9, Number.MIN_VALUE) : found;
   };
   const ends = [
-    ['minimum', -1, low, 'less than'],
-    ['maximum', 1, high, 'more than'],
-    ['exclusiveMinimum', -1, low, 'not more than'],
-    ['exclusiveMaximum', 1, high, 'not less than'],
-  ] as const;
+    ...[['minimum', -1, low] as const, ['maximum', 1, high] as const],
+    ...[['exclusiveMinimum', -1, low] as const, ['exclusiveMaximum', 1, high] as const],
+  ];
   for (const source of shape.sources) {
-    for (const [keyword, direction, end, word] of ends) {
+    for (const [keyword, direction, end] of ends) {
       const bound = source[keyword];
       if (typeof bound !== 'number') continue;
-      const note = (part: unknown) => `${is(part)}, ${word} ${keyword} ${bound}`;
       const near = away(bound, direction);
       const parts = keyword.startsWith('exclusive') ? [bound, near] : [near, bound + direction * 1000];
-      yield* site.break(keyword, parts, note, { source });
+      yield* site.break(keyword, parts, { source });
       // A value far outside also reveals a missing check with tolerance.
       const far = bound + direction * Math.round(Math.max(1000, Math.abs(bound)) / (step ?? 1)) * (step ?? 1);
-      yield* site.break(keyword, [exact(far)], note, { source, detail: 'far' });
-      const last = `the ${direction < 0 ? 'least' : 'greatest'} that ${keyword} allows`;
-      yield* site.bound(keyword, [end], (part) => `${is(part)}, ${last}`, { source });
+      yield* site.break(keyword, [exact(far)], { source, detail: 'far' });
+      yield* site.bound(keyword, [end], { source });
     }
     const { multipleOf: size, format } = source;
     if (typeof size === 'number') {
       const fractions = [size / 2, -size / 2, size / 10, -size / 10].map((part) => exact(value + part));
-      const whole = isWhole ? [value + 1, value - 1] : [];
-      const note = (part: unknown) => `${is(part)}, which is not a multiple of ${size}`;
-      yield* site.break('multipleOf', [...whole, ...fractions], note, { source });
+      yield* site.break('multipleOf', [...(isWhole ? [value + 1, value - 1] : []), ...fractions], { source });
       const times = Math.round(value / size);
       const near = [times + 1, times - 1, 1].map((count) => multiple(size, count));
-      const multiples = [...near, ...(low === undefined ? [] : [low + (step ?? size)])];
-      yield* site.bound('multipleOf', multiples, (part) => `${is(part)}, a multiple of ${size}`, { source });
+      yield* site.bound('multipleOf', [...near, ...(low === undefined ? [] : [low + (step ?? size)])], { source });
     }
-    for (const wrong of wrongNumbers[String(format)] ?? [])
-      yield* site.break('format', [wrong], `${is(wrong)}, which is not a valid ${format}`, {
-        ...{ source, detail: String(wrong) },
-      });
+    const wrongs = wrongNumbers[String(format)] ?? [];
+    for (const wrong of wrongs) yield* site.break('format', [wrong], { source, detail: String(wrong) });
     const ofFormat = [
       shape.minimum === undefined && shape.exclusiveMinimum === undefined ? low : undefined,
       shape.maximum === undefined && shape.exclusiveMaximum === undefined ? high : undefined,
     ];
-    for (const end of ofFormat.filter((one) => one !== undefined && String(format) in wrongNumbers))
-      yield* site.bound('format', [end], `${is(end)}, a limit of ${format}`, { source, detail: String(end) });
+    for (const end of ofFormat.filter((one) => one !== undefined && wrongs.length > 0))
+      yield* site.bound('format', [end], { source, detail: String(end) });
   }
-  yield* site.bound('type', [0], is, { detail: 'zero' });
+  yield* site.bound('type', [0], { detail: 'zero' });
   const fractions = [0.5, exact(value + 0.25), ((low ?? 0) + (high ?? 1)) / 2];
-  const parts = fractions.filter((one) => !Number.isInteger(one));
-  if (!isWhole) yield* site.bound('type', parts, is, { detail: 'fraction' });
+  if (!isWhole)
+    yield* site.bound(
+      'type',
+      fractions.filter((one) => !Number.isInteger(one)),
+      { detail: 'fraction' },
+    );
 }

@@ -4,30 +4,29 @@ import { type Candidate, type Site, sourceOf, swapCase, unknownName } from './si
 
 /** Candidates for the constraints of lists and objects, and for branches. */
 
+const isComposite = true;
+
 export function* lists(site: Site, list: readonly unknown[]): Generator<Candidate> {
-  const { shape, subject } = site;
-  const isComposite = true;
-  if (shape.minItems === 0) yield* site.bound('type', [[]], 'is empty', { detail: 'empty' });
+  const { shape } = site;
+  if (shape.minItems === 0) yield* site.bound('type', [[]], { detail: 'empty' });
   for (const source of shape.sources) {
-    const same = () => `two items of ${subject} are the same`;
-    if (source.uniqueItems === true) yield* site.break('uniqueItems', twins(site, list), '', { source, note: same });
-    const longer = ['more', 1].map((item) => [...list, item]);
+    if (source.uniqueItems === true) yield* site.break('uniqueItems', twins(site, list), { source });
     for (const keyword of ['items', 'unevaluatedItems', 'additionalItems'])
       if (source[keyword] === false)
-        yield* site.break(keyword, longer, 'has more items than prefixItems', { source, isComposite });
+        yield* site.break(
+          keyword,
+          ['more', 1].map((item) => [...list, item]),
+          { source, isComposite },
+        );
   }
   for (const { schema, source, least, most } of shape.contains) {
     const isContained = (item: unknown) => site.accepts([schema], item);
     const none = list.filter((item) => !isContained(item));
     const others = site.lists(none, Math.max(1, shape.minItems), (item) => !isContained(item));
-    const tooFew = () => `too few items of ${subject} match contains`;
-    if (least > 0) yield* site.break('contains', [none, ...others], '', { source, note: tooFew, isComposite });
+    if (least > 0) yield* site.break('contains', [none, ...others], { source, isComposite });
     const sample = list.find(isContained);
-    const note = () => `more items of ${subject} match contains than maxContains allows`;
     if (Number.isFinite(most) && sample !== undefined)
-      yield* site.break('maxContains', [[...list, ...Array<unknown>(most).fill(sample)]], '', {
-        ...{ source, note, isComposite },
-      });
+      yield* site.break('maxContains', [[...list, ...Array<unknown>(most).fill(sample)]], { source, isComposite });
   }
 }
 
@@ -42,65 +41,54 @@ function* twins(site: Site, list: readonly unknown[]): Generator<unknown[]> {
 }
 
 export function* objects(site: Site, object: JsonObject): Generator<Candidate> {
-  const { shape, subject, document, direction } = site;
+  const { shape, values } = site;
+  const { document } = values;
   const names = Object.keys(object);
   const at = (name: string) => `${site.spot.pointer}/${escapeSegment(name)}`;
-  const isOurs = (name: string) => !isForeign(shapeOf(document, ...(memberSchemas(shape, name) ?? [])), direction);
+  const isOurs = (name: string) => !isForeign(shapeOf(document, ...(memberSchemas(shape, name) ?? [])), 'request');
   const [first, sample = 'text'] = Object.entries(object)[0] ?? [];
   for (const name of names.filter((one) => !shape.required.has(one))) {
     const [source] = shape.properties.get(name) ?? [];
     // If a minimum number of properties is required, another property replaces the omitted one.
     const wider = names.length > shape.minProperties ? [] : site.objects(object, names.length + 1);
     const parts = [object, ...wider].map((one) => withoutMember(one, name));
-    const note = () => `${site.named(name)} is omitted, and is not required`;
     const place = source && document.placeOf(source);
-    yield* site.bound('required', parts, '', { source, place, detail: 'absent', pointer: at(name), note });
+    yield* site.bound('required', parts, { source, place, detail: 'absent', pointer: at(name) });
   }
   if (shape.minProperties === 0)
-    yield* site.bound('required', site.objects(object, names.filter((name) => shape.required.has(name)).length), '', {
+    yield* site.bound('required', site.objects(object, names.filter((name) => shape.required.has(name)).length), {
       ...{ source: sourceOf(shape, 'required') ?? sourceOf(shape, 'properties'), detail: 'least' },
-      note: () => `${subject} has only required properties`,
     });
   for (const source of shape.sources) {
-    for (const name of Array.isArray(source.required) ? source.required : []) {
-      if (typeof name !== 'string' || !Object.hasOwn(object, name) || !isOurs(name)) continue;
-      const note = () => `${site.named(name)} is missing`;
-      const more = { source, detail: name, pointer: at(name), note };
-      yield* site.break('required', [withoutMember(object, name)], '', more);
-    }
+    for (const name of Array.isArray(source.required) ? source.required : [])
+      if (typeof name === 'string' && Object.hasOwn(object, name) && isOurs(name))
+        yield* site.break('required', [withoutMember(object, name)], { source, detail: name, pointer: at(name) });
     for (const keyword of ['additionalProperties', 'unevaluatedProperties']) {
       if (source[keyword] === true && keyword === 'additionalProperties')
-        yield* site.bound(keyword, [withMember(object, 'anotherProperty', 'text')], 'has an unknown property', {
-          source,
-        });
+        yield* site.bound(keyword, [withMember(object, 'anotherProperty', 'text')], { source });
       if (source[keyword] !== false) continue;
-      const instead = first === undefined ? [] : [withMember(withoutMember(object, first), unknownName, 'unknown')];
-      const note = () => `${site.named(unknownName)} is not in the contract`;
-      const parts = [withMember(object, unknownName, 'unknown'), ...instead];
-      yield* site.break(keyword, parts, '', { source, pointer: at(unknownName), note });
+      const bases = first === undefined ? [object] : [object, withoutMember(object, first)];
+      const parts = bases.map((one) => withMember(one, unknownName, 'unknown'));
+      yield* site.break(keyword, parts, { source, pointer: at(unknownName) });
     }
     for (const [name, list] of Object.entries(isObject(source.dependentRequired) ? source.dependentRequired : {})) {
       const all = Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
       for (const needed of all) {
-        const note = () => `${site.named(needed)} is missing, but ${name} requires it`;
         const parts = [withoutMember(withAll(site, object, [name, ...all]), needed)];
-        const more = { source, detail: `${name} ${needed}`, pointer: at(needed), note };
-        yield* site.break('dependentRequired', parts, '', more);
+        yield* site.break('dependentRequired', parts, { source, detail: `${name} ${needed}`, pointer: at(needed) });
       }
     }
     if (source.propertyNames !== undefined) {
       const wrong = ['', ' ', '!', 'not a name', 'NOT', 'not', '0', 'x'.repeat(300)];
       const parts = wrong.map((name) => withMember(object, name, sample));
-      const note = () => `a property name in ${subject} does not match propertyNames`;
-      yield* site.break('propertyNames', parts, '', { source, note, isComposite: true });
+      yield* site.break('propertyNames', parts, { source, isComposite });
     }
   }
-  for (const { propertyName, source } of shape.discriminators) {
-    if (!Object.hasOwn(object, propertyName)) continue;
-    const note = () => `${site.named(propertyName)} has an unknown value`;
-    const parts = [withMember(object, propertyName, 'NoSuchKind')];
-    yield* site.break('discriminator', parts, '', { source, pointer: at(propertyName), note, isComposite: true });
-  }
+  for (const { propertyName, source } of shape.discriminators)
+    if (Object.hasOwn(object, propertyName))
+      yield* site.break('discriminator', [withMember(object, propertyName, 'NoSuchKind')], {
+        ...{ source, pointer: at(propertyName), isComposite },
+      });
 }
 
 /** The object with at least these properties. */
@@ -116,24 +104,21 @@ export function* branches(site: Site): Generator<Candidate> {
   for (const { choice, branch } of site.spot.matched) {
     const { keyword, source } = choice;
     const list = source[keyword];
-    const place = Array.isArray(list) ? site.document.placeOf(list, String(branch)) : undefined;
+    const place = Array.isArray(list) ? site.values.document.placeOf(list, String(branch)) : undefined;
     if (keyword !== 'if')
-      yield* site.bound(keyword, [site.spot.value], `matches branch ${branch + 1} of ${keyword}`, {
-        ...{ source, place, detail: String(branch), chosen: branch },
-      });
+      yield* site.bound(keyword, [site.spot.value], { source, place, detail: String(branch), chosen: branch });
   }
 }
 
 /** Values that match no branch, two branches of `oneOf`, or `not`. */
 export function* noBranches(site: Site): Generator<Candidate> {
   const { spot, shape } = site;
-  const isComposite = true;
   const merged = (created: unknown) =>
     isObject(created) && isObject(spot.value) ? { ...spot.value, ...created } : created;
   for (const { keyword, source, branches: all } of shape.choices) {
     if (keyword === 'if') continue;
     const outside = [...outsiders(site, all)].filter((part) => !all.some((schemas) => site.accepts(schemas, part)));
-    yield* site.break(keyword, outside, `matches no branch of ${keyword}`, { source, detail: 'none', isComposite });
+    yield* site.break(keyword, outside, { source, detail: 'none', isComposite });
     if (keyword === 'anyOf') continue;
     const base = shape.sources.filter((one) => !all.some((schemas) => schemas.includes(one)));
     const both = (function* () {
@@ -143,7 +128,7 @@ export function* noBranches(site: Site): Generator<Candidate> {
           if (site.accepts([...left, ...right], created)) yield merged(created);
         }
     })();
-    yield* site.break(keyword, both, 'matches more than one branch of oneOf', { source, detail: 'two', isComposite });
+    yield* site.break(keyword, both, { source, detail: 'two', isComposite });
   }
   for (const source of shape.sources) {
     const { not } = source;
@@ -156,14 +141,14 @@ export function* noBranches(site: Site): Generator<Candidate> {
           yield created;
         }
     })();
-    yield* site.break('not', parts, 'matches `not`', { source, isComposite });
+    yield* site.break('not', parts, { source, isComposite });
   }
 }
 
 /** Values that may match no branch. Values of the wrong type come last, because they violate more. */
-function* outsiders({ spot: { value }, document }: Site, all: readonly (readonly JsonObject[])[]): Generator<unknown> {
+function* outsiders({ spot: { value }, values }: Site, all: readonly (readonly JsonObject[])[]): Generator<unknown> {
   if (isObject(value)) {
-    const named = new Set(all.flatMap((schemas) => [...shapeOf(document, ...schemas).required]));
+    const named = new Set(all.flatMap((schemas) => [...shapeOf(values.document, ...schemas).required]));
     yield objectOf(Object.entries(value).filter(([name]) => !named.has(name)));
     for (const name of named) yield withoutMember(value, name);
     yield {};

@@ -1,31 +1,32 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { OpenApiDocument } from '../document/document.ts';
 import { type JsonObject, unescapeSegment } from '../json.ts';
 import { candidatesOf } from './candidates.ts';
-import { extensionsIn } from './parts.ts';
-import { type Break, type Candidate, foundAt, placeOf, type Site } from './site.ts';
-import type { Breach, Direction, Validators } from './validators.ts';
+import { type Break, type Candidate, foundAt, type Site } from './site.ts';
+import type { Breach } from './validators.ts';
+import type { Values } from './values.ts';
+import { View } from './view.ts';
 
 /** Values that violate one constraint each, for every constraint that applies or could apply to the value. */
-export function breaksOf(
-  document: OpenApiDocument,
-  validators: Validators,
-  schema: JsonObject,
-  value: unknown,
-  direction: Direction = 'request',
-  { limit = 2000 }: { readonly limit?: number } = {},
-): Break[] {
-  const confirmed = (candidate: Candidate, { spot }: Site): Break | undefined => {
-    const { keyword, pointer, source, note } = candidate;
-    const found = confirmedPart(candidate, (part) => validators.breaches(schema, spot.write(part), direction));
-    if (found === undefined) return undefined;
-    const { part } = found;
-    return { keyword, pointer, place: placeOf(document, source, keyword), value: spot.write(part), note: note(part) };
+export function breaksOf(values: Values, schema: JsonObject, value: unknown, limit?: number): Break[] {
+  const confirmed = (candidate: Candidate, site: Site): Break | undefined => {
+    const breachesOf = (part: unknown) => values.validators.breaches(schema, site.spot.write(part), 'request');
+    const found = confirmedPart(candidate, breachesOf);
+    return found && site.found(candidate, found.part);
   };
-  return foundAt(document, validators, [schema, value, direction], 'break', candidatesOf, confirmed, limit);
+  return foundAt(values, [schema, value], 'break', candidatesOf, confirmed, limit);
 }
 
 const composites = new Set(['oneOf', 'anyOf', 'not', 'if', 'contains', 'unevaluatedProperties', 'unevaluatedItems']);
+
+/** The first of a few items, which are generated on demand. */
+function* few(parts: Iterable<unknown>, most: number): Generator<unknown> {
+  let left = most;
+  for (const part of parts) {
+    if (left === 0) return;
+    left -= 1;
+    yield part;
+  }
+}
 
 /** The first part that violates the candidate's keyword, preferably nothing else. */
 function confirmedPart(
@@ -33,10 +34,7 @@ function confirmedPart(
   breachesOf: (part: unknown) => Breach[],
 ): { readonly part: unknown } | undefined {
   let second: { part: unknown } | undefined;
-  let tries = 0;
-  for (const part of candidate.parts) {
-    tries += 1;
-    if (tries > 24) break;
+  for (const part of few(candidate.parts, 24)) {
     const breaches = breachesOf(part);
     if (breaches.length === 0 || !breaches.every((breach) => isExplained(breach, candidate.pointer, breaches)))
       continue;
@@ -73,43 +71,35 @@ export interface Bound extends Break {
 }
 
 /** Valid boundary values for every constraint that applies or could apply to the value. */
-export function boundsOf(
-  document: OpenApiDocument,
-  validators: Validators,
-  schema: JsonObject,
-  value: unknown,
-  direction: Direction = 'request',
-): Bound[] {
-  const accepts = (whole: unknown) => validators.accepts(schema, whole, direction);
+export function boundsOf(values: Values, schema: JsonObject, value: unknown): Bound[] {
+  const { document } = values;
+  const accepts = (whole: unknown) => values.accepts(schema, whole, 'request');
   const others = new Map<string, unknown>();
   const accepted = (candidate: Candidate, site: Site): Bound | undefined => {
     const { spot, shape } = site;
-    const { keyword, source, pointer, chosen, note } = candidate;
-    let tries = 0;
-    for (const part of candidate.parts) {
-      tries += 1;
-      if (tries > 8) return undefined;
-      const whole = spot.write(part);
-      if (!accepts(whole)) continue;
+    const { source, chosen } = candidate;
+    for (const part of few(candidate.parts, 8)) {
+      if (!accepts(spot.write(part))) continue;
       const own = source === undefined ? [] : [source];
-      if (extensionsIn(document, [...shape.sources, ...own]).some(({ conditional }) => conditional === true))
+      if ([...shape.sources, ...own].some((one) => View.of(document, one).states('conditional', true)))
         return undefined;
+      const isSame = isDeepStrictEqual(part, spot.value);
       const key = `${spot.pointer} ${JSON.stringify(spot.value)}`;
-      if (isDeepStrictEqual(part, spot.value) && !others.has(key)) others.set(key, otherThan(site, accepts));
+      if (isSame && !others.has(key)) others.set(key, otherThan(site, accepts));
+      const found = site.found(candidate, part);
       // A property without keywords has the nearest place.
-      const nearest = shape.sources.map((one) => document.placeOf(one)).find((one) => one !== undefined);
-      const place = candidate.place ?? placeOf(document, source, keyword) ?? nearest;
-      const neighbour = isDeepStrictEqual(part, spot.value) ? others.get(key) : spot.whole;
-      return { keyword, pointer, place, value: whole, note: note(part), neighbour, chosen };
+      const nearest = () => shape.sources.map((one) => document.placeOf(one)).find((one) => one !== undefined);
+      return { ...found, place: found.place ?? nearest(), neighbour: isSame ? others.get(key) : spot.whole, chosen };
     }
     return undefined;
   };
-  return foundAt(document, validators, [schema, value, direction], 'bound', candidatesOf, accepted);
+  return foundAt(values, [schema, value], 'bound', candidatesOf, accepted);
 }
 
 /** The value with another value at the spot. */
-function otherThan({ spot, values, direction }: Site, accepts: (whole: unknown) => boolean): unknown {
-  const parts = [0, 1, 2].map((seed) => values.generate(spot.schemas, direction, 'some', seed, spot.name));
+function otherThan(site: Site, accepts: (whole: unknown) => boolean): unknown {
+  const { spot } = site;
+  const parts = [0, 1, 2].map((seed) => site.generate(spot.schemas, 'some', seed));
   return parts
     .filter((part) => !isDeepStrictEqual(part, spot.value))
     .map(spot.write)

@@ -5,63 +5,13 @@ import { isObject, type JsonObject, type TypeName } from '../json.ts';
  * The constraints of a schema with references followed and `allOf` merged. Values are generated from it. It may be
  * incomplete, because the validator checks every generated value.
  */
-export interface Shape {
-  /** `number` implies `integer`. Empty if no value is valid. */
-  readonly types: ReadonlySet<TypeName>;
-  /** The values that `enum` and `const` allow; undefined if neither is present. */
-  readonly enum: readonly unknown[] | undefined;
-  readonly format: string | undefined;
-  readonly patterns: readonly string[];
-  /** In code points. */
-  readonly minLength: number;
-  readonly maxLength: number;
-  readonly minimum: number | undefined;
-  readonly maximum: number | undefined;
-  readonly exclusiveMinimum: number | undefined;
-  readonly exclusiveMaximum: number | undefined;
-  readonly multiplesOf: readonly number[];
-  readonly minItems: number;
-  readonly maxItems: number;
-  readonly uniqueItems: boolean;
-  readonly prefixItems: readonly (readonly JsonObject[])[];
-  /** The schemas of items after `prefixItems`; undefined if there are none. */
-  readonly items: readonly JsonObject[] | undefined;
-  readonly contains: readonly Contains[];
-  /** The schemas of each property; several if parts of an `allOf` declare it. */
-  readonly properties: ReadonlyMap<string, readonly JsonObject[]>;
-  readonly patternProperties: readonly (readonly [pattern: string, schema: JsonObject])[];
-  readonly propertyNames: readonly JsonObject[];
-  readonly required: ReadonlySet<string>;
-  readonly dependentRequired: readonly (readonly [name: string, needed: readonly string[]])[];
-  readonly minProperties: number;
-  readonly maxProperties: number;
-  /** Whether undeclared properties are rejected. */
-  readonly closed: boolean;
-  /** The schemas of undeclared properties; empty if there are none. */
-  readonly additional: readonly JsonObject[];
-  readonly not: readonly JsonObject[];
-  readonly readOnly: boolean;
-  readonly writeOnly: boolean;
-  /** A value matches one branch of each. */
-  readonly choices: readonly Choice[];
-  readonly discriminators: readonly Discriminator[];
-  /** The merged schemas as objects of the document, in order. */
-  readonly sources: readonly JsonObject[];
-  readonly examples: readonly unknown[];
-}
+export type Shape = Readonly<ReturnType<typeof merged>>;
 
 export interface Choice {
   readonly keyword: 'oneOf' | 'anyOf' | 'if';
   readonly source: JsonObject;
   /** The schemas that apply together in each branch. */
   readonly branches: readonly (readonly JsonObject[])[];
-}
-
-interface Contains {
-  readonly schema: JsonObject;
-  readonly least: number;
-  readonly most: number;
-  readonly source: JsonObject;
 }
 
 export interface Discriminator {
@@ -184,7 +134,7 @@ function numberOf(memory: Memory, schema: JsonObject): number {
   return count;
 }
 
-function merged(document: OpenApiDocument, schemas: readonly JsonObject[]): Shape {
+function merged(document: OpenApiDocument, schemas: readonly JsonObject[]) {
   const found = new Set<JsonObject>();
   for (const schema of schemas) collect(document, schema, found);
   const sources = [...found];
@@ -193,16 +143,23 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[]): Shap
   const numbers = (keyword: string) => all(keyword).filter((value) => typeof value === 'number');
   const texts = (keyword: string) => all(keyword).filter((value) => typeof value === 'string');
   const flag = (keyword: string) => all(keyword).includes(true);
+  const entriesOf = (keyword: string) =>
+    all(keyword)
+      .filter(isObject)
+      .flatMap((group) => Object.entries(group));
   const schemasAt = (keyword: string) => all(keyword).filter(isSchema).map(schemaOf);
   const greatest = (keyword: string, none: number) => Math.max(none, ...numbers(keyword));
   const least = (keyword: string) => Math.min(Number.POSITIVE_INFINITY, ...numbers(keyword));
   const items = schemasAt('items');
   const additional = [...schemasAt('additionalProperties'), ...schemasAt('unevaluatedProperties')];
   return {
-    types: typesOf(sources),
+    /** `number` implies `integer`. Empty if no value is valid. */
+    types: typesOf(sources) as ReadonlySet<TypeName>,
+    /** The values that `enum` and `const` allow; undefined if neither is present. */
     enum: enumOf(sources),
     format: texts('format')[0],
     patterns: texts('pattern'),
+    /** In code points. */
     minLength: greatest('minLength', 0),
     maxLength: least('maxLength'),
     minimum: finite(Math.max(...numbers('minimum'))),
@@ -214,31 +171,28 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[]): Shap
     maxItems: least('maxItems'),
     uniqueItems: flag('uniqueItems'),
     prefixItems: prefixesOf(all('prefixItems')),
+    /** The schemas of items after `prefixItems`; undefined if there are none. */
     items: items.length === 0 ? undefined : items,
     contains: sources.filter((source) => isSchema(source.contains)).map(containsOf),
+    /** The schemas of each property; several if parts of an `allOf` declare it. */
     properties: propertiesOf(all('properties')),
-    patternProperties: all('patternProperties')
-      .filter(isObject)
-      .flatMap((group) => Object.entries(group).map(([pattern, schema]) => [pattern, schemaOf(schema)] as const)),
+    patternProperties: entriesOf('patternProperties').map(([pattern, one]) => [pattern, schemaOf(one)] as const),
     propertyNames: schemasAt('propertyNames'),
-    required: new Set(
-      all('required')
-        .flat()
-        .filter((name) => typeof name === 'string'),
-    ),
-    dependentRequired: all('dependentRequired')
-      .filter(isObject)
-      .flatMap((group) => Object.entries(group).map(([name, needed]) => [name, strings(needed)] as const)),
+    required: new Set(strings(all('required').flat())),
+    dependentRequired: entriesOf('dependentRequired').map(([name, needed]) => [name, strings(needed)] as const),
     minProperties: greatest('minProperties', 0),
     maxProperties: least('maxProperties'),
+    /** Whether undeclared properties are rejected. */
     closed: additional.includes(nothing),
+    /** The schemas of undeclared properties; empty if there are none. */
     additional: additional.filter((schema) => schema !== nothing && schema !== anything),
-    not: sources.flatMap((source) => (isObject(source.not) ? [source.not] : [])),
     readOnly: flag('readOnly'),
     writeOnly: flag('writeOnly'),
+    /** A value matches one branch of each. */
     choices: sources.flatMap(choicesOf),
     discriminators: sources.flatMap((source) => discriminatorOf(document, source)),
-    sources,
+    /** The merged schemas as objects of the document, in order. */
+    sources: sources as readonly JsonObject[],
     examples: [...all('examples').flat(), ...all('example')],
   };
 }
@@ -297,25 +251,20 @@ function enumOf(sources: readonly JsonObject[]): unknown[] | undefined {
 
 function prefixesOf(lists: readonly unknown[]): JsonObject[][] {
   const prefixes: JsonObject[][] = [];
-  for (const list of lists) {
-    for (const [index, schema] of Array.isArray(list) ? list.entries() : []) {
-      prefixes[index] = [...(prefixes[index] ?? []), schemaOf(schema)];
-    }
-  }
+  for (const list of lists.filter(Array.isArray))
+    for (const [index, schema] of list.entries()) prefixes[index] = [...(prefixes[index] ?? []), schemaOf(schema)];
   return prefixes;
 }
 
-function propertiesOf(groups: readonly unknown[]): Map<string, JsonObject[]> {
+function propertiesOf(groups: readonly unknown[]): ReadonlyMap<string, readonly JsonObject[]> {
   const properties = new Map<string, JsonObject[]>();
-  for (const group of groups) {
-    for (const [name, schema] of Object.entries(isObject(group) ? group : {})) {
+  for (const group of groups.filter(isObject))
+    for (const [name, schema] of Object.entries(group))
       properties.set(name, [...(properties.get(name) ?? []), schemaOf(schema)]);
-    }
-  }
   return properties;
 }
 
-function containsOf(source: JsonObject): Contains {
+function containsOf(source: JsonObject) {
   const least = typeof source.minContains === 'number' ? source.minContains : 1;
   const most = typeof source.maxContains === 'number' ? source.maxContains : Number.POSITIVE_INFINITY;
   return { schema: schemaOf(source.contains), least, most, source };
@@ -327,20 +276,15 @@ const choicesBySource = new WeakMap<JsonObject, Choice[]>();
 function choicesOf(source: JsonObject): Choice[] {
   const known = choicesBySource.get(source);
   if (known !== undefined) return known;
-  const choices: Choice[] = [];
-  choicesBySource.set(source, choices);
-  for (const keyword of ['oneOf', 'anyOf'] as const) {
+  const choices: Choice[] = (['oneOf', 'anyOf'] as const).flatMap((keyword) => {
     const list = source[keyword];
-    if (!Array.isArray(list)) continue;
-    choices.push({ keyword, source, branches: list.map((branch) => [schemaOf(branch)]) });
-  }
+    return Array.isArray(list) ? [{ keyword, source, branches: list.map((branch) => [schemaOf(branch)]) }] : [];
+  });
   if (isSchema(source.if) && (source.then !== undefined || source.else !== undefined)) {
-    choices.push({
-      keyword: 'if',
-      source,
-      branches: [[schemaOf(source.if), schemaOf(source.then ?? true)], [schemaOf(source.else ?? true)]],
-    });
+    const branches = [[schemaOf(source.if), schemaOf(source.then ?? true)], [schemaOf(source.else ?? true)]];
+    choices.push({ keyword: 'if', source, branches });
   }
+  choicesBySource.set(source, choices);
   return choices;
 }
 
@@ -350,39 +294,23 @@ function discriminatorOf(document: OpenApiDocument, source: JsonObject): Discrim
   const branches = [source.oneOf, source.anyOf].flat().filter(isObject);
   const named = Object.entries(isObject(discriminator.mapping) ? discriminator.mapping : {});
   const mapped = named.flatMap(([value, target]) =>
-    branches
-      .filter((branch) => typeof branch.$ref === 'string' && branch.$ref === target)
-      .map((branch) => [value, branch] as const),
+    branches.filter(({ $ref }) => $ref === target && target !== undefined).map((branch) => [value, branch] as const),
   );
-  const found = new Set(mapped.map(([, branch]) => branch));
   const unnamed = branches
-    .filter((branch) => !found.has(branch))
+    .filter((branch) => !mapped.some(([, one]) => one === branch))
     .flatMap((branch) => {
-      const name =
-        typeof branch.$ref === 'string' ? /([^/#]+?)(?:\.(?:ya?ml|json))?$/.exec(branch.$ref)?.[1] : undefined;
+      const name = /([^/#]+?)(?:\.(?:ya?ml|json))?$/.exec(typeof branch.$ref === 'string' ? branch.$ref : '')?.[1];
       const value = named.find(([, target]) => target === name)?.[0] ?? name;
       return value === undefined ? [] : [[value, branch] as const];
     });
-  const pairs = [...mapped, ...unnamed];
   // Without `oneOf` or `anyOf`, the alternatives are the targets of the mapping.
-  const inherited =
-    branches.length > 0
-      ? []
-      : named.flatMap(([value, target]) => {
-          const schema = referred(document, source, target);
-          return schema === undefined ? [] : [[value, schema] as const];
-        });
-  const values = [...pairs, ...inherited].flatMap(([value, schema]) => {
-    const target = document.object(schema);
-    return target === schema ? [[value, schema] as const] : [[value, schema] as const, [value, target] as const];
-  });
-  return [{ propertyName: discriminator.propertyName, values, source }];
-}
-
-function referred(document: OpenApiDocument, source: JsonObject, target: unknown): JsonObject | undefined {
-  if (typeof target !== 'string') return undefined;
   const schemas = document.object(document.object(document.root.components).schemas);
-  const name = target.split('/').at(-1) ?? '';
-  const found = document.resolve(schemas[name]);
-  return isObject(found) && found !== source ? found : undefined;
+  const inherited = (branches.length > 0 ? [] : named).flatMap(([value, target]) => {
+    const found = document.resolve(schemas[String(target).split('/').at(-1) ?? '']);
+    return isObject(found) && found !== source ? [[value, found] as const] : [];
+  });
+  const values = [...mapped, ...unnamed, ...inherited].flatMap(([value, schema]) =>
+    [...new Set([schema, document.object(schema)])].map((one) => [value, one] as const),
+  );
+  return [{ propertyName: discriminator.propertyName, values, source }];
 }

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { OpenApiDocument, Place } from '../document/document.ts';
-import { type JsonObject, objectOf, unescapeSegment } from '../json.ts';
+import type { Place } from '../document/document.ts';
+import { at, type JsonObject, objectOf, unescapeSegment } from '../json.ts';
+import { dice } from './dice.ts';
 import { isForeign, memberSchemas, nothing, type Shape, shapeOf } from './shape.ts';
 import { type Spot, spotsOf } from './spots.ts';
 import { stretch } from './texts.ts';
-import type { Direction, Validators } from './validators.ts';
-import { Values } from './values.ts';
+import type { Extent, Values } from './values.ts';
 
 /** A property name that no contract declares. */
 export const unknownName = 'notInTheContract';
@@ -13,12 +13,14 @@ export const unknownName = 'notInTheContract';
 /** A value that is about one constraint, according to the validator. */
 export interface Break {
   readonly keyword: string;
+  /** Distinguishes values of the same keyword, such as a type or a property name. */
+  readonly detail: string;
   /** JSON Pointer to the part that it is about, or that is missing. */
   readonly pointer: string;
   /** The place of the keyword in the source files. */
   readonly place: Place | undefined;
   readonly value: unknown;
-  /** One clause: "name has 201 characters, one more than maxLength". */
+  /** One clause: "name has 201 characters, which violates maxLength 200". */
   readonly note: string;
 }
 
@@ -29,12 +31,10 @@ export type Kind = 'break' | 'bound' | 'hostile';
 export interface Candidate {
   readonly keyword: string;
   readonly source: JsonObject | undefined;
-  /** Distinguishes values of the same keyword, such as a type or a property name. */
   readonly detail: string;
   readonly pointer: string;
   /** Values for the spot, best first. The first that fits is used. */
   readonly parts: Iterable<unknown>;
-  readonly note: (part: unknown) => string;
   readonly place?: Place | undefined;
   /** The chosen `enum` value or branch number. */
   readonly chosen?: unknown;
@@ -44,90 +44,61 @@ export interface Candidate {
 
 /** A place in a value, with what is needed to write candidates of one kind for it. */
 export class Site {
-  readonly document: OpenApiDocument;
   readonly values: Values;
-  readonly direction: Direction;
   readonly kind: Kind;
   readonly spot: Spot;
-  /** The spot, for display. */
-  readonly subject: string;
 
-  constructor(document: OpenApiDocument, values: Values, direction: Direction, kind: Kind, spot: Spot) {
-    this.document = document;
+  constructor(values: Values, kind: Kind, spot: Spot) {
     this.values = values;
-    this.direction = direction;
     this.kind = kind;
     this.spot = spot;
-    this.subject = subjectOf(spot.pointer);
   }
 
   get shape(): Shape {
     return this.spot.shape;
   }
 
-  /** A value that violates a keyword at this place, if such values are asked for. The note follows the name of the place. */
-  break(keyword: string, parts: Iterable<unknown>, note: Note, more: Partial<Candidate> = {}): Candidate[] {
-    return this.#one('break', keyword, parts, note, more);
+  /** Values that violate a keyword at this place, if such values are asked for. */
+  break(keyword: string, parts: Iterable<unknown>, more: Partial<Candidate> = {}): Candidate[] {
+    return this.#one('break', keyword, parts, more);
   }
 
-  /** A valid value at the boundary of a keyword, if such values are asked for. */
-  bound(keyword: string, parts: Iterable<unknown>, note: Note, more: Partial<Candidate> = {}): Candidate[] {
-    return this.#one('bound', keyword, parts, note, more);
+  /** Valid values at the boundary of a keyword, if such values are asked for. */
+  bound(keyword: string, parts: Iterable<unknown>, more: Partial<Candidate> = {}): Candidate[] {
+    return this.#one('bound', keyword, parts, more);
   }
 
-  /** A valid value that is often handled badly, if such values are asked for. */
-  hostile(keyword: string, part: unknown, note: string): Candidate[] {
-    return this.#one('hostile', keyword, [part], note, { detail: note });
-  }
-
-  #one(kind: Kind, keyword: string, parts: Iterable<unknown>, note: Note, more: Partial<Candidate>): Candidate[] {
+  #one(kind: Kind, keyword: string, parts: Iterable<unknown>, more: Partial<Candidate>): Candidate[] {
     if (kind !== this.kind) return [];
     const { pointer } = this.spot;
-    const text = (part: unknown) => `${this.subject} ${typeof note === 'string' ? note : note(part)}`;
-    return [{ keyword, source: sourceOf(this.shape, keyword), detail: '', pointer, parts, note: text, ...more }];
+    return [{ keyword, source: sourceOf(this.shape, keyword), detail: '', pointer, parts, ...more }];
   }
 
-  /** A member of this place, for display. */
-  named(name: string): string {
-    return this.spot.pointer === '' ? name : `${this.subject}.${name}`;
+  /** The value with a part that was found to fit a candidate. */
+  found({ keyword, detail, pointer, source, place }: Candidate, part: unknown): Break {
+    const value = this.spot.write(part);
+    const limit = shortened(source?.[keyword]);
+    const why = `${keyword}${limit === 'nothing' || limit.endsWith('…') ? '' : ` ${limit}`}`;
+    const own = at(value, pointer);
+    const note = `${subjectOf(pointer)} ${described(own, keyword)}, ${
+      this.kind === 'break' ? `which violates ${why}` : own === undefined ? 'and is not required' : `as ${why} allows`
+    }`;
+    const declared =
+      source && this.values.document.placeOf(source, source[keyword] === undefined ? undefined : keyword);
+    return { keyword, detail, pointer, place: place ?? declared, value, note };
   }
 
-  generate(
-    schemas: readonly JsonObject[],
-    extent: 'least' | 'some' | 'most',
-    seed: number,
-    name = this.spot.name,
-  ): unknown {
-    return this.values.generate(schemas, this.direction, extent, seed, name);
+  generate(schemas: readonly JsonObject[], extent: Extent, seed: number, name = this.spot.name): unknown {
+    return this.values.generate(schemas, 'request', extent, seed, name);
   }
 
   accepts(schemas: readonly JsonObject[], part: unknown): boolean {
-    return schemas.every((schema) => this.values.accepts(schema, part, this.direction));
+    return schemas.every((schema) => this.values.accepts(schema, part, 'request'));
   }
 
   /** The list with another length. */
-  *lists(
-    list: readonly unknown[],
-    length: number,
-    isExpected: (item: unknown) => boolean = () => true,
-  ): Generator<unknown[]> {
-    const { uniqueItems, prefixItems, items } = this.shape;
-    if (isTooLarge(list, length)) return;
-    for (const extent of ['least', 'some'] as const) {
-      const longer: unknown[] = list.slice(0, length);
-      const known = new Set(uniqueItems ? longer.map((item) => JSON.stringify(item)) : []);
-      for (let attempt = 0; longer.length < length && attempt < length + 200; attempt += 1) {
-        const isCopied = !uniqueItems && longer.length > 0 && prefixItems.length === 0;
-        const item = isCopied
-          ? longer.at(-1)
-          : this.generate(prefixItems[longer.length] ?? items ?? [], extent, attempt);
-        const text = uniqueItems ? JSON.stringify(item) : '';
-        if ((uniqueItems && known.has(text)) || !isExpected(item)) continue;
-        known.add(text);
-        longer.push(item);
-      }
-      if (longer.length === length) yield longer;
-    }
+  lists(list: readonly unknown[], length: number, isExpected?: (item: unknown) => boolean): Generator<unknown[]> {
+    return this.values.lists(this.shape, list, length, this.spot.name, isExpected);
   }
 
   /** The object with a number of properties, required ones first, if that is possible. */
@@ -138,36 +109,32 @@ export class Site {
     const add = (name: string) => {
       const schemas = memberSchemas(this.shape, name);
       if (members.size >= size || members.has(name) || schemas === undefined || schemas.includes(nothing)) return;
-      if (isForeign(shapeOf(this.document, ...schemas), this.direction)) return;
-      members.set(name, this.generate(schemas, 'least', members.size, name));
+      if (!isForeign(shapeOf(this.values.document, ...schemas), 'request'))
+        members.set(name, this.generate(schemas, 'least', members.size, name));
     };
     for (const name of size > largestObject ? [] : this.shape.properties.keys()) add(name);
-    for (let attempt = 0; members.size < size && attempt < 2 * size + 20; attempt += 1) {
-      const name = size > largestObject ? undefined : this.values.key(this.shape, attempt);
-      if (name === undefined) break;
-      add(name);
-    }
+    const { closed, patternProperties } = this.shape;
+    const pattern = closed ? patternProperties[0]?.[0] : undefined;
+    const most = size > largestObject || (closed && pattern === undefined) ? 0 : 2 * size + 20;
+    for (let attempt = 0; members.size < size && attempt < most; attempt += 1)
+      add(this.values.key(this.shape, pattern, dice(attempt)));
     if (members.size === size) yield objectOf(members);
   }
 }
 
-type Note = string | ((part: unknown) => string);
-
 /** The accepted candidates of every place of a value, each once. */
 export function foundAt<Found>(
-  document: OpenApiDocument,
-  validators: Validators,
-  place: readonly [schema: JsonObject, value: unknown, direction: Direction],
+  values: Values,
+  [schema, value]: readonly [schema: JsonObject, value: unknown],
   kind: Kind,
   candidatesOf: (site: Site) => Iterable<Candidate>,
   accepted: (candidate: Candidate, site: Site) => Found | undefined,
   limit = 2000,
 ): Found[] {
   const all: Found[] = [];
-  const values = new Values(document, validators);
   const done = new Map<JsonObject | undefined, Set<string>>();
-  for (const spot of spotsOf(document, values, place)) {
-    const site = new Site(document, values, place[2], kind, spot);
+  for (const spot of spotsOf(values, schema, value)) {
+    const site = new Site(values, kind, spot);
     for (const candidate of candidatesOf(site)) {
       const { source, keyword, detail, pointer } = candidate;
       const own = done.get(source) ?? new Set<string>();
@@ -182,18 +149,20 @@ export function foundAt<Found>(
   return all;
 }
 
-export function placeOf(document: OpenApiDocument, source: JsonObject | undefined, keyword: string): Place | undefined {
-  return source && document.placeOf(source, source[keyword] === undefined ? undefined : keyword);
-}
-
 /** Formats a pointer for display: `items[0].name`. */
 function subjectOf(pointer: string): string {
-  if (pointer === '') return 'the value';
-  return pointer
-    .slice(1)
-    .split('/')
-    .map(unescapeSegment)
-    .reduce((text, part) => (/^\d+$/.test(part) ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`), '');
+  const parts = pointer.split('/').slice(1).map(unescapeSegment);
+  const text = parts.map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('');
+  return text === '' ? 'the value' : text.replace(/^\./, '');
+}
+
+function described(part: unknown, keyword: string): string {
+  if (part === undefined) return keyword === 'required' ? 'is omitted' : 'is missing';
+  const count =
+    typeof part === 'string' ? [...part].length : typeof part === 'object' && part ? Object.keys(part).length : 0;
+  const [, unit] = /^(?:min|max)(Length|Items|Properties)$/.exec(keyword) ?? [];
+  if (unit === undefined && (typeof part !== 'string' || count < 60)) return `is ${shortened(part)}`;
+  return `has ${count} ${{ Items: 'items', Properties: 'properties' }[unit ?? ''] ?? 'characters'}`;
 }
 
 /** The schema of a shape that has a keyword. */
@@ -202,16 +171,9 @@ export function sourceOf(shape: Shape, keyword: string, value?: unknown): JsonOb
   return sources.find((source) => value === undefined || isDeepStrictEqual(source[keyword], value)) ?? sources[0];
 }
 
-/** Longer texts and lists reveal nothing more and exhaust the server's memory. */
+/** Longer texts reveal nothing more and exhaust the server's memory. */
 export const longest = 1_000_000;
-const longestList = 20_000;
 const largestObject = 20_000;
-
-/** Whether a list of this length is too large to send. */
-export function isTooLarge(list: readonly unknown[], length: number): boolean {
-  const size = list.length === 0 ? 20 : JSON.stringify(list[0]).length + 1;
-  return length > longestList || length * size > 2 * longest;
-}
 
 /** The text with another length, in several variants. */
 export function* resized(text: string, length: number, shape: Shape): Generator<string> {
@@ -243,11 +205,7 @@ function longEmail(length: number): string {
   return `${local}@${labels.join('')}.com`;
 }
 
-export function plural(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
-
-export function shortened(part: unknown): string {
+function shortened(part: unknown): string {
   const text = JSON.stringify(part) ?? 'nothing';
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { OpenApiDocument, Place } from '../document/document.ts';
 import { escapeSegment, isObject, type JsonObject, withMember } from '../json.ts';
+import { dice } from './dice.ts';
 import {
   type Choice,
   isForeign,
@@ -12,7 +11,6 @@ import {
   settle,
   shapeOf,
 } from './shape.ts';
-import type { Direction } from './validators.ts';
 import type { MatchedBranch, Values } from './values.ts';
 
 /** A place in a valid value, with its schemas. */
@@ -39,14 +37,8 @@ interface Open {
  * The places of a value, from the whole to its parts; then, one at a time, valid values with missing properties and
  * other branches. A schema is visited at few places.
  */
-export function spotsOf(
-  document: OpenApiDocument,
-  values: Values,
-  [schema, value, direction]: readonly [schema: JsonObject, value: unknown, direction: Direction],
-  seed = 0,
-  limit = 2000,
-): Generator<Spot> {
-  return new Walk(document, values, schema, direction, seed).spots(value, limit);
+export function spotsOf(values: Values, schema: JsonObject, value: unknown, seed = 0): Generator<Spot> {
+  return new Walk(values, schema, seed).spots(value);
 }
 
 /** A valid value that matches one branch of a choice. */
@@ -55,64 +47,51 @@ export interface BranchValue {
   readonly pointer: string;
   readonly keyword: 'oneOf' | 'anyOf';
   readonly branch: number;
-  readonly place: Place | undefined;
   readonly value: unknown;
 }
 
 /** One value for each branch of every `oneOf` and `anyOf`. */
-export function branchesOf(
-  document: OpenApiDocument,
-  values: Values,
-  schema: JsonObject,
-  direction: Direction,
-  seed: number,
-): BranchValue[] {
-  const base = values.sample(schema, direction, 'most', seed);
-  const found = new Map<string, BranchValue>();
-  const numbers = new Map<Choice, number>();
-  for (const spot of base === undefined ? [] : spotsOf(document, values, [schema, base.value, direction], seed)) {
+export function branchesOf(values: Values, schema: JsonObject, seed: number): BranchValue[] {
+  const base = values.sample(schema, 'request', 'most', seed);
+  const found = new Map<Choice, Map<number, BranchValue>>();
+  for (const spot of base === undefined ? [] : spotsOf(values, schema, base.value, seed))
     for (const { choice, branch } of spot.matched) {
-      const { source, keyword } = choice;
-      numbers.set(choice, numbers.get(choice) ?? numbers.size);
-      const key = `${numbers.get(choice)} ${branch}`;
-      if (keyword === 'if' || found.has(key)) continue;
-      const list = source[keyword];
-      const place = Array.isArray(list) ? document.placeOf(list, String(branch)) : undefined;
-      found.set(key, { pointer: spot.pointer, keyword, branch, place, value: spot.whole });
+      const { keyword } = choice;
+      const known = found.get(choice) ?? new Map<number, BranchValue>();
+      if (keyword !== 'if' && !known.has(branch))
+        known.set(branch, { pointer: spot.pointer, keyword, branch, value: spot.whole });
+      found.set(choice, known);
     }
-  }
-  return [...found.values()];
+  return [...found.values()].flatMap((known) => [...known.values()]);
 }
 
+const maxSpots = 2000;
+
 class Walk {
-  readonly #document: OpenApiDocument;
   readonly #values: Values;
   readonly #schema: JsonObject;
-  readonly #direction: Direction;
   readonly #seed: number;
   /** The number of visits of each schema, by name. */
   readonly #visits = new Map<JsonObject, Map<string, number>>();
   readonly #tested = new Map<Choice, Set<number>>();
 
-  constructor(document: OpenApiDocument, values: Values, schema: JsonObject, direction: Direction, seed: number) {
-    this.#document = document;
+  constructor(values: Values, schema: JsonObject, seed: number) {
     this.#values = values;
     this.#schema = schema;
-    this.#direction = direction;
     this.#seed = seed;
   }
 
-  *spots(value: unknown, limit: number): Generator<Spot> {
+  *spots(value: unknown): Generator<Spot> {
     const root = { schemas: [this.#schema], pointer: '', name: '', value, write: (whole: unknown) => whole };
     const waiting: Open[] = [root];
     let count = 0;
-    for (let next = waiting.shift(); next !== undefined && count < limit; next = waiting.shift()) {
+    for (let next = waiting.shift(); next !== undefined && count < maxSpots; next = waiting.shift()) {
       const open = next;
       const matched: MatchedBranch[] = [];
-      const shape = this.#values.settled(open.schemas, open.value, this.#direction, matched);
+      const shape = this.#values.settled(open.schemas, open.value, 'request', matched);
       count += 1;
       // The schemas of the spot itself are already noted, because many spots are found before the first is visited.
-      const known = open.pointer === '' ? [] : shapeOf(this.#document, ...open.schemas).sources;
+      const known = open.pointer === '' ? [] : shapeOf(this.#values.document, ...open.schemas).sources;
       this.#note(
         shape.sources.filter((one) => !known.includes(one)),
         open.name,
@@ -129,7 +108,7 @@ class Walk {
   }
 
   #accepts(whole: unknown): boolean {
-    return this.#values.accepts(this.#schema, whole, this.#direction);
+    return this.#values.accepts(this.#schema, whole, 'request');
   }
 
   /** The parts of a value. Absent ones are added to it. */
@@ -140,7 +119,7 @@ class Walk {
           ? this.#extended(shape, value, index)
           : undefined;
         if (list === undefined || (list !== value && !this.#accepts(write(list)))) continue;
-        this.#note(shapeOf(this.#document, ...schemas).sources, own);
+        this.#note(shapeOf(this.#values.document, ...schemas).sources, own);
         const inner = (item: unknown) => write(list.with(index, item));
         yield { schemas, pointer: `${pointer}/${index}`, name: own, value: list[index], write: inner };
       }
@@ -151,8 +130,8 @@ class Walk {
       const schemas = memberSchemas(shape, name);
       const at = `${pointer}/${escapeSegment(name)}`;
       if (schemas === undefined || !this.#isRare(schemas, name, at)) continue;
-      const member = shapeOf(this.#document, ...schemas);
-      if (isForeign(member, this.#direction)) continue;
+      const member = shapeOf(this.#values.document, ...schemas);
+      if (isForeign(member, 'request')) continue;
       const isNull = value[name] === null && likelyTypes(member).length > 1;
       const whole = Object.hasOwn(value, name) && !isNull ? value : this.#withMember(value, name, schemas, write);
       if (whole === undefined) continue;
@@ -170,7 +149,7 @@ class Walk {
   ): JsonObject | undefined {
     return (['least', 'some', 'some'] as const)
       .map((extent, attempt) =>
-        withMember(value, name, this.#values.generate(schemas, this.#direction, extent, this.#seed + attempt, name)),
+        withMember(value, name, this.#values.generate(schemas, 'request', extent, this.#seed + attempt, name)),
       )
       .find((whole) => this.#accepts(write(whole)));
   }
@@ -185,8 +164,8 @@ class Walk {
         if (value === undefined) continue;
         this.#markTested(choice, branch);
         const now: MatchedBranch[] = [{ choice, branch }];
-        const settled = settle(this.#document, open.schemas, (one) =>
-          one === choice ? choice.branches[branch] : this.#values.branchMatched(one, value, this.#direction, now),
+        const settled = settle(this.#values.document, open.schemas, (one) =>
+          one === choice ? choice.branches[branch] : this.#values.branchMatched(one, value, 'request', now),
         );
         yield { ...open, value, shape: settled, whole: open.write(value), matched: now };
       }
@@ -197,9 +176,9 @@ class Walk {
     for (const picks of [new Map([...kept, [choice, branch]]), new Map([[choice, branch]])]) {
       for (const [attempt, extent] of (['least', 'some', 'some', 'most'] as const).entries()) {
         const seed = this.#seed + attempt;
-        const value = this.#values.generate(open.schemas, this.#direction, extent, seed, open.name, picks);
+        const value = this.#values.generate(open.schemas, 'request', extent, seed, open.name, picks);
         const schemas = choice.branches[branch] ?? [];
-        const isMatching = schemas.every((one) => this.#values.accepts(one, value, this.#direction));
+        const isMatching = schemas.every((one) => this.#values.accepts(one, value, 'request'));
         if (isMatching && this.#accepts(open.write(value))) return value;
       }
     }
@@ -212,15 +191,9 @@ class Walk {
 
   /** The list, extended to contain an index. */
   #extended(shape: Shape, list: readonly unknown[], index: number): readonly unknown[] | undefined {
-    if (index >= shape.maxItems) return undefined;
-    if (index < list.length) return list;
-    const longer = [...list];
-    for (let attempt = 0; longer.length <= index && attempt < 50; attempt += 1) {
-      const schemas = itemSchemas(shape, longer.length) ?? [];
-      const item = this.#values.generate(schemas, this.#direction, 'least', this.#seed + attempt);
-      if (!shape.uniqueItems || !longer.some((other) => isDeepStrictEqual(other, item))) longer.push(item);
-    }
-    return longer.length > index ? longer : undefined;
+    if (index < list.length || index >= shape.maxItems) return index < list.length ? list : undefined;
+    const [longer] = this.#values.lists(shape, list, index + 1);
+    return longer;
   }
 
   /** The names of declared properties, and one for each pattern without a property. */
@@ -229,9 +202,10 @@ class Walk {
     const patterns = shape.patternProperties
       .map(([pattern]) => pattern)
       .filter((pattern) => !others.some((name) => regularExpression(pattern)?.test(name)));
-    const keys = this.#values.keys(shape, this.#seed);
-    const free = shape.additional.length > 0 && others.length === 0 ? [keys(undefined)] : [];
-    return [...shape.properties.keys(), ...patterns.map(keys), ...free];
+    const roll = dice(this.#seed);
+    const keyFor = (pattern?: string) => this.#values.key(shape, pattern, roll);
+    const free = shape.additional.length > 0 && others.length === 0 ? [keyFor()] : [];
+    return [...shape.properties.keys(), ...patterns.map(keyFor), ...free];
   }
 
   /**
@@ -240,7 +214,7 @@ class Walk {
    */
   #isRare(schemas: readonly JsonObject[], name: string, pointer: string): boolean {
     if (schemas.length === 0) return false;
-    const sources = shapeOf(this.#document, ...schemas).sources.filter(isSignificant);
+    const sources = shapeOf(this.#values.document, ...schemas).sources.filter(isSignificant);
     const depth = pointer.split('/').filter((segment) => !/^\d*$/.test(segment)).length;
     const count = (source: JsonObject) => {
       const names = this.#visits.get(source) ?? new Map<string, number>();

@@ -16,104 +16,51 @@ const words =
 const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
 const longestText = 100_000;
 
-function token(roll: () => number, length: number): string {
-  return Array.from({ length }, () => picked([...letters], roll)).join('');
+/**
+ * A text for a template: `<word>`, `<lower>` and `<UPPER>` are a word, `<t5>` a token of five characters, `<d2>` digits,
+ * `<x8>` hexadecimal digits, `<n28>` a number from 1 to 28, `<day>` and `<time>` those, and `<a|b>` one of several.
+ */
+function filled(template: string, roll: () => number): string {
+  const several = (count: string, one: () => string) => Array.from({ length: Number(count) }, one).join('');
+  return template.replaceAll(/<([^>]+)>/g, (_whole, kind: string): string => {
+    const [, unit, count = ''] = /^([tdxn])(\d+)$/.exec(kind) ?? [];
+    if (unit === 't') return several(count, () => picked([...letters], roll) ?? '');
+    if (unit === 'd') return several(count, () => String(roll() % 10));
+    if (unit === 'x') return several(count, () => (roll() % 16).toString(16));
+    if (unit === 'n') return String(1 + (roll() % Number(count)));
+    const two = (from: number, below: number) => String(from + (roll() % below)).padStart(2, '0');
+    if (kind === 'day') return `${2020 + (roll() % 8)}-${two(1, 12)}-${two(1, 28)}`;
+    if (kind === 'time') return `${two(0, 24)}:${two(0, 60)}:${two(0, 60)}Z`;
+    const word = picked(kind.includes('|') ? kind.split('|') : words, roll) ?? '';
+    return kind === 'lower' ? word.toLowerCase() : kind === 'UPPER' ? word.toUpperCase() : word;
+  });
 }
 
-function digits(roll: () => number, length: number): string {
-  return Array.from({ length }, () => String(roll() % 10)).join('');
-}
-
-function hexadecimal(roll: () => number, length: number): string {
-  return Array.from({ length }, () => (roll() % 16).toString(16)).join('');
-}
-
-function dayOf(roll: () => number): string {
-  const [year, month, day] = [2020 + (roll() % 8), 1 + (roll() % 12), 1 + (roll() % 28)];
-  return `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
-}
-
-function timeOf(roll: () => number): string {
-  const two = (below: number) => String(roll() % below).padStart(2, '0');
-  return `${two(24)}:${two(60)}:${two(60)}Z`;
-}
-
-function uuidOf(roll: () => number): string {
-  const variant = picked([...'89ab'], roll);
-  return [8, 4]
-    .map((length) => hexadecimal(roll, length))
-    .join('-')
-    .concat(`-7${hexadecimal(roll, 3)}-${variant}${hexadecimal(roll, 3)}-${hexadecimal(roll, 12)}`);
-}
-
-function base64(roll: () => number): string {
-  return Buffer.from(`${picked(words, roll)} ${token(roll, 6)}`).toString('base64');
-}
-
-const formats: Readonly<Record<string, (roll: () => number) => string>> = {
-  uuid: uuidOf,
-  email: (roll) => `${picked(words, roll)?.toLowerCase()}.${token(roll, 5)}@example.com`,
-  'idn-email': (roll) => `${picked(words, roll)?.toLowerCase()}.${token(roll, 5)}@example.com`,
-  uri: (roll) => `https://example.com/${token(roll, 8)}`,
-  url: (roll) => `https://example.com/${token(roll, 8)}`,
-  iri: (roll) => `https://example.com/${token(roll, 8)}`,
-  'uri-reference': (roll) => `/${picked(words, roll)?.toLowerCase()}/${token(roll, 6)}`,
-  'iri-reference': (roll) => `/${picked(words, roll)?.toLowerCase()}/${token(roll, 6)}`,
-  'uri-template': (roll) => `/${token(roll, 6)}/{id}`,
-  ipv4: (roll) => `192.0.2.${1 + (roll() % 254)}`,
-  ipv6: (roll) => `2001:db8::${(1 + (roll() % 65_535)).toString(16)}`,
-  hostname: (roll) => `${token(roll, 6)}.example.com`,
-  'idn-hostname': (roll) => `${token(roll, 6)}.example.com`,
-  date: dayOf,
-  'date-time': (roll) => `${dayOf(roll)}T${timeOf(roll)}`,
-  time: timeOf,
-  'iso-time': timeOf,
-  'iso-date-time': (roll) => `${dayOf(roll)}T${timeOf(roll)}`,
-  duration: (roll) => `P${1 + (roll() % 28)}DT${1 + (roll() % 23)}H`,
-  byte: base64,
-  base64,
-  regex: (roll) => `^${token(roll, 4)}[0-9]+$`,
-  'json-pointer': (roll) => `/${token(roll, 4)}/${roll() % 10}`,
-  'relative-json-pointer': (roll) => `${roll() % 4}/${token(roll, 4)}`,
-  'json-pointer-uri-fragment': (roll) => `#/${token(roll, 4)}`,
-  decimal: (roll) => `${1 + (roll() % 900)}.${digits(roll, 2)}`,
-  phone: (roll) => `+1202555${digits(roll, 4)}`,
-  int32: (roll) => `${1 + (roll() % 1000)}`,
-  int64: (roll) => `${1 + (roll() % 1000)}`,
-  password: (roll) => `${picked(words, roll)}-${token(roll, 8)}-7!`,
+const uuid = '<x8>-<x4>-7<x3>-<8|9|a|b><x3>-<x12>';
+const instant = '<day>T<time>';
+const formats: Readonly<Record<string, string>> = {
+  ...{ uuid, date: '<day>', time: '<time>', 'date-time': instant, 'iso-time': '<time>', 'iso-date-time': instant },
+  ...{ email: '<lower>.<t5>@example.com', 'idn-email': '<lower>.<t5>@example.com', duration: 'P<n28>DT<n23>H' },
+  ...{ uri: 'https://example.com/<t8>', url: 'https://example.com/<t8>', iri: 'https://example.com/<t8>' },
+  ...{ 'uri-reference': '/<lower>/<t6>', 'iri-reference': '/<lower>/<t6>', 'uri-template': '/<t6>/{id}' },
+  ...{
+    ipv4: '192.0.2.<n254>',
+    ipv6: '2001:db8::<x4>',
+    hostname: '<t6>.example.com',
+    'idn-hostname': '<t6>.example.com',
+  },
+  ...{ byte: '<t16>', base64: '<t16>', regex: '^<t4>[0-9]+$', 'json-pointer': '/<t4>/<n9>' },
+  ...{ 'relative-json-pointer': '<n4>/<t4>', 'json-pointer-uri-fragment': '#/<t4>', decimal: '<n900>.<d2>' },
+  ...{ phone: '+1202555<d4>', int32: '<n1000>', int64: '<n1000>', password: '<word>-<t8>-7!' },
 };
 
 /** Readable texts that match many patterns, most different first. */
-const named: readonly ((roll: () => number) => string)[] = [
-  (roll) => `${picked(words, roll)?.toLowerCase()}-${token(roll, 5)}`,
-  (roll) => `${picked(words, roll)?.toLowerCase()}_${token(roll, 5)}`,
-  (roll) => `${picked(words, roll)?.toLowerCase()}${token(roll, 5)}`,
-  (roll) => `${picked(words, roll)?.toUpperCase()}_${token(roll, 5).toUpperCase()}`,
-  (roll) => `${picked(words, roll)}${token(roll, 5)}`,
-];
+const named: readonly string[] = [...['<lower>-<t5>', '<lower>_<t5>', '<lower><t5>', '<UPPER>_<d5>', '<word><t5>']];
 
-const readable: readonly ((roll: () => number) => string)[] = [
-  (roll) => picked(['EUR', 'USD', 'GBP', 'CHF', 'JPY'], roll) ?? '',
-  (roll) => picked(['DE', 'US', 'FR', 'GB', 'CH', 'NL'], roll) ?? '',
-  (roll) => `${1 + (roll() % 900)}.${digits(roll, 2)}`,
-  (roll) => `0.${1 + (roll() % 9)}${digits(roll, 1)}`,
-  (roll) => `${2000 + (roll() % 30)}`,
-  (roll) => `${1 + (roll() % 9)}`,
-  (roll) => digits(roll, 2),
-  (roll) => digits(roll, 5),
-  (roll) => `+1202555${digits(roll, 4)}`,
-  (roll) => `https://example.com/${token(roll, 8)}`,
-  (roll) => `/${token(roll, 6)}`,
-  (roll) => `${picked(words, roll)} ${token(roll, 5)}`,
-  (roll) => picked(words, roll)?.toLowerCase() ?? '',
-  (roll) => picked(words, roll)?.toUpperCase() ?? '',
-  (roll) => picked(words, roll) ?? '',
-  (roll) => picked(['text/plain', 'application/pdf'], roll) ?? '',
-  dayOf,
-  (roll) => `${dayOf(roll)}T${timeOf(roll)}`,
-  uuidOf,
-  (roll) => hexadecimal(roll, 32),
-  (roll) => hexadecimal(roll, 64),
+const readable: readonly string[] = [
+  ...['<EUR|USD|GBP|CHF|JPY>', '<DE|US|FR|GB|CH|NL>', '<n900>.<d2>', '0.<n9><d1>', '20<d2>', '<n9>', '<d2>', '<d5>'],
+  ...['+1202555<d4>', 'https://example.com/<t8>', '/<t6>', '<word> <t5>', '<lower>', '<UPPER>', '<word>'],
+  ...['<text/plain|application/pdf>', '<day>', instant, uuid, '<x32>', '<x64>'],
 ];
 
 /** Whether a text satisfies the shape's keywords, except its format. */
@@ -127,13 +74,13 @@ export function fits(text: string, shape: Shape): boolean {
 export function textOf(shape: Shape, name: string, roll: () => number, like = ''): string {
   const known = shape.format === undefined ? undefined : formats[shape.format];
   for (let attempt = 0; known !== undefined && attempt < 3; attempt += 1) {
-    const text = known(roll);
+    const text = filled(known, roll);
     if (fits(text, shape)) return text;
   }
   if (shape.patterns.length > 0) return patterned(shape, roll);
-  if (shape.format !== undefined && known !== undefined) return padded(known(roll), shape);
-  const form = likeUri.test(like) ? formats.uri?.(roll) : undefined;
-  return form !== undefined && fits(form, shape) ? form : freeText(shape, name, roll, like);
+  if (known !== undefined) return padded(filled(known, roll), shape);
+  const form = likeUri.test(like) ? filled(formats.uri ?? '', roll) : '';
+  return form !== '' && fits(form, shape) ? form : freeText(shape, name, roll, like);
 }
 
 const likeUri = /^https?:\/\//;
@@ -141,11 +88,10 @@ const likeUri = /^https?:\/\//;
 /** Identifiers are one word; other texts read like names. */
 function freeText(shape: Shape, name: string, roll: () => number, like: string): string {
   const isWord = /(id|key|code|ref|slug|token|number)$/i.test(name) || /^[\w.-]*[a-z\d][A-Z\d._-][\w.-]*$/.test(like);
-  const word = picked(words, roll) ?? '';
-  const text = isWord ? `${word.toLowerCase()}-${token(roll, 6)}` : `${word} ${picked(words, roll)} ${token(roll, 5)}`;
+  const text = filled(isWord ? '<lower>-<t6>' : '<word> <word> <t5>', roll);
   if (lengthOf(text) <= shape.maxLength) return padded(text, shape);
   // The distinguishing part is at the end.
-  return shape.maxLength <= 0 ? '' : token(roll, Math.min(shape.maxLength, 12));
+  return shape.maxLength <= 0 ? '' : filled(`<t${Math.min(shape.maxLength, 12)}>`, roll);
 }
 
 function padded(text: string, shape: Shape): string {
@@ -160,7 +106,7 @@ function padded(text: string, shape: Shape): string {
 const matching = new Map<string, Arbitrary<string> | undefined>();
 
 function patterned(shape: Shape, roll: () => number): string {
-  const texts = [...shuffled(named, roll), ...shuffled(readable, roll)].map((one) => one(roll));
+  const texts = [...shuffled(named, roll), ...shuffled(readable, roll)].map((one) => filled(one, roll));
   const found = texts.find((text) => fits(text, shape));
   if (found !== undefined) return found;
   const least = Math.max(1, shape.minLength);

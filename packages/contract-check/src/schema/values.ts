@@ -55,15 +55,21 @@ interface Generation {
 /** Deeper levels get only required parts. */
 const [deepest, bottom, largest] = [6, 40, 1500] as const;
 
+/** Whether a list of this length is too large to send: it reveals nothing more and exhausts the server's memory. */
+export function isTooLarge(list: readonly unknown[], length: number): boolean {
+  const size = list.length === 0 ? 20 : JSON.stringify(list[0]).length + 1;
+  return length > 20_000 || length * size > 2_000_000;
+}
+
 /** Generates values for schemas, deterministically by seed. The validator checks every value but those of `generate`. */
 export class Values {
-  readonly #document: OpenApiDocument;
-  readonly #validators: Validators;
+  readonly document: OpenApiDocument;
+  readonly validators: Validators;
   readonly #heights = new WeakMap<Shape, number>();
 
   constructor(document: OpenApiDocument, validators: Validators) {
-    this.#document = document;
-    this.#validators = validators;
+    this.document = document;
+    this.validators = validators;
   }
 
   /** A valid value; undefined if none was found, because the schema is unsupported or allows no value. */
@@ -81,11 +87,11 @@ export class Values {
         const generation = this.#generation(direction, size, dice(seed + 7919 * (round * 100 + attempt)));
         const value = this.#generate([schema], '', { ...generation, isExample });
         if (this.accepts(schema, value, direction)) return { value };
-        const fixed = repaired(this.#validators, schema, value, direction);
+        const fixed = repaired(this.validators, schema, value, direction);
         if (fixed !== undefined) return fixed;
       }
     }
-    const value = shapeOf(this.#document, schema).examples.find((one) => this.accepts(schema, one, direction));
+    const value = shapeOf(this.document, schema).examples.find((one) => this.accepts(schema, one, direction));
     return value === undefined ? undefined : { value };
   }
 
@@ -141,24 +147,32 @@ export class Values {
 
   /** Whether a value is valid for one schema, which may be a generated one. */
   accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
-    if (schema === anything) return true;
-    return schema !== nothing && this.#validators.accepts(schema, value, direction);
+    return schema === anything || (schema !== nothing && this.validators.accepts(schema, value, direction));
   }
 
-  shape(schema: JsonObject): Shape {
-    return shapeOf(this.#document, schema);
-  }
-
-  /** Names for undeclared properties that match a pattern. */
-  keys(shape: Shape, seed: number): (pattern: string | undefined) => string {
-    const roll = dice(seed);
-    return (pattern) => this.#key(shape, pattern, roll);
-  }
-
-  /** A name for an undeclared property; undefined if none is allowed. */
-  key(shape: Shape, seed: number): string | undefined {
-    const pattern = shape.closed ? shape.patternProperties[0]?.[0] : undefined;
-    return shape.closed && pattern === undefined ? undefined : this.#key(shape, pattern, dice(seed));
+  /** The list with another length, in several variants. Items are copied if they need not differ. */
+  *lists(
+    { uniqueItems, prefixItems, items }: Shape,
+    list: readonly unknown[],
+    length: number,
+    name = '',
+    isExpected: (item: unknown) => boolean = () => true,
+  ): Generator<unknown[]> {
+    if (isTooLarge(list, length)) return;
+    for (const extent of ['least', 'some'] as const) {
+      const longer: unknown[] = list.slice(0, length);
+      const known = new Set(uniqueItems ? longer.map((item) => JSON.stringify(item)) : []);
+      for (let attempt = 0; longer.length < length && attempt < length + 200; attempt += 1) {
+        const isCopied = !uniqueItems && longer.length > 0 && prefixItems.length === 0;
+        const schemas = prefixItems[longer.length] ?? items ?? [];
+        const item = isCopied ? longer.at(-1) : this.generate(schemas, 'request', extent, attempt, name);
+        const text = uniqueItems ? JSON.stringify(item) : '';
+        if ((uniqueItems && known.has(text)) || !isExpected(item)) continue;
+        known.add(text);
+        longer.push(item);
+      }
+      if (longer.length === length) yield longer;
+    }
   }
 
   #generation(direction: Direction, extent: Extent, roll: () => number): Generation {
@@ -166,7 +180,7 @@ export class Values {
   }
 
   settled(schemas: readonly JsonObject[], value: unknown, direction: Direction, matched: MatchedBranch[] = []): Shape {
-    return settle(this.#document, schemas, (choice) => this.branchMatched(choice, value, direction, matched));
+    return settle(this.document, schemas, (choice) => this.branchMatched(choice, value, direction, matched));
   }
 
   branchMatched(
@@ -196,7 +210,7 @@ export class Values {
   }
 
   #generate(schemas: readonly JsonObject[], name: string, generation: Generation): unknown {
-    const shape = settle(this.#document, schemas, (choice, settled) => this.#pick(choice, settled, generation));
+    const shape = settle(this.document, schemas, (choice, settled) => this.#pick(choice, settled, generation));
     generation.budget -= 1;
     const [example] = generation.isExample ? shape.examples.filter((one) => shape.types.has(typeOf(one))) : [];
     if (example !== undefined) return example;
@@ -206,21 +220,11 @@ export class Values {
       return picked(candidates.length > 0 ? candidates : members, generation.roll) ?? null;
     }
     const type = this.#type(shape, generation);
-    switch (type) {
-      case 'boolean':
-        return generation.roll() % 2 === 0;
-      case 'integer':
-      case 'number':
-        return numberIn(shape, type, generation.roll);
-      case 'string':
-        return textOf(shape, name, generation.roll);
-      case 'array':
-        return this.#list(shape, name, generation);
-      case 'object':
-        return this.#object(shape, generation);
-      default:
-        return null;
-    }
+    if (type === 'boolean') return generation.roll() % 2 === 0;
+    if (type === 'integer' || type === 'number') return numberIn(shape, type, generation.roll);
+    if (type === 'string') return textOf(shape, name, generation.roll);
+    if (type === 'array') return this.#list(shape, name, generation);
+    return type === 'object' ? this.#object(shape, generation) : null;
   }
 
   #type(shape: Shape, generation: Generation): TypeName | undefined {
@@ -238,7 +242,7 @@ export class Values {
     // Only at the top level: a recursive schema contains the same choice again.
     const requestedBranch = generation.around.length === 0 ? generation.picks.get(choice) : undefined;
     if (requestedBranch !== undefined) return choice.branches[requestedBranch];
-    const shapes = choice.branches.map((branch) => ({ branch, shape: shapeOf(this.#document, ...settled, ...branch) }));
+    const shapes = choice.branches.map((branch) => ({ branch, shape: shapeOf(this.document, ...settled, ...branch) }));
     const possible = shapes.filter(({ shape }) => shape.types.size > 0 && shape.enum?.length !== 0);
     const notNull = possible.filter(({ shape }) => shape.types.size > 1 || !shape.types.has('null'));
     const isNull = generation.extent === 'some' && generation.roll() % 4 === 0;
@@ -248,7 +252,7 @@ export class Values {
     }
     const heights = (generation.around.length < deepest ? preferred : possible).map(({ branch }) => ({
       branch,
-      height: this.#height(shapeOf(this.#document, ...branch), []),
+      height: this.#height(shapeOf(this.document, ...branch), []),
     }));
     const lowest = Math.min(...heights.map(({ height }) => height));
     const low = heights.filter(({ height }) => (Number.isFinite(lowest) ? Number.isFinite(height) : true));
@@ -262,19 +266,16 @@ export class Values {
     if (known !== undefined) return known;
     if (around.includes(shape) || around.length > bottom) return Number.POSITIVE_INFINITY;
     const inner = [...around, shape];
-    const of = (schemas: readonly JsonObject[]) => this.#height(shapeOf(this.#document, ...schemas), inner);
+    const of = (schemas: readonly JsonObject[]) => this.#height(shapeOf(this.document, ...schemas), inner);
     const branches = shape.choices.map((choice) => Math.min(...choice.branches.map(of)));
-    let own = 0;
-    if (
-      shape.enum === undefined &&
-      !['null', 'boolean', 'number', 'string'].some((type) => shape.types.has(type as TypeName))
-    ) {
-      const members = shape.types.has('object')
-        ? [...shape.required].map((name) => memberSchemas(shape, name) ?? [])
-        : [];
-      const items = shape.types.has('array') && shape.minItems > 0 ? [shape.prefixItems[0] ?? shape.items ?? []] : [];
-      own = Math.max(0, ...[...members, ...items].map((schemas) => 1 + of(schemas)));
-    }
+    const isSimple =
+      shape.enum !== undefined ||
+      (['null', 'boolean', 'number', 'string'] as const).some((one) => shape.types.has(one));
+    const required = shape.types.has('object')
+      ? [...shape.required].map((name) => memberSchemas(shape, name) ?? [])
+      : [];
+    const items = shape.types.has('array') && shape.minItems > 0 ? [shape.prefixItems[0] ?? shape.items ?? []] : [];
+    const own = isSimple ? 0 : Math.max(0, ...[...required, ...items].map((schemas) => 1 + of(schemas)));
     const height = Math.max(own, ...branches);
     if (around.length === 0 || Number.isFinite(height)) this.#heights.set(shape, height);
     return height;
@@ -293,12 +294,11 @@ export class Values {
     const containedCount = shape.contains.reduce((sum, { least }) => sum + least, 0);
     const least = Math.max(shape.minItems, containedCount > 0 ? fixed + containedCount : 0);
     const extra = generation.extent === 'most' ? 2 : generation.roll() % 3;
-    const targetLength = isLow ? least : Math.max(least, fixed + (shape.items?.includes(nothing) === true ? 0 : extra));
-    const closedAt = shape.items?.includes(nothing) === true ? fixed : Number.POSITIVE_INFINITY;
-    const length = generation.around.length > bottom ? 0 : Math.min(targetLength, shape.maxItems, closedAt, 20_000);
-    const special = shape.contains.flatMap(({ schema, least: times }) =>
-      Array<JsonObject>(Math.min(times, 100)).fill(schema),
-    );
+    const isClosed = shape.items?.includes(nothing) === true;
+    const targetLength = isLow ? least : Math.max(least, fixed + (isClosed ? 0 : extra));
+    const most = Math.min(shape.maxItems, isClosed ? fixed : 20_000);
+    const length = generation.around.length > bottom ? 0 : Math.min(targetLength, most);
+    const special = shape.contains.flatMap((one) => Array<JsonObject>(Math.min(one.least, 100)).fill(one.schema));
     const list: unknown[] = [];
     generation.around.push(shape);
     for (let attempt = 0; list.length < length && attempt < length + 30; attempt += 1) {
@@ -347,7 +347,7 @@ export class Values {
     const isPossible = (name: string) => {
       const schemas = memberSchemas(shape, name);
       if (schemas === undefined) return false;
-      const member = shapeOf(this.#document, ...schemas);
+      const member = shapeOf(this.document, ...schemas);
       return !isForeign(member, direction) && member.types.size > 0;
     };
     const names = new Set([...shape.required, ...discriminatorValues.keys()].filter(isPossible));
@@ -373,7 +373,7 @@ export class Values {
       const pattern =
         shape.closed || shape.additional.length === 0 ? picked(shape.patternProperties, roll)?.[0] : undefined;
       if (shape.closed && pattern === undefined) break;
-      names.add(this.#key(shape, pattern, roll));
+      names.add(this.key(shape, pattern, roll));
     }
     for (const [name, needed] of [...shape.dependentRequired, ...shape.dependentRequired]) {
       if (names.has(name)) for (const one of needed) names.add(one);
@@ -386,13 +386,14 @@ export class Values {
     const others = shape.choices
       .filter(({ keyword }) => keyword === 'oneOf')
       .flatMap(({ branches }) => branches.filter((schemas) => !schemas.every((one) => shape.sources.includes(one))));
-    return new Set(others.flatMap((schemas) => [...shapeOf(this.#document, ...schemas).required]));
+    return new Set(others.flatMap((schemas) => [...shapeOf(this.document, ...schemas).required]));
   }
 
-  #key(shape: Shape, pattern: string | undefined, roll: () => number): string {
+  /** A name for an undeclared property that matches a pattern. */
+  key(shape: Shape, pattern: string | undefined, roll: () => number): string {
     const named = pattern === undefined ? [] : [{ pattern }];
-    const key = shapeOf(this.#document, { type: 'string' }, ...shape.propertyNames, ...named);
-    const settled = settle(this.#document, key.sources, (choice) => choice.branches[0]);
+    const key = shapeOf(this.document, { type: 'string' }, ...shape.propertyNames, ...named);
+    const settled = settle(this.document, key.sources, (choice) => choice.branches[0]);
     const member = settled.enum === undefined ? textOf(settled, 'key', roll) : picked(settled.enum, roll);
     return typeof member === 'string' ? member : 'key';
   }

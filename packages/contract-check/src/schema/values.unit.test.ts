@@ -10,7 +10,7 @@ import { multiple, rangeOf } from './numbers.ts';
 import { shapeOf } from './shape.ts';
 import { branchesOf } from './spots.ts';
 import { lengthOf, stretch } from './texts.ts';
-import { type Direction, Validators } from './validators.ts';
+import { Validators } from './validators.ts';
 import { Values } from './values.ts';
 
 const extents = ['least', 'most', 'some'] as const;
@@ -55,7 +55,7 @@ test('a generated value is nearly always valid, whatever the seed', () => {
     fc.property(fc.constantFrom(...requests), fc.integer(), ([id, schema], seed) => {
       const value = values.generate([schema], 'request', 'some', seed);
       // Schemas with `not` are checked only by the validator.
-      if (JSON.stringify(shapeOf(ours, schema).not) !== '[]') return;
+      if (shapeOf(ours, schema).sources.some((source) => 'not' in source)) return;
       expect(validators.breaches(schema, value, 'request'), id).toEqual([]);
     }),
     { numRuns: 200 },
@@ -191,8 +191,7 @@ const branching = {
 
 test('every branch has a value, at any depth', async () => {
   const small = await load(branching);
-  const direction: Direction = 'request';
-  const found = branchesOf(small.document, small.values, small.schema('Owner'), direction, 1);
+  const found = branchesOf(small.values, small.schema('Owner'), 1);
   expect(found.map(({ keyword, branch }) => `${keyword} ${branch}`).sort()).toEqual([
     'anyOf 0',
     'anyOf 1',
@@ -200,10 +199,9 @@ test('every branch has a value, at any depth', async () => {
     'oneOf 0',
     'oneOf 1',
   ]);
-  for (const { value } of found) expect(small.validators.accepts(small.schema('Owner'), value, direction)).toBe(true);
+  for (const { value } of found) expect(small.validators.accepts(small.schema('Owner'), value, 'request')).toBe(true);
   expect(found.find(({ keyword, branch }) => keyword === 'oneOf' && branch === 0)).toMatchObject({
     pointer: '/pets/0',
-    place: { pointer: '#/components/schemas/Pet/oneOf/0' },
   });
 });
 
@@ -221,7 +219,7 @@ test('a branch that contains its own choice is visited once', async () => {
       ],
     },
   });
-  const found = branchesOf(small.document, small.values, small.schema('Condition'), 'request', 1);
+  const found = branchesOf(small.values, small.schema('Condition'), 1);
   expect(found.filter(({ pointer }) => pointer === '').map(({ branch }) => branch)).toEqual([1, 0]);
 });
 

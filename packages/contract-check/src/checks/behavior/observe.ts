@@ -39,8 +39,27 @@ export function text(value: unknown): string {
   return whole.length > 120 ? `${whole.slice(0, 119)}…` : whole;
 }
 
-/** One observation with its own data; undefined if nothing could be observed. */
+/** One observation with its own data; undefined, or an end by `need`, if nothing could be observed. */
 export type Observation = (label: string) => Promise<readonly Difference[] | undefined>;
+
+/** An observation cannot be made, because the server or the contract lacks something. */
+class NothingSeen extends Error {}
+
+/** A value without which an observation cannot be made. It ends here if there is none. */
+export function need<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new NothingSeen();
+  return value;
+}
+
+/** The result of work; undefined if it needed something that is not there. */
+export async function ifSeen<Value>(work: () => Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof NothingSeen) return undefined;
+    throw error;
+  }
+}
 
 /** A check of behavior. The runner repeats what it finds with other data, and reports only what recurs. */
 export interface BehaviorCheck<Subject> {
@@ -78,7 +97,8 @@ export async function observe(
 ): Promise<void> {
   const mayBeToBlame = [operation, ...others].some((one) => one !== undefined && session.isJudged(one));
   if (session.isOver || !mayBeToBlame) return;
-  const found = collapsed(await ifSent(() => observation('one')));
+  const seen = (label: string) => ifSent(() => ifSeen(() => observation(label)));
+  const found = collapsed(await seen('one'));
   if (found === undefined) return;
   session.observed(operation, 'behavior');
   const unknown = found.filter(
@@ -86,9 +106,7 @@ export async function observe(
       session.isJudged(difference.operation) && !session.registry.has(candidateIn(session, difference).cause),
   );
   if (unknown.length === 0) return;
-  const again = collapsed(await ifSent(() => observation('two')))?.map(
-    (one) => [candidateIn(session, one), one] as const,
-  );
+  const again = collapsed(await seen('two'))?.map((one) => [candidateIn(session, one), one] as const);
   for (const difference of unknown) {
     const candidate = candidateIn(session, difference);
     const [same, repeated] = again?.find(([one]) => one.cause === candidate.cause) ?? [candidate, undefined];

@@ -2,8 +2,8 @@ import type { OpenApiDocument } from '../../../document/document.ts';
 import type { Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { keyOfName } from '../../../run/words.ts';
-import { memberNames, partsOf } from '../../../schema/parts.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
+import { View } from '../../../schema/view.ts';
 import type { Facts } from '../observe.ts';
 import { isBlank } from './values.ts';
 
@@ -29,8 +29,8 @@ export function chooserOf(
   if (!isOnly && !/^(?:include|includes|expand|embed|populate|with)$/.test(keyOfName(name))) return undefined;
   const isList = shape.types.has('array');
   const words = (isList ? shapeOf(document, ...(shape.items ?? [])) : shape).enum ?? [];
-  const members = memberNames(document, shown);
-  const required = partsOf(document, shown).flatMap((part) => (Array.isArray(part.required) ? part.required : []));
+  const { names: members, parts } = View.of(document, shown);
+  const required = parts.flatMap((part) => (Array.isArray(part.required) ? part.required : []));
   const names = words.map(String).filter((one) => !required.includes(one));
   // With values that are not properties, such as `all`, the meaning is unclear.
   const isClear = words.every((one) => typeof one === 'string' && members.includes(one));
@@ -40,33 +40,14 @@ export function chooserOf(
 }
 
 /** Sets of names to request: two of one name and, if several are allowed, two of two names. */
-function choicesOf({ isList, names, isOnly }: Chooser, present: readonly string[]): string[][][] {
-  const [first, second, third] = isOnly ? names.filter((name) => present.includes(name)) : names;
+function choicesOf({ isList, names, isOnly }: Chooser, present: ReadonlySet<string>): string[][][] {
+  const [first, second, third] = isOnly ? names.filter((name) => present.has(name)) : names;
   if (first === undefined || (isOnly && third === undefined)) return [];
   if (second === undefined) return [[[first]]];
-  if (!isOnly)
-    return [
-      names.slice(0, 3).map((name) => [name]),
-      ...(isList
-        ? [
-            [
-              [first, second],
-              [second, first],
-            ],
-          ]
-        : []),
-    ];
-  return [
-    [[second], [third ?? first]],
-    ...(isList
-      ? [
-          [
-            [first, second],
-            [third ?? first, second],
-          ],
-        ]
-      : []),
-  ];
+  const other = third ?? first;
+  const single = isOnly ? [[second], [other]] : names.slice(0, 3).map((name) => [name]);
+  const double = [[first, second], isOnly ? [other, second] : [second, first]];
+  return isList ? [single, double] : [single];
 }
 
 interface Received {
@@ -82,25 +63,22 @@ export async function chosenDifferences(
 ): Promise<Facts[]> {
   const { name, isOnly, isStrict, isList, names: all } = chooser;
   const has = (list: readonly JsonObject[], member: string) => list.some((resource) => member in resource);
-  const unasked = isStrict ? all.filter((one) => has(plain.resources, one)) : [];
-  if (unasked.length > 0)
-    return [
-      {
-        expected: `no ${unasked.join(', ')} without \`${name}\``,
-        actual: `with ${unasked.join(', ')}`,
-        exchanges: [plain.exchange],
-      },
-    ];
+  const unasked = isStrict ? all.filter((one) => has(plain.resources, one)).join(', ') : '';
+  if (unasked !== '')
+    return [{ expected: `no ${unasked} without \`${name}\``, actual: `with ${unasked}`, exchanges: [plain.exchange] }];
   // The properties that a name returns alone, so that it must also return them beside another.
   const single = new Set<string>();
-  for (const choices of choicesOf(chooser, [
-    ...new Set(plain.resources.flatMap((resource) => Object.keys(resource))),
-  ])) {
-    const found: { isLost: boolean; defects: readonly string[]; names: readonly string[]; exchange: Exchange }[] = [];
+  const present = new Set(plain.resources.flatMap((resource) => Object.keys(resource)));
+  for (const choices of choicesOf(chooser, present)) {
+    const found: {
+      way: 'with' | 'without';
+      defects: readonly string[];
+      names: readonly string[];
+      exchange: Exchange;
+    }[] = [];
     for (const names of choices) {
-      const received = await send(isList ? names : names[0]);
-      if (received === undefined || received.resources.length === 0) continue;
-      const { resources, exchange } = received;
+      const { resources = [], exchange } = (await send(isList ? names : names[0])) ?? {};
+      if (exchange === undefined || resources.length === 0) continue;
       for (const one of names) if (names.length === 1 && has(resources, one)) single.add(one);
       const lost = names.filter((one) => {
         if (names.length > 1 && single.has(one) && !has(resources, one)) return true;
@@ -110,21 +88,17 @@ export async function chosenDifferences(
       const others = all.filter((one) => !names.includes(one) && has(plain.resources, one));
       // `id` and the like may always be returned. If all other properties are returned, the selection was ignored.
       const isIgnored = isOnly && others.length > 1 && others.every((one) => has(resources, one));
-      if (lost.length > 0) found.push({ isLost: true, defects: lost, names, exchange });
-      else if (isIgnored) found.push({ isLost: false, defects: others, names, exchange });
+      if (lost.length > 0) found.push({ way: 'without', defects: lost, names, exchange });
+      else if (isIgnored) found.push({ way: 'with', defects: others, names, exchange });
     }
     const [first] = found;
-    if (
-      first === undefined ||
-      found.length < Math.min(2, choices.length) ||
-      found.some((one) => one.isLost !== first.isLost)
-    )
-      continue;
+    const isEnough = found.length >= Math.min(2, choices.length) && found.every(({ way }) => way === first?.way);
+    if (first === undefined || !isEnough) continue;
     const named = first.names.join(', ');
     return [
       {
         expected: isOnly ? `only ${named}, and properties that are always returned` : `with ${named}`,
-        actual: `${first.isLost ? 'without' : 'with'} ${first.defects.join(', ').slice(0, 120)}`,
+        actual: `${first.way} ${first.defects.join(', ').slice(0, 120)}`,
         exchanges: [plain.exchange, first.exchange],
       },
     ];

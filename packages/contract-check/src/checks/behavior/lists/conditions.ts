@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../json.ts';
 import { withoutContainer } from '../../../run/words.ts';
-import { memberOf, partsOf } from '../../../schema/parts.ts';
+import { View } from '../../../schema/view.ts';
 import type { FullList, Listing, Settings } from './listing.ts';
 import type { Slot } from './slots.ts';
 import {
@@ -386,11 +386,9 @@ export function isSurelyShown(
   { path }: Property,
   values: readonly unknown[],
 ): (value: unknown) => boolean {
-  let schemas = rowSchema === undefined ? [] : [rowSchema];
-  for (const name of path) schemas = memberOf(document, schemas, name);
-  const isStepped = schemas
-    .flatMap((schema) => partsOf(document, schema))
-    .some(({ type, multipleOf }) => [type].flat().includes('integer') || multipleOf !== undefined);
+  const isStepped = path
+    .reduce((view, name) => view.member(name), View.of(document, rowSchema))
+    .parts.some(({ type, multipleOf }) => [type].flat().includes('integer') || multipleOf !== undefined);
   // Whole minutes indicate that a person entered the time, not a clock.
   const isWholeMinute = (value: unknown) =>
     hasZone(value) && /:\d\d:00(?:\.0+)?(?:Z|[+-]\d\d:?\d\d)$/.test(String(value));

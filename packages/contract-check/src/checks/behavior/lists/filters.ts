@@ -31,21 +31,16 @@ export function filterChecks({ listing, list }: ListSubject): ListCheck[] {
     .filter((one, index, of) => of.findIndex(({ slot }) => slot === one.slot) === index)
     .slice(0, maxPaged);
   return [
-    ...paged.map(
-      (condition): ListCheck => ({
-        name: 'filter pages',
-        describe: 'Later pages of a filtered list match as well, and have the same total.',
-        applies: () => listing.controls.size !== undefined,
-        run: (subject) => filteredPages(subject, condition),
-      }),
-    ),
-    ...[...together(list, sure), ...conditions].map(
-      (condition): ListCheck => ({
-        name: 'filter',
-        describe: 'Every returned row matches, no matching row is missing, and the total is correct.',
-        run: (subject) => filtered(subject, condition),
-      }),
-    ),
+    ...(listing.controls.size === undefined ? [] : paged).map((condition) => ({
+      name: 'filter pages',
+      describe: 'Later pages of a filtered list match as well, and have the same total.',
+      run: (subject: ListSubject) => filteredPages(subject, condition),
+    })),
+    ...[...together(list, sure), ...conditions].map((condition) => ({
+      name: 'filter',
+      describe: 'Every returned row matches, no matching row is missing, and the total is correct.',
+      run: (subject: ListSubject) => filtered(subject, condition),
+    })),
   ];
 }
 
@@ -57,17 +52,16 @@ function interleaved(lists: readonly (readonly Condition[])[]): Condition[] {
 
 async function filtered(subject: ListSubject, condition: Condition): Promise<Difference[] | undefined> {
   const found = await filteredOnce(subject, condition);
-  if (found === undefined || found.length === 0 || condition.second === undefined) return found;
+  if (found.length === 0 || condition.second === undefined) return found;
   const other = await filteredOnce(subject, condition.second);
-  return other === undefined || other.length === 0 ? undefined : found;
+  return other.length === 0 ? undefined : found;
 }
 
 async function filteredOnce(
   { listing, list }: ListSubject,
   { slot, settings, label, holds }: Condition,
-): Promise<Difference[] | undefined> {
-  const page = await listing.read([...listing.widest, ...settings]);
-  if (page === undefined) return undefined;
+): Promise<Difference[]> {
+  const page = await listing.page([...listing.widest, ...settings]);
   const exchanges = [...list.exchanges, page.exchange];
   const keys = page.rows.map(list.keyOf);
   const wrong = page.rows.filter((row) => holds(row) === false);
@@ -129,12 +123,11 @@ function beforeForeign(list: FullList, condition: Condition): number {
   return start >= 0 && matching < reach(list, condition).yes ? matching : 1;
 }
 
-async function filteredPages({ listing, list }: ListSubject, condition: Condition): Promise<Difference[] | undefined> {
+async function filteredPages({ listing, list }: ListSubject, condition: Condition): Promise<Difference[]> {
   const { slot, holds } = condition;
   const filter = [...listing.widest, ...condition.settings];
   const settings = [...filter, ...listing.sized(beforeForeign(list, condition))];
-  const first = await listing.read(settings);
-  if (first === undefined) return undefined;
+  const first = await listing.page(settings);
   const second = await listing.after(first, settings);
   const pages = [first, ...(second === undefined ? [] : [second])];
   // Prefers a page that would start with a row that does not match if the filter were ignored.

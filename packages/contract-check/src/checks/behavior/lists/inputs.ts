@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../json.ts';
 import { wordsOf } from '../../../run/words.ts';
-import { type Difference, valued } from '../observe.ts';
+import { type Difference, need, valued } from '../observe.ts';
 import { chooserOf, chosenDifferences } from './chosen-members.ts';
 import { finding, type ListCheck, type ListSubject } from './list-check.ts';
 import { isSameSequence, keyFor, type Page, shown } from './listing.ts';
@@ -34,23 +34,19 @@ export function inputChecks({ listing }: ListSubject): ListCheck[] {
         run: (subject) => sameAsDefault(subject, slot),
       }),
     ),
-    ...(size?.shape.maximum === undefined
-      ? []
-      : [
-          {
-            name: 'maximum',
-            describe: 'Without a size, a page does not exceed the maximum size.',
-            run: (subject: ListSubject) => bounded(subject, size, size.shape.maximum ?? 0),
-          },
-        ]),
+    {
+      name: 'maximum',
+      describe: 'Without a size, a page does not exceed the maximum size.',
+      applies: () => size?.shape.maximum !== undefined,
+      run: bounded,
+    },
     ...choosers.map(
       ({ slot, chooser }): ListCheck => ({
         name: 'members',
         describe: 'A parameter that selects properties returns them.',
         async run({ listing, list }) {
-          const [first] = list.exchanges;
-          if (first === undefined) return undefined;
-          const found = await chosenDifferences(chooser, { resources: list.rows, exchange: first }, async (value) => {
+          const plain = { resources: list.rows, exchange: need(list.exchanges[0]) };
+          const found = await chosenDifferences(chooser, plain, async (value) => {
             const page = await listing.read([...listing.widest, [slot, value]]);
             return page && { resources: page.rows, exchange: page.exchange };
           });
@@ -66,10 +62,9 @@ export function inputChecks({ listing }: ListSubject): ListCheck[] {
   ];
 }
 
-async function sameAsDefault({ listing }: ListSubject, slot: Slot): Promise<Difference[] | undefined> {
-  const explicit = await listing.read([[slot, slot.default]]);
-  const omitted = await listing.read([]);
-  if (explicit === undefined || omitted === undefined) return undefined;
+async function sameAsDefault({ listing }: ListSubject, slot: Slot): Promise<Difference[]> {
+  const explicit = await listing.page([[slot, slot.default]]);
+  const omitted = await listing.page([]);
   const keyOf = keyFor([...explicit.rows, ...omitted.rows]);
   const texts = ({ rows, metadata: { totals, hasMore } }: Page) => [
     shown(rows.map(keyOf)),
@@ -87,9 +82,11 @@ async function sameAsDefault({ listing }: ListSubject, slot: Slot): Promise<Diff
   });
 }
 
-async function bounded({ listing }: ListSubject, size: Slot, maximum: number): Promise<Difference[] | undefined> {
-  const page = await listing.read([]);
-  if (page === undefined || page.rows.length <= maximum) return page && [];
+async function bounded({ listing }: ListSubject): Promise<Difference[]> {
+  const { size } = listing.controls;
+  const maximum = need(size?.shape.maximum);
+  const page = await listing.page([]);
+  if (page.rows.length <= maximum) return [];
   const facts = { expected: `at most ${maximum} rows`, actual: `${page.rows.length} rows` };
   return finding(listing, 'page-size', size, { ...facts, exchanges: [page.exchange] });
 }
@@ -100,8 +97,8 @@ export const stable: ListCheck = {
   describe: 'A repeated request returns the same order.',
   async run({ listing }) {
     const { size, order, cursor } = listing.controls;
-    const [first, second] = [await listing.read([]), await listing.read([])];
-    if (first === undefined || second === undefined || first.rows.length < 2) return undefined;
+    const [first, second] = [await listing.page([]), await listing.page([])];
+    if (first.rows.length < 2) return undefined;
     const keyOf = keyFor([...first.rows, ...second.rows]);
     const [before, after] = [first.rows.map(keyOf), second.rows.map(keyOf)];
     const isSameRows = isSameSequence(before.toSorted(), after.toSorted());
@@ -118,13 +115,10 @@ interface Counts {
 }
 
 async function counts({ listing, list }: ListSubject): Promise<Difference[] | undefined> {
-  const [first] = list.pages;
   // Counts that do not match even the whole list count something else.
-  const whole =
-    first === undefined ? [] : countsIn(list.properties, list.rows, first).filter((one) => isOf(one, list.rows));
-  if (!list.isComplete || list.rows.length < 2 || whole.length === 0) return undefined;
-  const short = await listing.read([...listing.widest, ...listing.sized(1)]);
-  if (short === undefined) return undefined;
+  const isWhole = countsIn(list.properties, list.rows, need(list.pages[0])).some((one) => isOf(one, list.rows));
+  if (!list.isComplete || list.rows.length < 2 || !isWhole) return undefined;
+  const short = await listing.page([...listing.widest, ...listing.sized(1)]);
   const wrong = countsIn(list.properties, list.rows, short).filter(
     (one) => !isOf(one, list.rows) && isOf(one, short.rows),
   );

@@ -4,8 +4,9 @@ import { bodySchemaOf, type Call, type Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isOwnId, rowsSchema } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
-import { responseSchema } from '../../../schema/parts.ts';
+import { responseSchema } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
+import { need } from '../observe.ts';
 import { type ListMetadata, listMetadataOf, type Next, rowsIn } from './metadata.ts';
 import { type Controls, controlsOf, placed, type Slot, slotsOf } from './slots.ts';
 import { type Property, propertiesOf } from './values.ts';
@@ -28,6 +29,10 @@ export interface FullList {
   readonly isComplete: boolean;
   readonly pages: readonly Page[];
   readonly exchanges: readonly Exchange[];
+  /** That of the last page. */
+  readonly exchange: Exchange;
+  readonly total: number | undefined;
+  readonly rowSchema: JsonObject | undefined;
   readonly properties: readonly Property[];
 }
 
@@ -126,6 +131,11 @@ export class Listing {
     return this.pageOf(await this.request(settings));
   }
 
+  /** Reads one page. An observation ends if that is not possible. */
+  async page(settings: Settings): Promise<Page> {
+    return need(await this.read(settings));
+  }
+
   /** The response of any kind. */
   async request(settings: Settings): Promise<Exchange | undefined> {
     const call = this.callOf(settings);
@@ -182,7 +192,11 @@ export class Listing {
     const keyOf = keyFor(rows);
     const exchanges = pages.map(({ exchange }) => exchange);
     const properties = propertiesOf(this.document, rows, this.rowSchema);
-    return { rows, keyOf, keys: rows.map(keyOf), isComplete, pages, exchanges, properties };
+    const { exchange, metadata } = pages.at(-1) ?? first;
+    return {
+      ...{ rows, keyOf, keys: rows.map(keyOf), isComplete, pages, exchanges, exchange, properties },
+      ...{ total: metadata.totals[0]?.value, rowSchema: this.rowSchema },
+    };
   }
 
   /** Whether no rows follow, according to the response or because the page is not full. */

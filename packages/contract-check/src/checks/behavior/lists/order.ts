@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../json.ts';
 import { dice, shuffled } from '../../../schema/dice.ts';
-import type { Difference } from '../observe.ts';
+import { type Difference, need } from '../observe.ts';
 import { isSurelyShown } from './conditions.ts';
 import { finding, type ListCheck, type ListSubject } from './list-check.ts';
 import { isSameSequence, isSameSet, type Page, shown } from './listing.ts';
@@ -95,7 +95,7 @@ async function bothWays(
     const page = await listing.read([...listing.widest, ...ordering.settings([key])]);
     if (page !== undefined) pages.push({ key, page });
   }
-  if (pages.length === 0) return undefined;
+  need(pages[0]);
   const found = pages.flatMap(({ key, page }) => [
     ...judged(subject, ordering, [{ ...key, ignoresCase, nulls: key.nulls ?? nulls }], page),
     ...(ties === undefined ? [] : breaches(subject, page.rows, [key, tieOf(ties, key)], [page], ordering.slot)),
@@ -121,13 +121,9 @@ function tieOf(ties: OrderKey, { isDescending }: OrderKey): OrderKey {
   return ties.isDescending === undefined && isDescending === false ? { ...ties, isDescending: false } : ties;
 }
 
-async function ordered(
-  subject: ListSubject,
-  ordering: Ordering,
-  keys: readonly OrderKey[],
-): Promise<Difference[] | undefined> {
-  const page = await subject.listing.read([...subject.listing.widest, ...ordering.settings(keys)]);
-  return page && judged(subject, ordering, keys, page);
+async function ordered(subject: ListSubject, ordering: Ordering, keys: readonly OrderKey[]): Promise<Difference[]> {
+  const page = await subject.listing.page([...subject.listing.widest, ...ordering.settings(keys)]);
+  return judged(subject, ordering, keys, page);
 }
 
 /** The first deviation from a requested order, and rows that it changes. */
@@ -197,15 +193,14 @@ async function acrossPages(
   property: Property,
 ): Promise<Difference[] | undefined> {
   const keys = keysOf(ordering, property);
-  const key = keys.find(({ isDescending }) => isDescending === true) ?? keys[0];
-  if (key === undefined || listing.controls.size === undefined || list.rows.length < 3 || !list.isComplete)
-    return undefined;
+  const key = need(keys.find(({ isDescending }) => isDescending === true) ?? keys[0]);
+  if (listing.controls.size === undefined || list.rows.length < 3 || !list.isComplete) return undefined;
   const settings = [...listing.widest, ...ordering.settings([key])];
-  const whole = await listing.read(settings);
+  const whole = await listing.page(settings);
   const count = Math.ceil(list.rows.length / 2);
   const halved = [...settings, ...listing.sized(count)];
-  const first = await listing.read(halved);
-  if (whole === undefined || first === undefined || whole.rows.length !== list.rows.length) return undefined;
+  const first = await listing.page(halved);
+  if (whole.rows.length !== list.rows.length) return undefined;
   const seconds: Page[] = [];
   const positions = first.metadata.next === undefined ? positionsOf(listing, list, count) : [undefined];
   for (const position of positions) {
@@ -232,32 +227,21 @@ async function inDirection(
 ): Promise<Difference[] | undefined> {
   const { listing, list } = subject;
   const ways = (direction.shape.enum ?? []).map((way) => ({ way, meant: directionOf(way) }));
-  const pages: Page[] = [];
-  for (const isDescending of [false, true]) {
-    const way = ways.find(({ meant }) => meant?.isDescending === isDescending && meant.nulls === undefined)?.way;
-    const page = way === undefined ? undefined : await listing.read([...listing.widest, [direction, way]]);
-    if (page !== undefined) pages.push(page);
-  }
-  const [up, down] = pages;
-  if (up === undefined || down === undefined) return undefined;
-  const key = (property: Property, isDescending: boolean) => ({
-    property,
-    isDescending,
-    nulls: undefined,
-    label: property.name,
-  });
+  const inWay = (isDescending: boolean) => {
+    const found = ways.find(({ meant }) => meant?.isDescending === isDescending && meant.nulls === undefined);
+    return listing.page([...listing.widest, [direction, need(found).way]]);
+  };
+  const [up, down] = [await inWay(false), await inWay(true)];
+  const key = (property: Property, isDescending: boolean) => {
+    return { property, isDescending, nulls: undefined, label: property.name };
+  };
   const property = keys[0]?.property;
   if (property !== undefined)
     return [up, down]
       .flatMap((page, index) => {
         const main = key(property, index > 0);
-        return breaches(
-          subject,
-          page.rows,
-          [main, ...(ties === undefined ? [] : [tieOf(ties, main)])],
-          [page],
-          direction,
-        );
+        const all = [main, ...(ties === undefined ? [] : [tieOf(ties, main)])];
+        return breaches(subject, page.rows, all, [page], direction);
       })
       .slice(0, 1);
   // No property is ascending in ascending order, and one is descending in it and ascending in descending order.

@@ -1,8 +1,8 @@
 import { idOf } from '../../../run/pool.ts';
 import { keyOfName } from '../../../run/words.ts';
-import { responseSchema } from '../../../schema/parts.ts';
 import { shapeOf } from '../../../schema/shape.ts';
-import { type Difference, valued } from '../observe.ts';
+import { responseSchema } from '../../../schema/view.ts';
+import { type Difference, need, valued } from '../observe.ts';
 import { finding, type ListCheck } from './list-check.ts';
 import {
   type FullList,
@@ -19,7 +19,7 @@ import { explained } from './positions.ts';
 import type { Slot } from './slots.ts';
 
 /** A page that was requested with a size, and the row that it starts with. */
-export interface Requested {
+interface Requested {
   readonly page: Page;
   readonly start: number;
   readonly size: number;
@@ -27,17 +27,15 @@ export interface Requested {
 
 /** Every total must be the number of all rows. */
 function totalDifferences(listing: Listing, list: FullList, pages: readonly Page[]): Difference[] {
-  const { controls, declared } = listing;
-  const { size, position, cursor, total } = controls;
-  if (declared.total === false || !list.isComplete) return [];
+  const { size, position, cursor, total } = listing.controls;
+  if (listing.declared.total === false || !list.isComplete) return [];
   const all = list.rows.length;
   // `total` alone may be a sum of money. It is a row count if the list has paging.
   const isCount = (name: string) => !/^total$/i.test(name) || [size, position, cursor, total].some((slot) => slot);
   for (const { metadata, exchange } of pages) {
     const wrong = metadata.totals.find(({ name, value }) => value !== all && isCount(name));
-    if (wrong === undefined) continue;
-    const facts = valued(wrong.name, all, wrong.value);
-    return finding(listing, 'page-total', total, { ...facts, exchanges: [...list.exchanges, exchange] });
+    const exchanges = [...list.exchanges, exchange];
+    if (wrong) return finding(listing, 'page-total', total, { ...valued(wrong.name, all, wrong.value), exchanges });
   }
   const missing = pages.find(({ metadata }) => metadata.totals.length === 0);
   const schema = responseSchema(listing.operation);
@@ -49,45 +47,43 @@ function totalDifferences(listing: Listing, list: FullList, pages: readonly Page
 /** An empty list has one page or none. */
 function pageCountDifferences(listing: Listing, list: FullList, requests: readonly Requested[]): Difference[] {
   if (listing.declared.total === false || !list.isComplete || list.rows.length === 0) return [];
-  const stated = requests.flatMap(({ page, size }) =>
-    page.metadata.pages ? [{ ...page.metadata.pages, size, page }] : [],
-  );
-  const pagesOf = (size: number) => Math.ceil(list.rows.length / size);
-  const wrong = stated.find(({ value, size }) => value !== pagesOf(size));
+  const stated = requests.flatMap(({ page, size }) => {
+    const { pages } = page.metadata;
+    return pages === undefined ? [] : [{ ...pages, size, page, expected: Math.ceil(list.rows.length / size) }];
+  });
+  const wrong = stated.find(({ value, expected }) => value !== expected);
   // A `last` field may contain a zero-based page index.
-  const isIndex = stated.every(({ name, value, size }) => /last/i.test(name) && value === pagesOf(size) - 1);
+  const isIndex = stated.every(({ name, value, expected }) => /last/i.test(name) && value === expected - 1);
   if (wrong === undefined || isIndex) return [];
   return finding(listing, 'page-total', listing.controls.size, {
-    expected: `${wrong.name}: ${list.rows.length} rows in pages of ${wrong.size} are ${pagesOf(wrong.size)} pages`,
+    expected: `${wrong.name}: ${list.rows.length} rows in pages of ${wrong.size} are ${wrong.expected} pages`,
     actual: `${wrong.name}: ${wrong.value}`,
     exchanges: [...list.exchanges, wrong.page.exchange],
   });
 }
 
 /** A response must indicate correctly whether more rows follow. */
-export function moreDifferences(listing: Listing, list: FullList, requests: readonly Requested[]): Difference[] {
-  const { cursor, position } = listing.controls;
+function moreDifferences(listing: Listing, list: FullList, requests: readonly Requested[]): Difference[] {
+  const slot = listing.controls.cursor ?? listing.controls.position;
   for (const { page, start, size } of requests) {
     const { metadata, rows, exchange } = page;
+    const { hasMore, next } = metadata;
     const end = start + rows.length;
     if (!list.isComplete && end >= list.rows.length) continue;
     const follow = end < list.rows.length && rows.length > 0;
-    const left = `${list.rows.length - end} rows follow`;
-    const { hasMore, next } = metadata;
+    const left = follow ? `${list.rows.length - end} rows follow` : 'no rows follow';
+    const differs = (check: 'page-more' | 'page-next', expected: string, actual: string) =>
+      finding(listing, check, slot, { expected, actual, exchanges: [exchange] });
     if (hasMore !== undefined && hasMore.value !== follow && rows.length > 0)
-      return finding(listing, 'page-more', cursor ?? position, {
-        expected: follow ? left : 'no rows follow',
-        actual: `${hasMore.name} is the opposite after ${end} of ${list.rows.length} rows`,
-        exchanges: [exchange],
-      });
-    const isLate = !follow && next !== undefined && rows.length < size && list.isComplete;
-    const isMissing = follow && next === undefined && mustNameNext(listing, page);
-    if (!isLate && !isMissing) continue;
-    return finding(listing, 'page-next', cursor ?? position, {
-      expected: isLate ? 'no next page: the page is not full, and no rows follow' : `the next page, because ${left}`,
-      actual: isLate ? `next: ${String(next.value).slice(0, 120)}` : 'no next page',
-      exchanges: [exchange],
-    });
+      return differs('page-more', left, `${hasMore.name} is the opposite after ${end} of ${list.rows.length} rows`);
+    if (!follow && next !== undefined && rows.length < size && list.isComplete)
+      return differs(
+        'page-next',
+        `no next page: the page is not full, and ${left}`,
+        `next: ${next.value}`.slice(0, 120),
+      );
+    if (follow && next === undefined && mustNameNext(listing, page))
+      return differs('page-next', `the next page, because ${left}`, 'no next page');
   }
   return [];
 }
@@ -101,7 +97,7 @@ function mustNameNext({ operation, controls }: Listing, { metadata }: Page): boo
 }
 
 /** If a response repeats what was requested, it must be that. */
-export function echoDifference(
+function echoDifference(
   listing: Listing,
   slot: Slot,
   pages: readonly { readonly page: Page; readonly value: number }[],
@@ -123,12 +119,9 @@ function sizeDifference(listing: Listing, list: FullList, { page, size }: Reques
   const expected = list.keys.slice(0, size);
   if (isSameSequence(keys, expected) || (!list.isComplete && size > list.rows.length)) return [];
   const isOtherSize = keys.length !== expected.length;
-  const { size: slot } = listing.controls;
-  return finding(listing, isOtherSize ? 'page-size' : 'page-rows', slot, {
-    expected: isOtherSize
-      ? `${expected.length} of the ${list.rows.length} rows for a size of ${size}`
-      : shown(expected),
-    actual: shown(keys),
+  const rows = `${expected.length} of the ${list.rows.length} rows for a size of ${size}`;
+  return finding(listing, isOtherSize ? 'page-size' : 'page-rows', listing.controls.size, {
+    ...{ expected: isOtherSize ? rows : shown(expected), actual: shown(keys) },
     exchanges: [...list.exchanges, page.exchange],
   });
 }
@@ -137,8 +130,7 @@ function sizeDifference(listing: Listing, list: FullList, { page, size }: Reques
 async function linkedPages(listing: Listing, list: FullList, size: number): Promise<Difference[] | undefined> {
   const { cursor } = listing.controls;
   const settings = [...listing.widest, ...listing.sized(size)];
-  const first = await listing.read(settings);
-  if (first === undefined) return undefined;
+  const first = await listing.page(settings);
   const pages = [first];
   while (pages.length < Math.ceil(list.rows.length / size) + 2) {
     const last = pages.at(-1) ?? first;
@@ -147,13 +139,10 @@ async function linkedPages(listing: Listing, list: FullList, size: number): Prom
     if (exchange === undefined) break;
     const page = listing.pageOf(exchange);
     const { status, text } = exchange.response;
+    const exchanges = [...pages.map((one) => one.exchange), exchange];
+    const facts = { actual: `${status} ${text.slice(0, 160)}`, exchanges };
     if (page === undefined)
-      return status < 400 || status >= 500
-        ? undefined
-        : finding(listing, 'page-cursor-rejected', cursor, {
-            actual: `${status} ${text.slice(0, 160)}`,
-            exchanges: [...pages.map((one) => one.exchange), exchange],
-          });
+      return status < 400 || status >= 500 ? undefined : finding(listing, 'page-cursor-rejected', cursor, facts);
     pages.push(page);
     if (page.rows.length === 0) break;
   }
@@ -201,19 +190,12 @@ export const pagingChecks: readonly ListCheck[] = [
     describe: 'The full list has no row twice, a correct total, and a correct end.',
     async run({ listing, list }) {
       const repeated = hasOwnIds(list.rows) ? firstRepeated(list.keys) : undefined;
-      const last = list.pages.at(-1);
+      const page = need(list.pages.at(-1));
       const { size } = listing.controls;
-      const requests =
-        last === undefined || size === undefined
-          ? []
-          : [{ page: last, start: list.rows.length - last.rows.length, size: largest(size) }];
-      const twice =
-        repeated === undefined
-          ? []
-          : finding(listing, 'page-overlap', undefined, {
-              actual: `${repeated} is repeated in ${shown(list.keys)}`,
-              exchanges: list.exchanges,
-            });
+      const start = list.rows.length - page.rows.length;
+      const requests = size === undefined ? [] : [{ page, start, size: largest(size) }];
+      const facts = { actual: `${repeated} is repeated in ${shown(list.keys)}`, exchanges: list.exchanges };
+      const twice = repeated === undefined ? [] : finding(listing, 'page-overlap', undefined, facts);
       return [...twice, ...totalDifferences(listing, list, list.pages), ...moreDifferences(listing, list, requests)];
     },
   },
@@ -222,8 +204,7 @@ export const pagingChecks: readonly ListCheck[] = [
     describe: 'A page has the requested number of rows, starting with the first.',
     applies: ({ listing, list }) => listing.controls.size !== undefined && list.rows.length > 1,
     async run({ listing, list }) {
-      const { size } = listing.controls;
-      if (size === undefined) return undefined;
+      const size = need(listing.controls.size);
       const requests: Requested[] = [];
       // Requesting a maximum that exceeds the list returns only the list.
       const maximum = list.isComplete && list.rows.length < 200 ? largest(size, 1000) : largest(size);
@@ -233,22 +214,16 @@ export const pagingChecks: readonly ListCheck[] = [
       }
       if (requests.length === 0) return undefined;
       const wrong = requests.flatMap((one) => sizeDifference(listing, list, one)).slice(0, 1);
+      const pages = requests.map(({ page }) => page);
       const echoed = requests.map((one) => ({ page: one.page, value: one.size }));
-      const isCount = (index: number, value: number) => requests[index]?.page.rows.length === value;
+      const isCount = (stated: readonly { value: number; index: number }[]) =>
+        stated.every(({ value, index }) => pages[index]?.rows.length === value);
       return [
         ...wrong,
-        ...totalDifferences(
-          listing,
-          list,
-          requests.map(({ page }) => page),
-        ),
+        ...totalDifferences(listing, list, pages),
         ...pageCountDifferences(listing, list, requests),
         ...moreDifferences(listing, list, requests),
-        ...(wrong.length > 0
-          ? []
-          : echoDifference(listing, size, echoed, (stated) =>
-              stated.every(({ value, index }) => isCount(index, value)),
-            )),
+        ...(wrong.length > 0 ? [] : echoDifference(listing, size, echoed, isCount)),
       ];
     },
   },
@@ -262,9 +237,9 @@ export const pagingChecks: readonly ListCheck[] = [
       listing.declared.paging !== 'cursor' &&
       list.rows.length > 1,
     async run({ listing, list }) {
-      const found = await explained(listing, list);
-      if (found === undefined || 'wrong' in found) return found?.wrong;
-      const { position } = listing.controls;
+      const position = need(listing.controls.position);
+      const found = await explained(listing, list, position);
+      if ('wrong' in found) return found.wrong;
       const more = found.placed.map((one) => moreDifferences(listing, list, one));
       const pages = found.requests.map(({ page }) => page);
       const echoed = found.requests.filter(({ page }) => page.rows.length > 0);
@@ -273,14 +248,12 @@ export const pagingChecks: readonly ListCheck[] = [
       return [
         ...totalDifferences(listing, list, pages),
         ...(more.every((one) => one.length > 0) ? (more[0] ?? []) : []),
-        ...(position === undefined
-          ? []
-          : echoDifference(listing, position, echoed, (stated) =>
-              [
-                (index: number) => echoed[index]?.value ?? 0,
-                ...found.starts.map((start) => (index: number) => start(echoed[index])),
-              ].some((of) => isSteady(stated.map(({ value, index }) => value - of(index)))),
-            )),
+        ...echoDifference(listing, position, echoed, (stated) =>
+          [
+            (index: number) => echoed[index]?.value ?? 0,
+            ...found.starts.map((start) => (index: number) => start(echoed[index])),
+          ].some((of) => isSteady(stated.map(({ value, index }) => value - of(index)))),
+        ),
       ];
     },
   },
@@ -290,7 +263,7 @@ export const pagingChecks: readonly ListCheck[] = [
     applies: ({ listing, list }) =>
       listing.controls.size !== undefined && listing.declared.paging !== false && list.rows.length > 1,
     async run({ listing, list }) {
-      const most = listing.controls.size === undefined ? 1 : largest(listing.controls.size);
+      const most = largest(need(listing.controls.size));
       return linkedPages(listing, list, Math.min(most, Math.max(1, Math.ceil(list.rows.length / 4))));
     },
   },
@@ -301,8 +274,8 @@ export const pagingChecks: readonly ListCheck[] = [
     async run({ listing, list }) {
       const size = Math.max(1, Math.ceil(list.rows.length / 3));
       const settings = [...listing.widest, ...listing.sized(size)];
-      const start = await listing.read(settings);
-      if (start?.metadata.next === undefined || start.metadata.relations.size === 0) return undefined;
+      const start = await listing.page(settings);
+      if (start.metadata.next === undefined || start.metadata.relations.size === 0) return undefined;
       const second = await listing.after(start, settings);
       const found: Difference[] = [];
       for (const [name, from] of [

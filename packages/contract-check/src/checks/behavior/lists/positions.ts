@@ -1,4 +1,4 @@
-import type { Difference } from '../observe.ts';
+import { type Difference, need } from '../observe.ts';
 import { finding } from './list-check.ts';
 import { type FullList, isOffsetName, isSameSequence, type Listing, type Page, shown } from './listing.ts';
 import type { Slot } from './slots.ts';
@@ -61,10 +61,9 @@ interface Explained {
 export async function explained(
   listing: Listing,
   list: FullList,
-): Promise<Explained | { wrong: Difference[] } | undefined> {
-  const { position } = listing.controls;
+  position: Slot,
+): Promise<Explained | { wrong: Difference[] }> {
   const all = list.rows.length;
-  if (position === undefined) return undefined;
   const requests: Requested[] = [];
   const plan = new Set(['0 1', '1 1', '1 2', '2 2', '2 1', '1 3', `${all - 1} 1`, `${all + 3} 2`]);
   for (const [value = 0, size = 1] of [...plan].map((one) => one.split(' ').map(Number))) {
@@ -72,7 +71,7 @@ export async function explained(
     const page = size > all ? undefined : await listing.read(settings);
     if (page !== undefined) requests.push({ page, value, size });
   }
-  if (requests.length < 2) return undefined;
+  need(requests[1]);
   const explains = (meaning: Meaning, { page, value, size }: Requested) => {
     const start = meaning.start(value, size);
     // For a page before the first one, servers return the first page or reject the request.
@@ -85,9 +84,8 @@ export async function explained(
   const placed = starts.map((start) => requests.map((one) => ({ page: one.page, start: start(one), size: one.size })));
   if (fitting.length > 0 || possible.length === 0) return { requests, placed, starts };
   const score = (meaning: Meaning) => requests.filter((one) => explains(meaning, one)).length;
-  const [best] = possible.sort((left, right) => score(right) - score(left));
-  const wrong = requests.find((one) => best !== undefined && !explains(best, one));
-  if (best === undefined || wrong === undefined) return undefined;
+  const best = need(possible.sort((left, right) => score(right) - score(left))[0]);
+  const wrong = need(requests.find((one) => !explains(best, one)));
   const start = best.start(wrong.value, wrong.size);
   const isBeyond = start >= all;
   return {

@@ -38,10 +38,8 @@ export function searchChecks({ listing, list }: ListSubject): ListCheck[] {
 async function unknownWord({ listing, list }: ListSubject, search: Slot): Promise<Difference[] | undefined> {
   const { session, operation } = listing;
   const word = `zq${Math.abs(session.seedFor(`${operation.id} ${search.name} word`)).toString(36)}xv`;
-  const page = list.rows.some((row) => mentions(row, word))
-    ? undefined
-    : await listing.read([...listing.widest, [search, word]]);
-  if (page === undefined) return undefined;
+  if (list.rows.some((row) => mentions(row, word))) return undefined;
+  const page = await listing.page([...listing.widest, [search, word]]);
   const keys = page.rows.map(list.keyOf);
   if (!isSameSet(keys, list.keys)) return [];
   return finding(listing, 'search-ignored', search, {

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, parsedJson } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { withKnownIds, withOtherIds } from '../../../run/known-ids.ts';
 import { isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
-import { memberNames, memberOf, responseSchema, wordsIn } from '../../../schema/parts.ts';
+import { View } from '../../../schema/view.ts';
 import { type BehaviorCheck, type Difference, differ, valued } from '../observe.ts';
 import { isFleeting, isSame, isScalar, resourceIn } from './compare.ts';
 import { otherThanRead } from './effects.ts';
@@ -26,7 +26,6 @@ export const actionEffects: BehaviorCheck<ResourceHarness> = {
   applies: ({ resourceType: { read, actions } }) => read !== undefined && actions.length > 0,
   async run(harness, label) {
     const created = await harness.createAndRead(label);
-    if (created === undefined) return undefined;
     const { resource } = created;
     const found: Difference[] = [];
     const done = new Set<Operation>();
@@ -109,10 +108,10 @@ interface Effect {
   readonly after: Shown;
 }
 
-const shownSchema = ({ resourceType: { read } }: ResourceHarness) => (read && responseSchema(read)) ?? {};
+const shownView = ({ document, resourceType }: ResourceHarness) => View.ofResponse(document, resourceType.read);
 
 function differs({ harness, action, exchange, after }: Effect, check: CheckName, name: string, expected: unknown) {
-  const [node] = memberOf(harness.document, [shownSchema(harness)], name);
+  const { node } = shownView(harness).member(name);
   const facts = { ...valued(name, expected, after.row[name]), node, exchanges: [exchange, after.exchange] };
   return differ(check, action, name, facts);
 }
@@ -135,7 +134,7 @@ function ignored(effect: Effect): Difference[] {
     kindOfReference(name) !== undefined || (segment.length > 3 && letters(name).startsWith(segment));
   return Object.entries(sentIn(exchange))
     .filter(([name, value]) => isScalar(value) && isMeant(name) && !isSame(value, after.row[name], { name }))
-    .filter(([name]) => memberOf(harness.document, [shownSchema(harness)], name).length > 0)
+    .filter(([name]) => !shownView(harness).member(name).isEmpty)
     .map(([name, value]) => differs(effect, 'action-lost', name, value));
 }
 
@@ -165,19 +164,19 @@ function otherwise(effect: Effect): Difference[] {
   // The response may contain another resource that refers to this one.
   const own = Object.entries(row).find(([name]) => isOwnId(name))?.[1];
   const isItself = own === undefined ? harness.isOf(resource, row) : String(own) === String(resource.id);
-  const returned = { row, schema: responseSchema(action, exchange.response.status) };
-  const read = { row: after.row, schema: undefined };
+  const returned = { row, view: View.ofResponse(harness.document, action, exchange.response.status) };
   const exchanges = [exchange, after.exchange];
-  return isItself ? otherThanRead(harness.document, 'action-lost', action, returned, read, exchanges) : [];
+  return isItself ? otherThanRead('action-lost', action, returned, { row: after.row }, exchanges) : [];
 }
 
 /** Reports an action that is named after a state but does not change the state. */
 function idle(effect: Effect): Difference[] {
   const { harness, action, before, after } = effect;
-  const schema = shownSchema(harness);
-  return memberNames(harness.document, schema).flatMap((name) => {
-    const states = wordsIn(harness.document, memberOf(harness.document, [schema], name));
-    const goal = states.find((state) => typeof state === 'string' && isStateOf(lastSegment(action.path), state));
+  const view = shownView(harness);
+  return view.names.flatMap((name) => {
+    const goal = view
+      .member(name)
+      .words.find((state) => typeof state === 'string' && isStateOf(lastSegment(action.path), state));
     if (goal === undefined || before.row[name] === goal || before.row[name] !== after.row[name]) return [];
     return [differs(effect, 'action-idle', name, goal)];
   });

@@ -12,7 +12,7 @@ import {
   lastParameter,
   rowsSchema,
 } from '../../../run/names.ts';
-import { itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema } from '../../../schema/parts.ts';
+import { requestSchema, responseSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { type ItemResult, itemResultsIn } from '../../outcome.ts';
 import { readCollection } from './collection.ts';
@@ -26,7 +26,7 @@ export interface Bulk {
   readonly operation: Operation;
   /** The body property with the items: objects, or the IDs to delete. */
   readonly member: string;
-  readonly items: readonly JsonObject[];
+  readonly items: View;
   readonly read: Operation | undefined;
   readonly lists: readonly Operation[];
 }
@@ -37,16 +37,14 @@ export function bulksOf(context: CheckContext): Bulk[] {
     const { method, path } = operation;
     const isDelete = isDeleting(operation);
     if (!['POST', 'PUT', 'DELETE'].includes(method) || isReadingPost(operation) || path.includes('{')) return [];
-    const schema = requestSchema(operation);
-    const names = memberNames(document, schema);
-    const itemsOf = (name: string) => itemOf(document, memberOf(document, [schema ?? {}], name));
+    const view = View.ofRequest(document, operation);
+    const { names } = view;
+    const itemsOf = (name: string) => view.member(name).items;
     const [member, ...others] = names.filter((name) =>
-      itemsOf(name)
-        .flatMap((item) => partsOf(document, item))
-        .some(
-          ({ properties, type }) =>
-            isObject(properties) || (isDelete && /ids$/i.test(name) && /string|integer/.test(`${type}`)),
-        ),
+      itemsOf(name).parts.some(
+        ({ properties, type }) =>
+          isObject(properties) || (isDelete && /ids$/i.test(name) && /string|integer/.test(`${type}`)),
+      ),
     );
     if (member === undefined || others.length > 0 || names.length > 2) return [];
     const declared = declaredKind(operation, isDelete ? 'deletes' : method === 'PUT' ? 'updates' : 'creates');
@@ -104,7 +102,7 @@ export function twoItems(bulk: Bulk, label: string, { keys, isFull, isBare = fal
   const { session, baselines } = context;
   const known = baselines.of(operation);
   const schema = requestSchema(operation);
-  const shape = items.map((one) => session.document.object(one))[0];
+  const shape = items.target;
   if (known === undefined || schema === undefined || shape === undefined || !isObject(known.call.body))
     return undefined;
   const failed = (itemResultsIn(known.exchange) ?? []).filter((one) => one.isFailure).map(({ index }) => index);
@@ -162,7 +160,7 @@ export interface Observed {
   readonly exchange: Exchange;
   /** Undefined if the item is not found. */
   readonly row: JsonObject | undefined;
-  readonly schemas: readonly JsonObject[];
+  readonly view: View;
 }
 
 /** Reads an item by the ID in its result. */
@@ -178,9 +176,9 @@ export async function observed(
   if (id === undefined) return undefined;
   if (read !== undefined && known !== undefined && name !== undefined) {
     const exchange = await session.send({ ...known, path: { ...known.path, [name]: id } });
-    const schema = responseSchema(read);
-    if (schema === undefined || (!isSuccess(exchange) && exchange.response.status !== 404)) return undefined;
-    return { by: read, exchange, row: isSuccess(exchange) ? resourceIn(exchange) : undefined, schemas: [schema] };
+    const view = View.ofResponse(session.document, read);
+    if (view.isEmpty || (!isSuccess(exchange) && exchange.response.status !== 404)) return undefined;
+    return { by: read, exchange, row: isSuccess(exchange) ? resourceIn(exchange) : undefined, view };
   }
   for (const list of lists) {
     // The path parameters are taken from the item: `type` for `/records/{type}`.
@@ -188,10 +186,10 @@ export async function observed(
     if (!names.every((one) => typeof item[one] === 'string')) continue;
     const all = await readCollection(context, list, Object.fromEntries(names.map((one) => [one, item[one]])));
     const schema = rowsSchema(session.document, responseSchema(list))?.schema;
-    if (all?.exchange === undefined) continue;
+    if (all === undefined) continue;
     const row = all.rows.find((one) => Object.entries(one).some(([key, value]) => isOwnId(key) && value === id));
     if (schema === undefined || (row === undefined && !all.isComplete)) return undefined;
-    return { by: list, exchange: all.exchange, row, schemas: [schema] };
+    return { by: list, exchange: all.exchange, row, view: View.of(session.document, schema) };
   }
   return undefined;
 }

@@ -5,9 +5,9 @@ import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { kindOfReference } from '../../../run/names.ts';
-import { formatOf, memberNames, memberOf, requestSchema } from '../../../schema/parts.ts';
+import { requestSchema } from '../../../schema/view.ts';
 import { hasItemErrors, type ItemResult, itemResultsIn } from '../../outcome.ts';
-import { type BehaviorCheck, type Difference, differ, text, valued } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
 import {
   type AcceptedBulk,
   type Bulk,
@@ -19,15 +19,14 @@ import {
   take,
   twoItems,
 } from './bulk-calls.ts';
-import { isServerOwned, unlikes } from './compare.ts';
-import { memberAt } from './effects.ts';
+import { isServerOwned } from './compare.ts';
+import { memberAt, unlikes } from './effects.ts';
 
 export const bulked: BehaviorCheck<Bulk> = {
   name: 'bulk',
   describe: 'There is one result per item, each belongs to its item, and accepted items are stored as sent.',
   async run(bulk, label) {
-    const sent = await take(bulk, label);
-    if (sent === undefined) return undefined;
+    const sent = need(await take(bulk, label));
     const { call, exchange, results } = sent;
     const items = listIn(call, bulk.member).filter(isObject);
     const differs = (check: CheckName, about: string, facts: Pick<Difference, 'expected' | 'actual'>) =>
@@ -83,11 +82,7 @@ async function stored(bulk: Bulk, item: JsonObject, result: JsonObject, by: Exch
     const facts = { expected: text(item), actual: responseText(shown.exchange), exchanges };
     return [differ('bulk-lost', bulk.operation, '', facts)];
   }
-  const sides = [
-    { value: item, schemas: bulk.items },
-    { value: shown.row, schemas: shown.schemas },
-  ] as const;
-  return unlikes(bulk.context.session.document, ...sides).map((one) => {
+  return unlikes({ value: item, view: bulk.items }, { value: shown.row, view: shown.view }).map((one) => {
     const name = memberAt(one.pointer);
     return differ('bulk-lost', bulk.operation, name, { ...valued(name, one.sent, one.shown), exchanges });
   });
@@ -116,16 +111,13 @@ async function repeated(
 /** A rejected item must not affect the others. */
 async function withInvalidItem(bulk: Bulk, { call }: AcceptedBulk): Promise<Difference[]> {
   const { operation, member, items, context } = bulk;
-  const { document, validators } = context.session;
+  const { validators } = context.session;
   const keys = operation.method === 'POST' ? 'new' : 'known';
   const fresh = twoItems(bulk, 'beside wrong', { keys, isFull: false }) ?? call;
   const [right, wrong = right] = listIn(fresh, member).filter(isObject);
-  const reference = items
-    .flatMap((item) => memberNames(document, item))
-    .find((name) => {
-      const members = items.flatMap((item) => memberOf(document, [item], name));
-      return kindOfReference(name) !== undefined && formatOf(document, members) === 'uuid';
-    });
+  const reference = items.names.find(
+    (name) => kindOfReference(name) !== undefined && items.member(name).format === 'uuid',
+  );
   if (right === undefined || reference === undefined || !isObject(fresh.body)) return [];
   const body = { ...fresh.body, [member]: [right, { ...wrong, [reference]: randomUUID() }] };
   if (!validators.accepts(requestSchema(operation) ?? {}, body, 'request')) return [];
@@ -147,10 +139,9 @@ export const bulkRemoved: BehaviorCheck<{ removal: Bulk; creation: Bulk }> = {
   describe: 'Resources that a bulk call reports as deleted are gone, or marked as deleted.',
   async run({ removal, creation }, label) {
     const { session, baselines } = removal.context;
-    const known = baselines.of(removal.operation)?.call;
-    const [pattern] = known === undefined ? [] : listIn(known, removal.member);
-    const created = await take(creation, label);
-    if (known === undefined || pattern === undefined || created === undefined) return undefined;
+    const known = need(baselines.of(removal.operation)).call;
+    const pattern = need(listIn(known, removal.member)[0]);
+    const created = need(await take(creation, label));
     const there: { item: JsonObject; row: JsonObject; before: Observed }[] = [];
     for (const { row, index } of created.results.filter(({ isFailure }) => !isFailure)) {
       const item = listIn(created.call, creation.member)[index];

@@ -3,21 +3,11 @@ import type { Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
 import type { CheckContext } from '../../check.ts';
-import { Listing } from '../lists/listing.ts';
+import { type FullList, Listing } from '../lists/listing.ts';
 import { rowsIn } from '../lists/metadata.ts';
 
 /** Maximum number of requests to read one list. */
 const requestsForOne = 20;
-
-export interface Collection {
-  readonly rows: readonly JsonObject[];
-  readonly rowSchema: JsonObject | undefined;
-  /** Whether these are all rows, as far as the server indicates. */
-  readonly isComplete: boolean;
-  readonly total: number | undefined;
-  /** The last page. */
-  readonly exchange: Exchange | undefined;
-}
 
 /** Reads a list, up to a few pages; undefined if it cannot be read. */
 export async function readCollection(
@@ -25,21 +15,10 @@ export async function readCollection(
   operation: Operation,
   path: Readonly<Record<string, unknown>> = {},
   query: Readonly<Record<string, unknown>> = {},
-): Promise<Collection | undefined> {
+): Promise<FullList | undefined> {
   const listing = Listing.of(context, operation, requestsForOne, path);
   const settings = (listing?.slots ?? []).filter(({ name }) => Object.hasOwn(query, name));
-  const list = await listing?.walk(settings.map((slot) => [slot, query[slot.name]] as const));
-  const last = list?.pages.at(-1);
-  return (
-    listing &&
-    list && {
-      rows: list.rows,
-      rowSchema: listing.rowSchema,
-      isComplete: list.isComplete,
-      total: last?.metadata.totals[0]?.value,
-      exchange: last?.exchange,
-    }
-  );
+  return listing?.walk(settings.map((slot) => [slot, query[slot.name]] as const));
 }
 
 /** The first page of a list with the largest size, requested by another identity. */

@@ -1,8 +1,6 @@
-import type { OpenApiDocument } from '../../../document/document.ts';
 import type { Exchange } from '../../../http/call.ts';
-import { escapeSegment, isObject, type JsonObject } from '../../../json.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
 import { isOwnId } from '../../../run/names.ts';
-import { extensionsIn, formatOf, hasEnum, hasFlag, itemOf, memberOf, partsOf } from '../../../schema/parts.ts';
 
 /** The resource in a response: the response itself, or the only object in it with an ID. */
 export function resourceIn({ response }: Exchange): JsonObject {
@@ -17,16 +15,6 @@ export function resourceIn({ response }: Exchange): JsonObject {
 export const isScalar = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value);
 export const isGone = ({ response }: Exchange) => response.status === 404 || response.status === 410;
 export const isRejection = ({ response }: Exchange) => response.status >= 400 && response.status < 500;
-
-/** A part of the request that the server returned with another value. */
-export interface Unlike {
-  readonly pointer: string;
-  readonly sent: unknown;
-  /** Undefined if it is missing. */
-  readonly shown: unknown;
-  /** The schema of the part in the response. */
-  readonly schema: JsonObject | undefined;
-}
 
 /** Whether the server always sets the property itself. */
 export function isServerOwned(name: string): boolean {
@@ -45,72 +33,6 @@ export function isSteady(name: string): boolean {
   const moves =
     /status|state|phase|progress|count|total|url|href|link|token|secret|expires|remaining|age|last|seen|position|rank/i;
   return !moves.test(name) && !/(?:at|on)$|(?:A|_a)t$|(?:D|_d)ate$|updated|modified|version|etag|revision/i.test(name);
-}
-
-interface Side {
-  readonly value: unknown;
-  readonly schemas: readonly JsonObject[];
-}
-
-/** The differences between sent and returned values, in properties of both schemas. */
-export function unlikes(document: OpenApiDocument, sent: Side, shown: Side, name = '', pointer = ''): Unlike[] {
-  if (isWithheld(document, sent.schemas, shown.schemas)) return [];
-  const differs = { pointer, sent: sent.value, shown: shown.value, schema: shown.schemas[0] };
-  if (isNothing(sent.value) && isNothing(shown.value)) return [];
-  if (typeof sent.value === 'object' && sent.value !== null) {
-    if (isNothing(shown.value)) return [differs];
-    if (Array.isArray(sent.value) && Array.isArray(shown.value))
-      return unlikeItems(document, sent, shown, name, pointer);
-    return isObject(sent.value) && isObject(shown.value) ? unlikeMembers(document, sent, shown, pointer) : [];
-  }
-  // A reference may be returned as the embedded resource.
-  if (typeof shown.value === 'object' && shown.value !== null) return sent.value === null ? [differs] : [];
-  const format = formatOf(document, sent.schemas) ?? formatOf(document, shown.schemas);
-  return isSame(sent.value, shown.value, { name, format, isWord: hasEnum(document, sent.schemas) }) ? [] : [differs];
-}
-
-function unlikeMembers(document: OpenApiDocument, sent: Side, shown: Side, pointer: string): Unlike[] {
-  const [own, got] = [sent.value, shown.value];
-  if (!isObject(own) || !isObject(got)) return [];
-  // A free-form object declares no properties. They are compared only if at least one is returned by name.
-  const shownParts = shown.schemas.flatMap((schema) => partsOf(document, schema));
-  const isFree = shownParts.length > 0 && shownParts.every(({ properties }) => properties === undefined);
-  const isKept = isFree && Object.keys(own).some((key) => Object.hasOwn(got, key));
-  return Object.entries(own).flatMap(([key, value]) => {
-    const declared = memberOf(document, shown.schemas, key);
-    if (isServerOwned(key) || (declared.length === 0 && !isKept)) return [];
-    const [left, right] = [
-      { value, schemas: memberOf(document, sent.schemas, key) },
-      { value: Object.hasOwn(got, key) ? got[key] : undefined, schemas: declared },
-    ];
-    return unlikes(document, left, right, key, `${pointer}/${escapeSegment(key)}`);
-  });
-}
-
-function unlikeItems(document: OpenApiDocument, sent: Side, shown: Side, name: string, pointer: string): Unlike[] {
-  const [own, got] = [sent.value as unknown[], shown.value as unknown[]];
-  const differs = { pointer, sent: own, shown: got, schema: shown.schemas[0] };
-  const [ofSent, ofShown] = [itemOf(document, sent.schemas), itemOf(document, shown.schemas)];
-  const unlike = (one: unknown, other: unknown) =>
-    unlikes(document, { value: one, schemas: ofSent }, { value: other, schemas: ofShown }, name, `${pointer}/*`);
-  const isPlain = (item: unknown) => !isObject(item) && !Array.isArray(item);
-  if (own.every(isPlain)) {
-    // Lists of scalars are often stored as sets.
-    if (!got.every(isPlain)) return [];
-    const isKept = own.every((item) => got.some((other) => unlike(item, other).length === 0));
-    return isKept && got.every((item) => own.some((other) => unlike(other, item).length === 0)) ? [] : [differs];
-  }
-  if (own.length !== got.length) return [differs];
-  return own.flatMap((item, index) => unlike(item, got[index])).slice(0, 1);
-}
-
-function isWithheld(document: OpenApiDocument, sent: readonly JsonObject[], shown: readonly JsonObject[]): boolean {
-  return (
-    hasFlag(document, sent, 'readOnly') ||
-    hasFlag(document, [...sent, ...shown], 'writeOnly') ||
-    ['password', 'binary', 'byte', 'duration'].includes(formatOf(document, sent) ?? '') ||
-    extensionsIn(document, [...sent, ...shown]).some(({ echo }) => echo === false)
-  );
 }
 
 /** Null, absent and empty values are equivalent: servers return them interchangeably. */

@@ -3,10 +3,11 @@ import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { hasFlag, memberNames, memberOf, requestSchema } from '../../../schema/parts.ts';
-import { type BehaviorCheck, type Difference, differ, text } from '../observe.ts';
+import { View } from '../../../schema/view.ts';
+import { type BehaviorCheck, type Difference, differ, need, text } from '../observe.ts';
 import { changesOf } from './bodies.ts';
-import { isGone, isRejection, isScalar } from './compare.ts';
+import { isGone, isScalar } from './compare.ts';
+import { anyOf } from './effects.ts';
 import type { Created, ResourceHarness } from './harness.ts';
 import { declares } from './resource-types.ts';
 import type { Updating } from './update.ts';
@@ -27,10 +28,9 @@ export const tags: BehaviorCheck<{ harness: ResourceHarness; update: Operation |
   describe: 'An ETag is stable without changes, changes with every update, and protects updates with `If-Match`.',
   applies: ({ harness }) => harness.resourceType.read !== undefined,
   async run({ harness, update }, label) {
-    const { read } = harness.resourceType;
+    const read = need(harness.resourceType.read);
     const created = await harness.createAndRead(label);
-    const etag = created?.exchange.response.headers.etag;
-    if (created === undefined || read === undefined || etag === undefined) return undefined;
+    const etag = need(created.exchange.response.headers.etag);
     const again = await harness.read(created.resource);
     const now = again?.response.headers.etag;
     const found: Difference[] = [];
@@ -78,8 +78,7 @@ export const readUnmodified: BehaviorCheck<ResourceHarness> = {
     read !== undefined && declares(read, 304) && named(read, /^if-modified-since$/i) !== undefined,
   async run(harness, label) {
     const created = await harness.createAndRead(label);
-    const moment = created?.exchange.response.headers['last-modified'];
-    if (created === undefined || moment === undefined) return undefined;
+    const moment = need(created.exchange.response.headers['last-modified']);
     return revalidated(harness, created, 'if-modified-since', moment, longAgo);
   },
 };
@@ -100,7 +99,6 @@ async function guarded(
     return [differ(check, operation, about, { expected, actual: statusesOf(exchanges), node, exchanges })];
   };
   const changed = await harness.change(update, resource, first, condition === undefined ? {} : { 'if-match': etag });
-  if (changed === undefined) return [];
   if (changed.response.status === 412)
     return differs('if-match-rejected', 'current', 'a successful update', created.exchange, changed);
   const after = isSuccess(changed) ? await harness.shown(resource) : undefined;
@@ -116,21 +114,20 @@ async function guarded(
   const later = await harness.shown(resource);
   const isStored =
     later && Object.keys(after.row).some((name) => isScalar(after.row[name]) && after.row[name] !== later.row[name]);
-  if (stale && isSuccess(stale)) found.push(...differs('if-match-ignored', 'stale', '412', after.exchange, stale));
-  else if (stale?.response.status === 409)
-    found.push(...differs('if-match-status', 'stale', '412', after.exchange, stale));
-  else if (stale?.response.status === 412 && later && isStored)
+  const { status } = stale.response;
+  if (isSuccess(stale)) found.push(...differs('if-match-ignored', 'stale', '412', after.exchange, stale));
+  else if (status === 409) found.push(...differs('if-match-status', 'stale', '412', after.exchange, stale));
+  else if (status === 412 && later && isStored)
     found.push(...differs('if-match-stored', 'stale', 'no change', after.exchange, stale, later.exchange));
-  const without = declares(update, 428) ? await harness.changeWithoutPrecondition(update, resource, second) : undefined;
+  const without = declares(update, 428) ? await harness.changeUnconditionally(update, resource, second) : undefined;
   if (without && isSuccess(without)) found.push(...differs('if-match-missing', 'none', '428, as declared', without));
   // `If-Match: *` matches any existing resource, if the contract allows it (RFC 9110, 13.1.1).
   const isAnyAllowed = harness.session.validators.accepts(condition.schema, '*', 'request');
   const any = isAnyAllowed ? await harness.change(update, resource, second, { 'if-match': '*' }) : undefined;
   if (any === undefined || isSuccess(any)) return found;
   const current = (await harness.shown(resource))?.exchange.response.headers.etag;
-  const right =
-    current === undefined ? undefined : await harness.change(update, resource, second, { 'if-match': current });
-  const isOnlyAny = right !== undefined && isSuccess(right);
+  const isOnlyAny =
+    current !== undefined && isSuccess(await harness.change(update, resource, second, { 'if-match': current }));
   return isOnlyAny ? [...found, ...differs('if-match-rejected', 'any', 'a successful update', any)] : found;
 }
 
@@ -139,24 +136,20 @@ export const versioned: BehaviorCheck<Updating> = {
   describe: 'A version in the body protects updates like `If-Match`, if a conflict is declared.',
   applies: ({ update }) => declares(update, 409) || declares(update, 412),
   async run({ harness, update }, label) {
-    const schema = requestSchema(update) ?? {};
-    const { document } = harness;
-    const name = memberNames(document, schema).find(
-      (one) =>
-        !hasFlag(document, memberOf(document, [schema], one), 'readOnly') &&
-        /^_?(?:version|revision|rev|lockVersion|lock_version)$/i.test(one),
-    );
-    const created = name === undefined ? undefined : await harness.createAndRead(label);
-    const version = created?.row[name ?? ''];
-    if (name === undefined || created === undefined || typeof version !== 'number') return undefined;
+    const view = View.ofRequest(harness.document, update);
+    const isVersion = /^_?(?:version|revision|rev|lockVersion|lock_version)$/i;
+    const name = need(view.names.find((one) => isVersion.test(one) && !view.member(one).has('readOnly')));
+    const created = await harness.createAndRead(label);
+    const version = created.row[name];
     const [first, second = first] = changesOf(harness, update, created, label);
-    const changed = first && (await harness.change(update, created.resource, { ...first, [name]: version }));
-    const after = changed && isSuccess(changed) ? await harness.shown(created.resource) : undefined;
+    if (typeof version !== 'number' || first === undefined) return undefined;
+    const changed = await harness.change(update, created.resource, { ...first, [name]: version });
+    const after = need(isSuccess(changed) ? await harness.shown(created.resource) : undefined);
     // A version that the server does not increment is an ordinary property.
-    if (after === undefined || typeof after.row[name] !== 'number' || after.row[name] === version) return undefined;
+    if (typeof after.row[name] !== 'number' || after.row[name] === version) return undefined;
     const stale = await harness.change(update, created.resource, { ...second, [name]: version });
-    const later = stale && isSuccess(stale) && !isRejection(stale) ? await harness.shown(created.resource) : undefined;
-    if (stale === undefined || later === undefined || later.row[name] === version) return [];
+    const later = isSuccess(stale) ? await harness.shown(created.resource) : undefined;
+    if (later === undefined || later.row[name] === version) return [];
     const actual = `${stale.response.status}, ${name}: ${text(later.row[name])}`;
     return [differ('version-ignored', update, name, { actual, exchanges: [after.exchange, stale] })];
   },
@@ -168,19 +161,20 @@ async function outdated(
   operation: Operation,
   condition: Parameter,
   label: string,
-): Promise<Difference[] | undefined> {
+): Promise<Difference[]> {
   const { name, node } = condition;
   const isDelete = operation === harness.resourceType.remove;
   const created = await harness.createAndRead(`${label} ${name}`);
-  const value = created && staleFor(harness, condition, created.exchange.response.headers);
-  if (created === undefined || value === undefined) return undefined;
-  const headers = { [name.toLowerCase()]: value };
-  const [body] = isDelete ? [] : changesOf(harness, operation, created, label);
-  if (!isDelete && body === undefined) return undefined;
+  const headers = { [name.toLowerCase()]: need(staleFor(harness, condition, created.exchange.response.headers)) };
   const response = isDelete
     ? await harness.remove(created.resource, headers)
-    : await harness.change(operation, created.resource, body, headers);
-  if (response === undefined || !(isSuccess(response) || response.response.status === 412)) return undefined;
+    : await harness.change(
+        operation,
+        created.resource,
+        need(changesOf(harness, operation, created, label)[0]),
+        headers,
+      );
+  need(isSuccess(response) || response.response.status === 412 ? response : undefined);
   const after = isDelete ? await harness.read(created.resource) : undefined;
   const differs = (check: CheckName, ...exchanges: Exchange[]) => [
     differ(check, operation, name, { actual: statusesOf(exchanges), node, exchanges }),
@@ -205,11 +199,8 @@ export const removedUnchanged: BehaviorCheck<ResourceHarness> = {
   applies: ({ resourceType: { remove } }) => remove !== undefined && declares(remove, 412),
   async run(harness, label) {
     const { remove } = harness.resourceType;
-    const results: (Difference[] | undefined)[] = [];
-    for (const condition of [named(remove, /^if-match$/i), named(remove, /^if-unmodified-since$/i)])
-      if (remove !== undefined && condition !== undefined)
-        results.push(await outdated(harness, remove, condition, label));
-    return results.some((one) => one !== undefined) ? results.flatMap((one) => one ?? []) : undefined;
+    const conditions = [named(remove, /^if-match$/i), named(remove, /^if-unmodified-since$/i)];
+    return anyOf(...conditions.map((one) => () => outdated(harness, need(remove), need(one), label)));
   },
 };
 

@@ -2,113 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
-import type { Exchange } from '../../../http/call.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { isOwnId, lastParameter } from '../../../run/names.ts';
+import { lastParameter } from '../../../run/names.ts';
 import { idOf } from '../../../run/pool.ts';
-import { extensionsIn, hasFlag, memberNames, memberOf, requestSchema, targetOf } from '../../../schema/parts.ts';
-import { type BehaviorCheck, type Difference, differ, text } from '../observe.ts';
+import { View } from '../../../schema/view.ts';
+import { type BehaviorCheck, type Difference, differ, ifSeen, need, text } from '../observe.ts';
 import { changesOf } from './bodies.ts';
-import { type Collection, readCollection } from './collection.ts';
+import { readCollection } from './collection.ts';
 import { isGone, isSame, resourceIn } from './compare.ts';
 import { once } from './effects.ts';
-import type { Resource, ResourceHarness } from './harness.ts';
+import type { ResourceHarness } from './harness.ts';
+import type { Updating } from './update.ts';
 
-/** Checks of what else a creation does: lists, `Location`, idempotency keys, uniqueness, read-only properties, parents. */
+/** Checks of what else a creation does: idempotency keys, uniqueness, read-only properties, parents. */
 
 type CreateCheck = BehaviorCheck<ResourceHarness>;
-
-export function listed(list: Operation): CreateCheck {
-  return {
-    name: `list ${list.id}`,
-    describe: 'A created resource appears in the list with a new ID, and the total counts it.',
-    async run(harness, label) {
-      const { create, kind } = harness.resourceType;
-      const before = await harness.list(list);
-      if (before === undefined || !(await isSameKind(harness, list, before))) return undefined;
-      const resource = await harness.create(label);
-      if (resource?.id === undefined || resource.created.response.status === 202) return undefined;
-      const after = await harness.list(list);
-      if (after === undefined) return undefined;
-      const exchanges = [resource.created, after.exchange];
-      const isIn = after.rows.some((row) => harness.isOf(resource, row));
-      if (before.rows.some((row) => harness.isOf(resource, row)))
-        return [differ('create-same-id', create, '', { actual: text(resource.id), exchanges })];
-      const isShown = async () => (await harness.shown(resource))?.row ?? resource.body;
-      if (!isIn && after.isComplete && !mayBeHidden(await isShown(), list, before)) {
-        const expected = `a row with the ${kind} ${text(resource.id)} in ${list.id}`;
-        const actual = `${after.rows.length} rows, none with it`;
-        return [differ('create-not-listed', create, list.id, { expected, actual, node: list.node, exchanges })];
-      }
-      const [was, is] = [before.total, after.total];
-      if (was === undefined || !isIn || is !== was || was > 5000) return [];
-      const facts = { expected: String(was + 1), actual: String(is), exchanges: [before.exchange, ...exchanges] };
-      return [differ('create-total', list, create.id, facts)];
-    },
-  };
-}
-
-/** Whether the rows can be read by ID as resources of this type. A list at the path of the create operation qualifies. */
-async function isSameKind(harness: ResourceHarness, list: Operation, { rows }: Collection): Promise<boolean> {
-  const { collection, read } = harness.resourceType;
-  if (list.path === collection) return true;
-  const [row] = rows;
-  // Without a read, the type of the rows is unknown.
-  if (read === undefined || row === undefined || !harness.isReadable) return false;
-  const id = row[Object.keys(row).find(isOwnId) ?? ''];
-  const resource = id === undefined ? undefined : await harness.create('of the same kind');
-  const other = resource && (await harness.read({ ...resource, id }));
-  return other !== undefined && isSuccess(other);
-}
-
-/** Whether a list may exclude the resource because of a filter with a default, or of a status or flag that no row has. */
-function mayBeHidden(row: JsonObject, { parameters }: Operation, { rows, rowSchema }: Collection): boolean {
-  const isFiltered = parameters.some(
-    ({ in: place, name, schema }) =>
-      place === 'query' && schema.default !== undefined && Object.hasOwn(row, name) && row[name] !== schema.default,
-  );
-  const isState = (name: string, value: unknown) =>
-    typeof value === 'boolean' || /status|state|visib|publish|archiv|deleted/i.test(name);
-  const isNew = (name: string, value: unknown) =>
-    rows.every((other) => JSON.stringify(other[name]) !== JSON.stringify(value));
-  return (
-    isFiltered ||
-    (rowSchema !== undefined && Object.entries(row).some(([name, value]) => isState(name, value) && isNew(name, value)))
-  );
-}
-
-export const location: CreateCheck = {
-  name: 'location',
-  describe: '`Location` leads to the created resource, or to the status of its creation.',
-  async run(harness, label) {
-    const { create } = harness.resourceType;
-    const { session } = harness;
-    const resource = await harness.create(label);
-    const target = resource?.created.response.headers.location;
-    if (resource === undefined || target === undefined || !URL.canParse(target, resource.created.request.url))
-      return undefined;
-    const { pathname, search } = new URL(target, resource.created.request.url);
-    const wire = {
-      method: 'GET',
-      target: `${session.below(pathname)}${search}`,
-      headers: { accept: '*/*' },
-      body: undefined,
-    };
-    const there = await session.sendRaw(wire);
-    const { status } = resource.created.response;
-    const declared = create.responses.find((one) => one.status === String(status));
-    const isIt =
-      resource.id === undefined ||
-      !isObject(there.response.json?.value) ||
-      harness.isOf(resource, resourceIn(there)) ||
-      there.response.text.includes(String(resource.id));
-    if (!isGone(there) && (!isSuccess(there) || status === 202 || isIt)) return [];
-    const node = declared?.headers.find(({ name }) => name.toLowerCase() === 'location')?.node;
-    const facts = { expected: `${target} returns ${text(resource.id)}`, actual: responseText(there), node };
-    return [differ('location', create, '', { ...facts, exchanges: [resource.created, there] })];
-  },
-};
 
 /** The idempotency key parameter of an operation. */
 function keyOf({ method, parameters }: Operation): Parameter | undefined {
@@ -125,16 +35,15 @@ export const idempotency: CreateCheck = {
     const { create, lists, collection } = harness.resourceType;
     const { session } = harness;
     const list = lists.find((one) => one.path === collection);
-    const parameter = keyOf(create);
-    const call = await harness.callTo(create, label);
+    const parameter = need(keyOf(create));
+    const call = need(await harness.callTo(create, label));
     // Random, because servers remember keys of earlier runs.
     const newKey = () =>
       [randomUUID(), randomUUID().replaceAll('-', ''), `k${randomUUID().slice(0, 8)}`].find((one) =>
-        session.validators.accepts(parameter?.schema ?? {}, one, 'request'),
+        session.validators.accepts(parameter.schema, one, 'request'),
       );
-    const [key, other] = [newKey(), newKey()];
-    if (call === undefined || key === undefined || other === undefined || parameter === undefined) return undefined;
-    const send = (one: typeof call, value: string) =>
+    const [key, other] = [need(newKey()), need(newKey())];
+    const send = (one: Call, value: string) =>
       session.send({ ...one, headers: { ...one.headers, [parameter.name]: value } });
     const first = await send(call, key);
     if (!isSuccess(first)) return undefined;
@@ -142,11 +51,11 @@ export const idempotency: CreateCheck = {
     const before = await listing();
     const replay = await send(call, key);
     const after = await listing();
-    const ids = (exchange: Exchange) => idOf(resourceIn(exchange));
+    const idIn = (exchange: Exchange) => idOf(resourceIn(exchange));
     const isOther = (exchange: Exchange) =>
-      ids(first) !== undefined && ids(exchange) !== undefined && String(ids(first)) !== String(ids(exchange));
+      idIn(first) !== undefined && idIn(exchange) !== undefined && String(idIn(first)) !== String(idIn(exchange));
     const differs = (check: CheckName, last: Exchange, expected?: string): Difference[] => {
-      const shown = ({ response }: Exchange) => `${response.status} ${text(ids({ ...first, response }))}`;
+      const shown = (one: Exchange) => `${one.response.status} ${text(idIn(one))}`;
       const facts = { actual: `${shown(first)}, then ${shown(last)}`, node: parameter.node, exchanges: [first, last] };
       return [differ(check, create, '', expected === undefined ? facts : { expected, ...facts })];
     };
@@ -165,7 +74,7 @@ export const idempotency: CreateCheck = {
     const separate = await send(fresh, other);
     // A server may also return the first response again, unless the contract says that it does not.
     const isReused = reused !== undefined && isSuccess(reused) && (isDeclared || isOther(reused));
-    const isMixed = isSuccess(separate) && ids(first) !== undefined && !isOther(separate);
+    const isMixed = isSuccess(separate) && idIn(first) !== undefined && !isOther(separate);
     return [
       ...(isReused ? differs('key-reused', reused, '409 or 422') : []),
       ...(isMixed ? differs('key-mixed', separate) : []),
@@ -175,10 +84,8 @@ export const idempotency: CreateCheck = {
 
 /** The properties that `x-contract-check` declares as unique. */
 function uniqueNames({ document, resourceType }: ResourceHarness): string[] {
-  const schema = requestSchema(resourceType.create);
-  return memberNames(document, schema).filter((name) =>
-    extensionsIn(document, memberOf(document, [schema ?? {}], name)).some(({ unique: is }) => is === true),
-  );
+  const view = View.ofRequest(document, resourceType.create);
+  return view.names.filter((name) => view.member(name).states('unique', true));
 }
 
 export const unique: CreateCheck = {
@@ -188,7 +95,6 @@ export const unique: CreateCheck = {
   async run(harness, label) {
     const { create, updates } = harness.resourceType;
     const created = await harness.createAndRead(label);
-    if (created === undefined) return undefined;
     const found: Difference[] = [];
     for (const name of uniqueNames(harness).filter((one) => typeof created.resource.sent[one] === 'string')) {
       const used = created.resource.sent[name];
@@ -196,7 +102,7 @@ export const unique: CreateCheck = {
         differ('unique-ignored', operation, name, {
           expected: `an error for ${text(used)}, which already exists`,
           actual: responseText(exchange),
-          node: memberOf(harness.document, [requestSchema(operation) ?? {}], name)[0],
+          node: View.ofRequest(harness.document, operation).member(name).node,
           exchanges: [created.resource.created, exchange],
         });
       const second = await harness.callTo(create, `${label} second`);
@@ -205,38 +111,32 @@ export const unique: CreateCheck = {
       const id = isSuccess(exchange) ? harness.resourceOf(second, exchange).id : undefined;
       if (id !== undefined && id !== created.resource.id) found.push(twice(create, exchange));
       const update = updates.find(({ method }) => method === 'PATCH');
-      const schema = update && requestSchema(update);
-      if (update === undefined || !schema || !harness.session.validators.accepts(schema, { [name]: used }, 'request'))
-        continue;
-      const other = await harness.createAndRead(`${label} other ${name}`);
-      const changed = other && (await harness.change(update, other.resource, { [name]: used }));
-      const after = other && changed && isSuccess(changed) ? await harness.shown(other.resource) : undefined;
-      if (changed !== undefined && after?.row[name] === used) found.push(twice(update, changed));
+      if (update === undefined || !harness.accepts(update, { [name]: used })) continue;
+      const other = await ifSeen(() => harness.createAndRead(`${label} other ${name}`));
+      if (other === undefined) continue;
+      const changed = await harness.change(update, other.resource, { [name]: used });
+      const after = isSuccess(changed) ? await harness.shown(other.resource) : undefined;
+      if (after?.row[name] === used) found.push(twice(update, changed));
     }
     return found;
   },
 };
 
 /** Values of read-only properties that differ from those that the server sets. */
-function forgedFor(
-  { document, session }: ResourceHarness,
-  operation: Operation,
-  label: string,
-  usual: JsonObject,
-): JsonObject {
-  const schema = requestSchema(operation);
-  const entries = memberNames(document, schema).flatMap((name) => {
-    const members = memberOf(document, [schema ?? {}], name);
-    const target = hasFlag(document, members, 'readOnly') ? targetOf(document, members) : undefined;
-    const samples = [0, 1, 2, 3].map(
-      (turn) =>
-        target &&
-        session.values.sample(target, 'response', 'some', session.seedFor(`${operation.id} ${label} owned ${turn}`))
-          ?.value,
+function forgedFor({ document, session }: ResourceHarness, operation: Operation, label: string, usual: JsonObject) {
+  const view = View.ofRequest(document, operation);
+  const entries = view.names.map((name) => {
+    const { target } = view.member(name);
+    const samples = [0, 1, 2, 3].map((turn) =>
+      target && view.member(name).has('readOnly')
+        ? session.values.sample(target, 'response', 'some', session.seedFor(`${operation.id} ${label} owned ${turn}`))
+            ?.value
+        : undefined,
     );
-    return [[name, samples.find((value) => !isSame(value, usual[name], { name }))] as const];
+    return [name, samples.find((value) => !isSame(value, usual[name], { name }))] as const;
   });
-  return Object.fromEntries(entries.filter(([, value]) => ['string', 'number'].includes(typeof value)));
+  const forged = Object.fromEntries(entries.filter(([, value]) => ['string', 'number'].includes(typeof value)));
+  return need(Object.keys(forged).length === 0 ? undefined : forged);
 }
 
 function applied(
@@ -249,10 +149,9 @@ function applied(
   return Object.entries(forged)
     .filter(([name, value]) => row[name] === value)
     .map(([name, value]) => {
-      const [node] = memberOf(document, [requestSchema(operation) ?? {}], name);
-      return differ('read-only-accepted', operation, name, {
-        ...{ actual: `${name}: ${text(value)}, as sent`, node, exchanges },
-      });
+      const { node } = View.ofRequest(document, operation).member(name);
+      const actual = `${name}: ${text(value)}, as sent`;
+      return differ('read-only-accepted', operation, name, { actual, node, exchanges });
     });
 }
 
@@ -262,9 +161,9 @@ export const ownedInCreation: CreateCheck = {
   async run(harness, label) {
     const { create } = harness.resourceType;
     const call = await harness.callTo(create, label);
-    const usual = await harness.create(`${label} usual`);
-    const forged = usual && forgedFor(harness, create, label, (await harness.shown(usual))?.row ?? usual.body);
-    if (forged === undefined || Object.keys(forged).length === 0 || !isObject(call?.body)) return undefined;
+    const usual = need(await harness.create(`${label} usual`));
+    const forged = forgedFor(harness, create, label, (await harness.shown(usual))?.row ?? usual.body);
+    if (!isObject(call?.body)) return undefined;
     const created = await harness.session.send({ ...call, body: { ...call.body, ...forged } });
     if (!isSuccess(created)) return [];
     const resource = harness.resourceOf(call, created);
@@ -273,13 +172,12 @@ export const ownedInCreation: CreateCheck = {
   },
 };
 
-export const ownedInChange: BehaviorCheck<{ harness: ResourceHarness; update: Operation }> = {
+export const ownedInChange: BehaviorCheck<Updating> = {
   name: 'owned',
   describe: 'An update cannot set read-only properties.',
   async run({ harness, update }, label) {
     const created = await harness.createAndRead(label);
-    const forged = created && forgedFor(harness, update, label, created.row);
-    if (created === undefined || forged === undefined || Object.keys(forged).length === 0) return undefined;
+    const forged = forgedFor(harness, update, label, created.row);
     const [right] = changesOf(harness, update, created, label);
     const response = right && (await harness.change(update, created.resource, { ...right, ...forged }));
     if (response === undefined || !isSuccess(response)) return [];
@@ -297,10 +195,9 @@ export const misplaced: CreateCheck = {
   async run(harness, label) {
     const { collection, read, lists, create } = harness.resourceType;
     const parent = lastParameter(collection) ?? '';
-    const resource: Resource | undefined = (await harness.createAndRead(label))?.resource;
+    const { resource } = await harness.createAndRead(label);
     const known = harness.session.pool.forParameter(create, parent, false).likely;
-    const others = known.filter((value) => String(value) !== String(resource?.call.path[parent]));
-    if (resource === undefined || others.length === 0) return undefined;
+    const others = known.filter((value) => String(value) !== String(resource.call.path[parent]));
     const found: Difference[] = [];
     let isSeen = false;
     const differs = (operation: Operation, exchange: Exchange | undefined) =>

@@ -1,11 +1,10 @@
-import type { OpenApiDocument } from '../../../document/document.ts';
 import type { Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
-import type { JsonObject } from '../../../json.ts';
+import { escapeSegment, isObject, type JsonObject } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
-import { memberNames, memberOf, partsOf, requestSchema } from '../../../schema/parts.ts';
-import { type Difference, differ, valued } from '../observe.ts';
-import { isFleeting, isSame, isScalar, unlikes } from './compare.ts';
+import type { View } from '../../../schema/view.ts';
+import { type Difference, differ, ifSeen, valued } from '../observe.ts';
+import { isFleeting, isNothing, isSame, isScalar, isServerOwned } from './compare.ts';
 
 /** The effect of a write: what was sent, and what a response or a later read shows of it. */
 
@@ -19,60 +18,131 @@ export function once(found: readonly Difference[]): Difference[] {
   return [...new Map(found.map((one) => [`${one.check} ${one.operation.id} ${one.about}`, one])).values()];
 }
 
-/** The schemas of the resource if the response wraps it in an object. */
-export function innerSchemas(document: OpenApiDocument, schema: JsonObject, shown: JsonObject): JsonObject[] {
-  const names = memberNames(document, schema);
+/** The differences that any of several observations shows; undefined if none can be made. */
+export async function anyOf(
+  ...observations: readonly (() => Promise<readonly Difference[]>)[]
+): Promise<Difference[] | undefined> {
+  const found: (readonly Difference[] | undefined)[] = [];
+  for (const observation of observations) found.push(await ifSeen(observation));
+  return found.some((one) => one !== undefined) ? once(found.flatMap((one) => one ?? [])) : undefined;
+}
+
+/** The resource in a response that may wrap it in an object. */
+export function innerView(view: View, shown: JsonObject): View {
   const keys = Object.keys(shown);
-  if (keys.length === 0 || keys.some((key) => names.includes(key))) return [schema];
-  return names
-    .flatMap((name) => memberOf(document, [schema], name))
-    .flatMap((one) => [one, ...partsOf(document, one)])
-    .slice(0, 4);
+  return keys.length === 0 || keys.some((key) => view.names.includes(key)) ? view : view.inner;
 }
 
 interface Shown {
   readonly row: JsonObject;
-  readonly schema: JsonObject | undefined;
+  readonly view: View;
   /** Whether it may omit stored properties, as a response may. */
   readonly isPartial?: boolean;
 }
 
 /** The parts of a request that are shown with other values. */
 export function notKept(
-  document: OpenApiDocument,
   check: CheckName,
   operation: Operation,
-  sent: JsonObject,
-  { row, schema, isPartial = false }: Shown,
+  sent: Side,
+  { row, view, isPartial = false }: Shown,
   exchanges: Difference['exchanges'],
 ): Difference[] {
-  const request = requestSchema(operation);
-  if (request === undefined || schema === undefined) return [];
-  const shown = { value: row, schemas: innerSchemas(document, schema, row) };
-  return unlikes(document, { value: sent, schemas: [request] }, shown)
+  if (sent.view.isEmpty || view.isEmpty) return [];
+  return unlikes(sent, { value: row, view: innerView(view, row) })
     .filter((one) => !isPartial || one.shown !== undefined)
-    .map((one) => {
-      const name = memberAt(one.pointer);
-      return differ(check, operation, name, { ...valued(name, one.sent, one.shown), node: one.schema, exchanges });
+    .map(({ pointer, sent: own, shown, node }) => {
+      const name = memberAt(pointer);
+      return differ(check, operation, name, { ...valued(name, own, shown), node, exchanges });
     });
 }
 
 /** The properties of the resource in a response that a read after it shows with another value. */
 export function otherThanRead(
-  document: OpenApiDocument,
   check: CheckName,
   operation: Operation,
-  returned: Shown,
-  read: Shown,
+  { row, view }: Shown,
+  read: Pick<Shown, 'row'> & { readonly view?: View },
   exchanges: Difference['exchanges'],
 ): Difference[] {
-  const { row, schema } = returned;
-  return memberNames(document, schema)
-    .filter((name) => read.schema === undefined || memberOf(document, [read.schema], name).length > 0)
+  return view.names
+    .filter((name) => read.view === undefined || !read.view.member(name).isEmpty)
     .filter((name) => !isFleeting.test(name) && isScalar(row[name]) && isScalar(read.row[name]))
     .filter((name) => !isSame(row[name], read.row[name], { name }))
     .map((name) => {
-      const [node] = memberOf(document, [schema ?? {}], name);
+      const { node } = view.member(name);
       return differ(check, operation, name, { ...valued(name, read.row[name], row[name]), node, exchanges });
     });
+}
+
+/** A value, and what the contract declares about it. */
+export interface Side {
+  readonly value: unknown;
+  readonly view: View;
+}
+
+/** A part of the request that the server returned with another value. */
+interface Unlike {
+  readonly pointer: string;
+  readonly sent: unknown;
+  /** Undefined if it is missing. */
+  readonly shown: unknown;
+  /** The schema of the part in the response. */
+  readonly node: JsonObject | undefined;
+}
+
+/** The differences between sent and returned values, in properties of both schemas. */
+export function unlikes(sent: Side, shown: Side, name = '', pointer = ''): Unlike[] {
+  const [own, got] = [sent.value, shown.value];
+  if (isWithheld(sent.view, shown.view) || (isNothing(own) && isNothing(got))) return [];
+  const differs = [{ pointer, sent: own, shown: got, node: shown.view.node }];
+  if (typeof own === 'object' && own !== null) {
+    if (isNothing(got)) return differs;
+    if (Array.isArray(own) && Array.isArray(got)) {
+      const unlike = (one: unknown, other: unknown) =>
+        unlikes({ value: one, view: sent.view.items }, { value: other, view: shown.view.items }, name, `${pointer}/*`);
+      return unlikeItems(own, got, unlike, differs);
+    }
+    return isObject(own) && isObject(got) ? unlikeMembers(own, sent.view, got, shown.view, pointer) : [];
+  }
+  // A reference may be returned as the embedded resource.
+  if (typeof got === 'object' && got !== null) return own === null ? differs : [];
+  const format = sent.view.format ?? shown.view.format;
+  return isSame(own, got, { name, format, isWord: sent.view.isEnum }) ? [] : differs;
+}
+
+function unlikeMembers(own: JsonObject, sent: View, got: JsonObject, shown: View, pointer: string): Unlike[] {
+  // A free-form object declares no properties. They are compared only if at least one is returned by name.
+  const isFree = !shown.isEmpty && shown.parts.every(({ properties }) => properties === undefined);
+  const isKept = isFree && Object.keys(own).some((key) => Object.hasOwn(got, key));
+  return Object.entries(own).flatMap(([key, value]) => {
+    const view = shown.member(key);
+    if (isServerOwned(key) || (view.isEmpty && !isKept)) return [];
+    const right = { value: Object.hasOwn(got, key) ? got[key] : undefined, view };
+    return unlikes({ value, view: sent.member(key) }, right, key, `${pointer}/${escapeSegment(key)}`);
+  });
+}
+
+function unlikeItems(
+  own: readonly unknown[],
+  got: readonly unknown[],
+  unlike: (one: unknown, other: unknown) => Unlike[],
+  differs: Unlike[],
+): Unlike[] {
+  const isPlain = (item: unknown) => typeof item !== 'object' || item === null;
+  if (own.every(isPlain)) {
+    // Lists of scalars are often stored as sets.
+    if (!got.every(isPlain)) return [];
+    const isKept = own.every((item) => got.some((other) => unlike(item, other).length === 0));
+    return isKept && got.every((item) => own.some((other) => unlike(other, item).length === 0)) ? [] : differs;
+  }
+  return own.length === got.length ? own.flatMap((item, index) => unlike(item, got[index])).slice(0, 1) : differs;
+}
+
+function isWithheld(sent: View, shown: View): boolean {
+  return (
+    sent.has('readOnly') ||
+    [sent, shown].some((view) => view.has('writeOnly') || view.states('echo', false)) ||
+    ['password', 'binary', 'byte', 'duration'].includes(sent.format ?? '')
+  );
 }

@@ -1,11 +1,13 @@
 import type { Call } from '../../../http/call.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { isObject, type JsonObject, withoutMember } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { withKnownIds } from '../../../run/known-ids.ts';
 import { isNoReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
-import { hasFlag, itemOf, memberNames, memberOf, requestSchema, targetOf, wordsIn } from '../../../schema/parts.ts';
+import { shapeOf } from '../../../schema/shape.ts';
+import { requestSchema, View } from '../../../schema/view.ts';
 import { hasItemErrors } from '../../outcome.ts';
+import { isSame } from './compare.ts';
 
 /** Maximum number of requests that add optional properties at the top level. */
 const maxAdditions = 12;
@@ -17,7 +19,8 @@ export async function enriched(session: Session, start: Call, freshened: Freshen
   const { operation } = start;
   const schema = requestSchema(operation);
   if (schema === undefined || !isObject(start.body)) return start;
-  const { document, validators } = session;
+  const { validators } = session;
+  const view = View.of(session.document, schema);
   let body = start.body;
   let left = maxAdditions;
   /** Takes over a body if the server accepts it; otherwise returns the rejection. */
@@ -45,12 +48,8 @@ export async function enriched(session: Session, start: Call, freshened: Freshen
     await add(names.slice(0, half));
     await add(names.slice(half));
   };
-  const isReadOnly = (name: string) => hasFlag(document, memberOf(document, [schema], name), 'readOnly');
-  await add(
-    memberNames(document, schema).filter(
-      (name) => !(name in body) && (most[name] ?? null) !== null && !isReadOnly(name),
-    ),
-  );
+  const isMissing = (name: string) => !(name in body) && (most[name] ?? null) !== null;
+  await add(view.names.filter((name) => isMissing(name) && !view.member(name).has('readOnly')));
   for (const [name, value] of Object.entries(body)) {
     const fuller = most[name];
     if (!isObject(value) || !isObject(fuller) || Object.keys(fuller).every((key) => Object.hasOwn(value, key)))
@@ -60,7 +59,7 @@ export async function enriched(session: Session, start: Call, freshened: Freshen
   const seed = session.seedFor(`${operation.id} longer`);
   let longer = body;
   for (const [name, value] of Object.entries(body)) {
-    const other = withSibling(session, memberOf(document, [schema], name), value, seed);
+    const other = withSibling(session, view.member(name), value, seed);
     const next = { ...longer, [name]: other };
     if (other !== undefined && validators.accepts(schema, next, 'request')) longer = next;
   }
@@ -69,11 +68,9 @@ export async function enriched(session: Session, start: Call, freshened: Freshen
 }
 
 /** A list or map of one entry with a second one. A single entry does not reveal a server that stores only the first. */
-function withSibling(session: Session, members: readonly JsonObject[], value: unknown, seed: number): unknown {
+function withSibling(session: Session, view: View, value: unknown, seed: number): unknown {
   if (Array.isArray(value) && value.length === 1) {
-    const items = itemOf(session.document, members);
-    const words = wordsIn(session.document, items);
-    const schema = targetOf(session.document, items);
+    const { words, target: schema } = view.items;
     const fresh = schema && session.values.fresh(schema, value[0], seed, (_pointer, key) => isNoReference(key));
     const other = words.length > 0 ? words.find((word) => word !== value[0]) : fresh;
     return other === undefined ? undefined : [...value, other];
@@ -81,4 +78,34 @@ function withSibling(session: Session, members: readonly JsonObject[], value: un
   const [[key, member] = ['', undefined], ...others] = isObject(value) ? Object.entries(value) : [];
   if (key === '' || others.length > 0) return undefined;
   return { [key]: member, [`${key.slice(0, -1)}${key.endsWith('b') ? 'c' : 'b'}`]: member };
+}
+
+/** The body without optional properties. */
+export function withoutOptional(body: JsonObject, accepts: (body: JsonObject) => boolean): JsonObject {
+  return Object.keys(body).reduce((least, name) => {
+    const rest = withoutMember(least, name);
+    return accepts(rest) ? rest : least;
+  }, body);
+}
+
+/** Other valid values for a scalar property, most likely accepted first. References are not changed. */
+export function otherValues(session: Session, view: View, value: unknown, name: string, seed: number): unknown[] {
+  const { target: schema, isEnum: isWord } = view;
+  if (schema === undefined || !isNoReference(name)) return [];
+  const { values, document } = session;
+  const words = (isWord ? (shapeOf(document, schema).enum ?? []) : []).filter((one) => one !== null);
+  const start = words.length === 0 ? 0 : Math.abs(seed) % words.length;
+  const candidates = isWord
+    ? [...words.slice(start), ...words.slice(0, start)]
+    : [...near(value), values.fresh(schema, value, seed), values.sample(schema, 'request', 'some', seed)?.value];
+  return candidates.filter(
+    (one) => one !== null && one !== undefined && typeof one !== 'object' && !isSame(value, one, { name, isWord }),
+  );
+}
+
+function near(value: unknown): unknown[] {
+  if (typeof value === 'boolean') return [!value];
+  if (typeof value === 'number') return [value + 1, value - 1, value + 0.5, value * 2];
+  if (typeof value !== 'string' || !/^-?\d+(?:\.\d+)?$/.test(value)) return [];
+  return [1, -1].map((step) => (Number(value) + step).toFixed(value.split('.')[1]?.length ?? 0));
 }

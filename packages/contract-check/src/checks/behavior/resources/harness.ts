@@ -2,19 +2,20 @@ import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../document/operation.ts';
 import { type Call, type Exchange, emptyCall } from '../../../http/call.ts';
 import { evaluate } from '../../../http/links.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { isObject, type JsonObject, withMember } from '../../../json.ts';
 import { type Baseline, isSuccess } from '../../../run/baseline.ts';
 import type { Identity } from '../../../run/identities.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
 import { atEveryDepth, renewed } from '../../../run/renewal.ts';
 import type { SendOptions, Session } from '../../../run/session.ts';
-import { memberOf, requestSchema } from '../../../schema/parts.ts';
+import { requestSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { hasItemErrors } from '../../outcome.ts';
-import { type Collection, readCollection } from './collection.ts';
+import type { FullList } from '../lists/listing.ts';
+import { need } from '../observe.ts';
+import { readCollection } from './collection.ts';
 import { resourceIn } from './compare.ts';
-import { enriched } from './enrich.ts';
-import { otherValues, withoutOptional } from './other-values.ts';
+import { enriched, otherValues, withoutOptional } from './enrich.ts';
 import type { ResourceType } from './resource-types.ts';
 
 export interface Resource {
@@ -71,6 +72,11 @@ export class ResourceHarness {
     return this.session.document;
   }
 
+  /** Whether an operation allows a body. */
+  accepts(operation: Operation, body: unknown): boolean {
+    return this.session.validators.accepts(requestSchema(operation) ?? {}, body, 'request');
+  }
+
   /** Determines which properties a create request accepts, and where the resource can be read. */
   async start(): Promise<Resource | undefined> {
     this.#rich = await enriched(this.session, this.#rich, (schema, body, seed) =>
@@ -79,10 +85,11 @@ export class ResourceHarness {
     const resource = await this.create('first');
     if (resource === undefined || this.resourceType.read === undefined) return resource;
     for (const { way, address } of addressesOf(this.resourceType, resource.call, resource.created)) {
-      const read = await this.read({ ...resource, address, id: this.#idIn(address, resource.body) });
+      const found = { ...resource, address, id: this.#idIn(address, resource.body) };
+      const read = await this.read(found);
       if (read === undefined || !isSuccess(read)) continue;
       this.#way = way;
-      return { ...resource, address, id: this.#idIn(address, resource.body) };
+      return found;
     }
     return resource;
   }
@@ -118,11 +125,10 @@ export class ResourceHarness {
     return undefined;
   }
 
-  /** Creates a resource and reads it. */
-  async createAndRead(label: string): Promise<Created | undefined> {
-    const resource = await this.create(label);
-    const shown = resource && (await this.shown(resource));
-    return resource && shown && { resource, ...shown };
+  /** Creates a resource and reads it. An observation ends if that is not possible. */
+  async createAndRead(label: string): Promise<Created> {
+    const resource = need(await this.create(label));
+    return { resource, ...need(await this.shown(resource)) };
   }
 
   resourceOf(call: Call, created: Exchange): Resource {
@@ -144,7 +150,7 @@ export class ResourceHarness {
     const schema = requestSchema(create);
     const seed = this.session.seedFor(`${create.id} ${label}`);
     if (schema === undefined || !isObject(base.body)) return base;
-    const body = filling === 'least' ? withoutOptional(this.session, schema, base.body) : base.body;
+    const body = filling === 'least' ? withoutOptional(base.body, (one) => this.accepts(create, one)) : base.body;
     const fresh = this.#freshened(schema, body, seed, depth);
     const call = { ...base, body: filling === 'varied' && isObject(fresh) ? this.#varied(schema, fresh, seed) : fresh };
     return create.method === 'PUT' ? this.context.baselines.putNew(call, label) : call;
@@ -152,17 +158,12 @@ export class ResourceHarness {
 
   /** The body with every scalar changed that can be changed alone. */
   #varied(schema: JsonObject, body: JsonObject, seed: number): JsonObject {
-    let varied = body;
-    for (const name of Object.keys(body)) {
-      const members = memberOf(this.document, [schema], name);
-      for (const value of otherValues(this.session, members, varied[name], name, seed)) {
-        const changed = { ...varied, [name]: value };
-        if (!this.session.validators.accepts(schema, changed, 'request')) continue;
-        varied = changed;
-        break;
-      }
-    }
-    return varied;
+    const view = View.of(this.document, schema);
+    return Object.keys(body).reduce((varied, name) => {
+      const others = otherValues(this.session, view.member(name), varied[name], name, seed);
+      const bodies = others.map((value) => withMember(varied, name, value));
+      return bodies.find((one) => this.session.validators.accepts(schema, one, 'request')) ?? varied;
+    }, body);
   }
 
   async read(
@@ -188,7 +189,7 @@ export class ResourceHarness {
     const list = lists.find(({ path }) => path === collection);
     const all = list && (await readCollection(this.context, list, resource.call.path));
     const row = all?.rows.find((one) => this.isOf(resource, one));
-    return row && all?.exchange && { row, exchange: all.exchange, schema: all.rowSchema };
+    return all && row && { row, exchange: all.exchange, schema: all.rowSchema };
   }
 
   /** The call of an operation on a resource, without a body. */
@@ -207,28 +208,23 @@ export class ResourceHarness {
     body: unknown,
     headers: Texts = {},
     identity: Identity = 'caller',
-  ): Promise<Exchange | undefined> {
-    const call = this.callOn(operation, resource);
-    const all = call && (await this.#withRequiredHeaders(operation, resource, headers));
-    return call && all && this.session.send({ ...call, body, raw: { headers: all } }, { identity });
+  ): Promise<Exchange> {
+    const call = need(this.callOn(operation, resource));
+    const all = await this.#withRequiredHeaders(operation, resource, headers);
+    return this.session.send({ ...call, body, raw: { headers: all } }, { identity });
   }
 
   /** Updates a resource without a precondition, even if the operation requires one. */
-  async changeWithoutPrecondition(
-    operation: Operation,
-    resource: Resource,
-    body: unknown,
-  ): Promise<Exchange | undefined> {
-    const call = this.callOn(operation, resource);
-    return call && this.session.send({ ...call, body });
+  changeUnconditionally(operation: Operation, resource: Resource, body: unknown): Promise<Exchange> {
+    return this.session.send({ ...need(this.callOn(operation, resource)), body });
   }
 
-  async remove(resource: Resource, headers: Texts = {}, identity: Identity = 'caller'): Promise<Exchange | undefined> {
-    const { remove } = this.resourceType;
-    return remove && this.change(remove, resource, this.context.baselines.of(remove)?.call.body, headers, identity);
+  async remove(resource: Resource, headers: Texts = {}, identity: Identity = 'caller'): Promise<Exchange> {
+    const remove = need(this.resourceType.remove);
+    return this.change(remove, resource, this.context.baselines.of(remove)?.call.body, headers, identity);
   }
 
-  list(operation: Operation): Promise<Collection | undefined> {
+  list(operation: Operation): Promise<FullList | undefined> {
     return readCollection(this.context, operation, this.#rich.path);
   }
 

@@ -17,12 +17,12 @@ import {
   singular,
 } from '../../../run/names.ts';
 import { isHarmless, unknownId } from '../../../run/unknown-id.ts';
-import { memberNames, memberOf, partsOf, responseSchema } from '../../../schema/parts.ts';
 import { shapeOf } from '../../../schema/shape.ts';
+import { responseSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { chooserOf, chosenDifferences } from '../lists/chosen-members.ts';
 import { rowsIn } from '../lists/metadata.ts';
-import { type BehaviorCheck, type Difference, differ, text, valued } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
 import { readCollection } from './collection.ts';
 import { isGone, resourceIn } from './compare.ts';
 import { declaredKind, declares, hasRows } from './resource-types.ts';
@@ -52,10 +52,11 @@ const unknown: OperationCheck = {
   },
   async run({ context: { session }, operation, known }, label) {
     const name = lastParameter(operation.path) ?? '';
-    const parameter = operation.parameters.find((one) => one.in === 'path' && one.name === name);
-    const id = parameter && unknownId(session, parameter.schema, known.path[name], session.seedFor(`nobody ${label}`));
+    const parameter = need(operation.parameters.find((one) => one.in === 'path' && one.name === name));
+    const seed = session.seedFor(`nobody ${label}`);
+    const id = need(unknownId(session, parameter.schema, known.path[name], seed));
     const call: Call = { ...known, path: { ...known.path, [name]: id } };
-    if (parameter === undefined || id === undefined || !(await isHarmless(session, call))) return undefined;
+    if (!(await isHarmless(session, call))) return undefined;
     const exchange = await session.send(call);
     // Codes of a few letters are often generated twice, also for a resource that was created a moment ago.
     if (session.pool.isCreated(operation, name, id)) return undefined;
@@ -181,7 +182,7 @@ const counts: OperationCheck = {
       if (!isSuccess(exchange) || expected === undefined || numberOf(returned) === undefined) continue;
       isSeen = true;
       if (agrees(returned, expected)) continue;
-      const [node] = memberOf(session.document, [responseSchema(operation) ?? {}], name);
+      const { node } = View.ofResponse(session.document, operation).member(name);
       const facts = { ...valued(name, expected.toFixed(), returned), node, exchanges: [all.exchange, exchange] };
       found.push(differ('count-disagrees', operation, name, facts));
     }
@@ -201,8 +202,9 @@ function talliesOf({ session: { document, operations } }: CheckContext, source: 
       !path.slice(resource.length + 1).includes('/') &&
       !parameters.some(leavesOut),
   );
-  return memberNames(document, schema).flatMap((name) => {
-    const parts = memberOf(document, [schema ?? {}], name).flatMap((one) => partsOf(document, one));
+  const view = View.of(document, schema);
+  return view.names.flatMap((name) => {
+    const { parts } = view.member(name);
     if (parts.some((part) => extensionOf(part).calculated === false)) return [];
     const [, before, after] = /^(?:(.+?)[-_]?(?:c|C)ount|(?:number_?[oO]f|num)[-_]?(.+))$/.exec(name) ?? [];
     const counted = parts.some(({ type }) => [type].flat().includes('integer')) ? (before ?? after) : undefined;
@@ -228,9 +230,8 @@ const headed: OperationCheck = {
   describe: 'HEAD returns the status and headers of GET.',
   applies: ({ operation }) => operation.method === 'HEAD',
   async run({ context: { session, baselines }, operation, known }) {
-    const get = session.operations.find(({ method, path }) => method === 'GET' && path === operation.path);
-    const ofGet = get && baselines.of(get)?.call;
-    if (ofGet === undefined) return undefined;
+    const get = need(session.operations.find(({ method, path }) => method === 'GET' && path === operation.path));
+    const ofGet = need(baselines.of(get)).call;
     const full = await session.send({ ...ofGet, path: { ...ofGet.path, ...known.path } });
     const bare = await session.send(known);
     const plain = (value = '') => value.toLowerCase().replaceAll(/\s/g, '').replace(/^w\//, '');
@@ -253,9 +254,9 @@ const linked: OperationCheck = {
   describe: 'Declared links to read operations work.',
   applies: ({ operation }) => operation.responses.some(({ links }) => Object.keys(links).length > 0),
   async run({ context: { session, baselines }, operation }, label) {
-    const from = await baselines.again(operation, label);
-    const response = operation.responses.find(({ status }) => status === String(from?.exchange.response.status));
-    if (from === undefined || response === undefined) return undefined;
+    const from = need(await baselines.again(operation, label));
+    const { status } = from.exchange.response;
+    const response = need(operation.responses.find((one) => one.status === String(status)));
     const found: Difference[] = [];
     for (const [name, link] of Object.entries(response.links)) {
       const target = session.operations.find(({ id }) => id === link.operationId);

@@ -13,9 +13,9 @@ import {
   lastParameter,
   rowsSchema,
 } from '../../../run/names.ts';
-import { memberNames, memberOf, responseSchema } from '../../../schema/parts.ts';
+import { responseSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
-import { type BehaviorCheck, type Difference, differ, valued } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, need, valued } from '../observe.ts';
 import { listAs, readCollection } from './collection.ts';
 import { isFleeting, isGone, isNothing, isSame, isScalar, isServerOwned, isSteady, resourceIn } from './compare.ts';
 import { declaredKind, hasRows } from './resource-types.ts';
@@ -72,9 +72,9 @@ export const agreement: BehaviorCheck<Reading> = {
   async run(reading, label) {
     const { context, read, name, list } = reading;
     const { session, baselines } = context;
-    const known = baselines.of(read)?.call;
+    const known = need(baselines.of(read)).call;
     const rows = (await readCollection(context, list))?.rows ?? [];
-    if (known === undefined || rows.length === 0) return undefined;
+    if (rows.length === 0) return undefined;
     const send = (row: JsonObject) => session.send({ ...known, path: { ...known.path, [name]: idIn(row, name) } });
     // Rows with the most values reveal the most. The second observation uses other rows if possible.
     const [fullest, second] = rows.toSorted((one, other) => fullness(other) - fullness(one));
@@ -109,18 +109,16 @@ function differences(
 ): Difference[] {
   const { document } = context.session;
   const [shown, second] = [resourceIn(exchange), resourceIn(again)];
-  const schema = responseSchema(read);
+  const view = View.ofResponse(document, read);
   const differs = (check: CheckName, about: string, expected: unknown, actual: unknown, ...exchanges: Exchange[]) => {
-    const [node] = memberOf(document, schema === undefined ? [] : [schema], about);
+    const { node } = view.member(about);
     return [differ(check, read, about, { ...valued(about, expected, actual), node, exchanges })];
   };
   const key = row[name] === undefined ? Object.keys(row).find(isOwnId) : name;
   if (key !== undefined && isScalar(shown[key]) && String(shown[key]) !== String(row[key]))
     return differs('read-another', key, row[key], shown[key], exchange);
-  const rowSchema = rowsSchema(document, responseSchema(list))?.schema;
-  const shared = memberNames(document, schema).filter(
-    (one) => rowSchema && memberOf(document, [rowSchema], one).length > 0,
-  );
+  const ofRow = View.of(document, rowsSchema(document, responseSchema(list))?.schema);
+  const shared = view.names.filter((one) => !ofRow.member(one).isEmpty);
   return shared.flatMap((one) => {
     const [listed, read1, read2] = [row[one], shown[one], second[one]];
     // Some properties change on their own, but are the same in all responses at one time.
@@ -142,11 +140,11 @@ export const unshared: BehaviorCheck<Reading> = {
   applies: ({ context, read, list }) => context.session.can('otherTenant') && isPrivate(read) && isPrivate(list),
   async run({ context, read, name, list }) {
     const { session, baselines } = context;
-    const known = baselines.of(read)?.call;
+    const known = need(baselines.of(read)).call;
     const own = (await readCollection(context, list))?.rows ?? [];
-    const others = await listAs(context, list, 'otherTenant');
+    const others = need(await listAs(context, list, 'otherTenant'));
     const ids = own.map((row) => idIn(row, name)).filter((id) => id !== undefined);
-    if (known === undefined || others === undefined || ids.length === 0) return undefined;
+    if (ids.length === 0) return undefined;
     const shared = ids.find((id) => others.rows.some((row) => idIn(row, name) === id));
     const call = { ...known, path: { ...known.path, [name]: shared ?? ids[0] } };
     const asOwner = shared === undefined ? await session.send(call) : undefined;

@@ -5,7 +5,7 @@ import type { Call, Exchange } from '../../../http/call.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { lastParameter } from '../../../run/names.ts';
 import { unknownId } from '../../../run/unknown-id.ts';
-import { type BehaviorCheck, type Difference, differ, text } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, ifSeen, need, text } from '../observe.ts';
 import { readCollection } from './collection.ts';
 import { isGone, resourceIn } from './compare.ts';
 import type { Resource, ResourceHarness } from './harness.ts';
@@ -17,17 +17,16 @@ export const removed: BehaviorCheck<ResourceHarness> = {
   describe: 'A deleted resource is gone or marked as deleted, and no other resource is affected.',
   applies: ({ resourceType: { remove, read } }) => remove !== undefined && read !== undefined,
   async run(harness, label) {
-    const { remove, read, lists, collection } = harness.resourceType;
+    const { lists, collection, ...type } = harness.resourceType;
+    const [remove, read] = [need(type.remove), need(type.read)];
     const created = await harness.createAndRead(label);
-    const other = await harness.createAndRead(`${label} other`);
-    if (remove === undefined || read === undefined || created === undefined) return undefined;
+    const other = await ifSeen(() => harness.createAndRead(`${label} other`));
     const { resource } = created;
     const list = lists.find((one) => one.path === collection);
     const before = list && (await harness.list(list));
     const response = await harness.remove(resource);
-    const after =
-      response && isSuccess(response) && response.response.status !== 202 ? await harness.read(resource) : undefined;
-    if (response === undefined || after === undefined) return undefined;
+    if (!isSuccess(response) || response.response.status === 202) return undefined;
+    const after = need(await harness.read(resource));
     const found: Difference[] = [];
     const differs = (check: CheckName, by: Operation, expected?: string, node?: object) => {
       const facts = { actual: responseText(after), node, exchanges: [response, after] };
@@ -55,7 +54,7 @@ export const removed: BehaviorCheck<ResourceHarness> = {
       found.push(...(await hidden(harness, remove, resource)), ...(await beneath(harness, remove, resource)));
     }
     const again = await harness.remove(resource);
-    found.push(...(await untouched(harness, remove, other, again ?? response)));
+    found.push(...(await untouched(harness, remove, other, again)));
     if (isGone(after) && typeof resource.id === 'string' && resource.id.length > 7)
       harness.session.pool.forget(resource.id);
     return found;

@@ -11,7 +11,7 @@ import {
   rowsSchema,
   singular,
 } from '../../../run/names.ts';
-import { memberNames, partsOf, requestSchema, responseSchema } from '../../../schema/parts.ts';
+import { responseSchema, View } from '../../../schema/view.ts';
 
 /** A type of resource that can be created, and its other operations. */
 export interface ResourceType {
@@ -147,14 +147,14 @@ export function hasRows(document: OpenApiDocument, operation: Operation): boolea
   if (rowsSchema(document, schema) === undefined) return false;
   // A response with the ID of the resource is the resource itself, although it contains a list.
   const kind = kindOfPath(operation.path);
-  return operation.method === 'GET' || !memberNames(document, schema).some((name) => kindOfReference(name) === kind);
+  return operation.method === 'GET' || !View.of(document, schema).names.some((name) => kindOfReference(name) === kind);
 }
 
 /** Whether an update keeps omitted properties: PATCH does, and a PUT that requires any one property, but none of them. */
 export function keepsTheRest(document: OpenApiDocument, operation: Operation): boolean {
   const { merges } = extensionOf(operation.node);
   if (typeof merges === 'boolean') return merges;
-  const parts = partsOf(document, requestSchema(operation) ?? {});
+  const { parts } = View.ofRequest(document, operation);
   const isPartial =
     parts.some(({ minProperties }) => minProperties === 1) && parts.every(({ required }) => required === undefined);
   return operation.method === 'PATCH' || isPartial;

@@ -2,13 +2,14 @@ import { extensionOf, type Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isReadingPost, rowsSchema } from '../../../run/names.ts';
-import { responseSchema } from '../../../schema/parts.ts';
+import { responseSchema } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
+import type { FullList } from '../lists/listing.ts';
 import { type Difference, differ, type Observation, observe } from '../observe.ts';
-import { type Collection, readCollection } from './collection.ts';
+import { readCollection } from './collection.ts';
 
 /** Snapshots of lists for comparison. */
-type Prints = ReadonlyMap<Operation, { readonly print: string; readonly list: Collection }>;
+type Prints = ReadonlyMap<Operation, { readonly print: string; readonly list: FullList }>;
 
 /** Reading must not change any list. */
 export async function checkSafety(context: CheckContext): Promise<void> {
@@ -53,7 +54,7 @@ const changesOnRead =
 
 /** Rows without properties that record reads. */
 async function printsOf(context: CheckContext, lists: readonly Operation[]): Promise<Prints> {
-  const prints = new Map<Operation, { print: string; list: Collection }>();
+  const prints = new Map<Operation, { print: string; list: FullList }>();
   const without = (name: string, value: unknown) => (changesOnRead.test(name) ? undefined : value);
   for (const operation of lists) {
     const list = context.session.isOver ? undefined : await readCollection(context, operation);
@@ -100,7 +101,7 @@ function growing(context: CheckContext, list: Operation): Observation {
 }
 
 /** The number of rows, and the integers in the first rows. */
-function numbersOf({ rows, total }: Collection): Map<string, number> {
+function numbersOf({ rows, total }: FullList): Map<string, number> {
   const inRows = rows.slice(0, 20).flatMap((row, index) =>
     Object.entries(row)
       .filter(([name, value]) => Number.isInteger(value) && !changesOnRead.test(name))

@@ -22,7 +22,6 @@ export const separated: BehaviorCheck<ResourceHarness> = {
   async run(harness, label) {
     const { create, read, updates, remove, lists } = harness.resourceType;
     const created = await harness.createAndRead(label);
-    if (created === undefined) return undefined;
     const { resource, exchange } = created;
     const found: Difference[] = [];
     const differs = (check: CheckName, operation: Operation, first: Exchange, ...others: Exchange[]) => {
@@ -47,8 +46,7 @@ export const separated: BehaviorCheck<ResourceHarness> = {
     const response = await harness.remove(resource, {}, 'otherTenant');
     const after = await harness.read(resource);
     const isChanged = after && (isGone(after) || after.response.text !== exchange.response.text);
-    if (response && isSuccess(response) && isChanged && found.length === 0)
-      differs('tenant-deletes', remove, response, after);
+    if (isSuccess(response) && isChanged && found.length === 0) differs('tenant-deletes', remove, response, after);
     return found;
   },
 };

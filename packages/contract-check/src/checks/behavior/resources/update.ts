@@ -1,9 +1,9 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { isObject, type JsonObject, withoutMember } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { extensionsIn, memberNames, memberOf, partsOf, requestSchema, responseSchema } from '../../../schema/parts.ts';
-import { type BehaviorCheck, type Difference, differ, text, valued } from '../observe.ts';
+import { View } from '../../../schema/view.ts';
+import { type BehaviorCheck, type Difference, differ, ifSeen, need, text, valued } from '../observe.ts';
 import { changesIn, changesOf, isWritable, wholeOf, writableNames } from './bodies.ts';
 import { isNothing, isRejection, isSame, isScalar, resourceIn } from './compare.ts';
 import { notKept, once } from './effects.ts';
@@ -17,7 +17,8 @@ export interface Updating {
 
 type UpdateCheck = BehaviorCheck<Updating>;
 
-const hasBody = ({ update }: Updating) => requestSchema(update) !== undefined;
+const bodyOf = ({ harness, update }: Updating) => View.ofRequest(harness.document, update);
+const hasBody = (updating: Updating) => !bodyOf(updating).isEmpty;
 
 export const changed: UpdateCheck = {
   name: 'change',
@@ -25,20 +26,18 @@ export const changed: UpdateCheck = {
   applies: hasBody,
   async run({ harness, update }, label) {
     const created = await harness.createAndRead(label);
-    const other = await harness.createAndRead(`${label} other`);
-    if (created === undefined) return undefined;
+    const other = await ifSeen(() => harness.createAndRead(`${label} other`));
     const started = performance.now();
     const differences: Difference[] = [];
     let before = created;
     for (const body of changesOf(harness, update, created, label)) {
       if (harness.session.isOver) break;
       const response = await harness.change(update, created.resource, body);
-      if (response === undefined) return undefined;
       if (!isSuccess(response) || response.response.status === 202) continue;
       const shown = await harness.shown(created.resource);
       if (shown === undefined) continue;
       const after = { ...before, ...shown };
-      differences.push(...compared(harness, update, body, before, after, response));
+      differences.push(...compared({ harness, update }, body, before, after, response));
       before = after;
     }
     if (before === created) return undefined;
@@ -50,54 +49,41 @@ export const changed: UpdateCheck = {
   },
 };
 
-function compared(
-  harness: ResourceHarness,
-  update: Operation,
-  body: JsonObject,
-  before: Created,
-  after: Created,
-  response: Exchange,
-): Difference[] {
+function compared(updating: Updating, body: JsonObject, before: Created, after: Created, by: Exchange): Difference[] {
+  const { harness, update } = updating;
   const { document, resourceType } = harness;
-  const exchanges = [response, after.exchange];
-  const sent = changesIn(body, before.row);
-  const stored = { row: after.row, schema: resourceType.read && responseSchema(resourceType.read) };
-  const schema = isObject(response.response.json?.value) ? responseSchema(update, response.response.status) : undefined;
+  const exchanges = [by, after.exchange];
+  const view = bodyOf(updating);
+  const sent = { value: changesIn(body, before.row), view };
+  const isReturned = isObject(by.response.json?.value);
+  const returned = isReturned ? View.ofResponse(document, update, by.response.status) : View.of(document, undefined);
   return [
-    ...notKept(document, 'update-lost', update, sent, stored, exchanges),
     ...notKept(
-      document,
-      'update-echo',
+      'update-lost',
       update,
       sent,
-      { row: resourceIn(response), schema, isPartial: true },
+      { row: after.row, view: View.ofResponse(document, resourceType.read) },
       exchanges,
     ),
-    ...othersIn(harness, update, body, before, after).map((name) => {
-      const [node] = memberOf(document, [requestSchema(update) ?? {}], name);
-      const facts = { ...valued(name, before.row[name], after.row[name]), node, exchanges };
+    ...notKept('update-echo', update, sent, { row: resourceIn(by), view: returned, isPartial: true }, exchanges),
+    ...othersIn(updating, body, before, after).map((name) => {
+      const facts = { ...valued(name, before.row[name], after.row[name]), node: view.member(name).node, exchanges };
       return differ('update-others', update, name, facts);
     }),
   ];
 }
 
 /** Properties that were not sent but changed, although only this update can have changed them. */
-function othersIn(
-  harness: ResourceHarness,
-  update: Operation,
-  body: JsonObject,
-  before: Created,
-  after: Created,
-): string[] {
-  const writable = writableNames(harness, requestSchema(update) ?? {});
-  const created = requestSchema(harness.resourceType.create);
+function othersIn({ harness, update }: Updating, body: JsonObject, before: Created, after: Created): string[] {
+  const { document, resourceType } = harness;
+  const writable = writableNames(View.ofRequest(document, update));
+  const created = View.ofRequest(document, resourceType.create);
   return Object.keys(before.row).filter((name) => {
     const value = before.row[name];
     // A PUT may clear properties that it omits.
-    if (name in body || isNothing(value) || (!keepsTheRest(harness.document, update) && writable.includes(name)))
-      return false;
+    if (name in body || isNothing(value) || (!keepsTheRest(document, update) && writable.includes(name))) return false;
     const isFixed = /^(?:id|uuid|created_?at|created|created_?on)$/i.test(name);
-    const wasSet = name in before.resource.sent && created !== undefined && isWritable(harness, created, name);
+    const wasSet = name in before.resource.sent && isWritable(created, name);
     return (isFixed || wasSet) && JSON.stringify(after.row[name]) !== JSON.stringify(value);
   });
 }
@@ -110,7 +96,7 @@ async function unmoved(
   last: Created,
   started: number,
 ): Promise<Difference[]> {
-  const written = memberNames(harness.document, requestSchema(update));
+  const written = View.ofRequest(harness.document, update).names;
   const names = Object.keys(first.row).filter((name) => !written.includes(name));
   const version = names.find((name) => /^_?(?:version|revision|rev)$/i.test(name) && Number.isInteger(first.row[name]));
   const moment = names.find(
@@ -118,11 +104,10 @@ async function unmoved(
       /^(?:updated|modified|lastModified|last_modified|lastUpdated)[-_]?(?:at|on|date|time)?$/i.test(name) &&
       typeof first.row[name] === 'string',
   );
-  const differs = (name: string, { row, exchange }: Pick<Created, 'row' | 'exchange'>) =>
-    differ('update-timestamp', update, name, {
-      actual: `${name}: ${text(row[name])}`,
-      exchanges: [first.exchange, exchange],
-    });
+  const differs = (name: string, { row, exchange }: Pick<Created, 'row' | 'exchange'>) => {
+    const facts = { actual: `${name}: ${text(row[name])}`, exchanges: [first.exchange, exchange] };
+    return differ('update-timestamp', update, name, facts);
+  };
   const found = version !== undefined && first.row[version] === last.row[version] ? [differs(version, last)] : [];
   if (moment === undefined || first.row[moment] !== last.row[moment]) return found;
   // With a resolution of one second, the time may still be the same.
@@ -155,28 +140,26 @@ export async function untouched(
 export const replaced: UpdateCheck = {
   name: 'replace',
   describe: 'PUT clears omitted properties (RFC 9110, 9.3.4).',
-  applies: ({ harness: { document }, update }) =>
-    update.method === 'PUT' && requestSchema(update) !== undefined && !keepsTheRest(document, update),
+  applies: (updating) =>
+    updating.update.method === 'PUT' && hasBody(updating) && !keepsTheRest(updating.harness.document, updating.update),
   async run({ harness, update }, label) {
-    const schema = requestSchema(update) ?? {};
-    const { document, session } = harness;
+    const view = bodyOf({ harness, update });
     const created = await harness.createAndRead(label);
-    if (created === undefined) return undefined;
     const whole = wholeOf(harness, update, created);
-    const accepts = (body: JsonObject) => session.validators.accepts(schema, body, 'request');
-    const optional = writableNames(harness, schema).filter((name) => {
-      const { [name]: value, ...rest } = whole;
-      return !isNothing(value) && isScalar(value) && isSame(value, created.row[name], { name }) && accepts(rest);
+    const optional = writableNames(view).filter((name) => {
+      const value = whole[name];
+      const isShown = !isNothing(value) && isScalar(value) && isSame(value, created.row[name], { name });
+      return isShown && harness.accepts(update, withoutMember(whole, name));
     });
     const least = Object.fromEntries(Object.entries(whole).filter(([name]) => !optional.includes(name)));
-    if (optional.length === 0 || !accepts(least)) return undefined;
+    if (optional.length === 0 || !harness.accepts(update, least)) return undefined;
     const response = await harness.change(update, created.resource, least);
-    const after = response && isSuccess(response) ? await harness.shown(created.resource) : undefined;
-    if (response === undefined || after === undefined) return undefined;
+    if (!isSuccess(response)) return undefined;
+    const after = need(await harness.shown(created.resource));
     const isDefault = (name: string) =>
-      memberOf(document, [schema], name)
-        .flatMap((one) => partsOf(document, one))
-        .some((part) => 'default' in part && isSame(part.default, after.row[name], { name, isWord: true }));
+      view
+        .member(name)
+        .parts.some((part) => 'default' in part && isSame(part.default, after.row[name], { name, isWord: true }));
     const kept = optional.filter((name) => isSame(created.row[name], after.row[name], { name }) && !isDefault(name));
     // If only some are kept, there may be a specific reason.
     const [first = ''] = kept;
@@ -191,23 +174,17 @@ export const replacedAsAWhole: UpdateCheck = {
   describe: 'A property that is declared to be replaced as a whole keeps nothing of its previous value.',
   applies: ({ harness: { document }, update }) => keepsTheRest(document, update),
   async run({ harness, update }, label) {
-    const schema = requestSchema(update);
-    const { document, session } = harness;
-    const names = memberNames(document, schema).filter((name) =>
-      extensionsIn(document, memberOf(document, [schema ?? {}], name)).some(({ replaced: is }) => is === true),
-    );
-    const created = names.length === 0 ? undefined : await harness.createAndRead(label);
-    if (created === undefined || schema === undefined) return undefined;
+    const view = bodyOf({ harness, update });
+    const names = view.names.filter((name) => view.member(name).states('replaced', true));
+    if (names.length === 0) return undefined;
+    const created = await harness.createAndRead(label);
     const found: Difference[] = [];
     for (const name of names) {
       const now = created.row[name];
       // The value without one of its properties; for a map, with another key instead.
       const [first] = Object.entries(isObject(now) ? now : {}).flatMap(([left, value]) => {
-        const rest = Object.fromEntries(Object.entries(now ?? {}).filter(([key]) => key !== left));
-        const ways = [rest, { [`${left}-b`]: value }, { [`${left}b`]: value }].filter(
-          (one) => Object.keys(one).length > 0,
-        );
-        const least = ways.find((one) => session.validators.accepts(schema, { [name]: one }, 'request'));
+        const ways = [withoutMember(now as JsonObject, left), { [`${left}-b`]: value }, { [`${left}b`]: value }];
+        const least = ways.find((one) => Object.keys(one).length > 0 && harness.accepts(update, { [name]: one }));
         return isNothing(value) || least === undefined ? [] : [{ left, value, least }];
       });
       const response = first && (await harness.change(update, created.resource, { [name]: first.least }));
@@ -215,10 +192,9 @@ export const replacedAsAWhole: UpdateCheck = {
       const shown = after?.row[name];
       if (first === undefined || !isObject(shown) || !isSame(shown[first.left], first.value, { name: first.left }))
         continue;
-      const [node] = memberOf(document, [schema], name);
       const exchanges = [created.exchange, response, after?.exchange];
       const actual = `${first.left}: ${text(first.value)}, as it was before`;
-      found.push(differ('update-merged', update, name, { actual, node, exchanges }));
+      found.push(differ('update-merged', update, name, { actual, node: view.member(name).node, exchanges }));
     }
     return found;
   },
@@ -230,12 +206,13 @@ export const rejected: UpdateCheck = {
   applies: hasBody,
   async run({ harness, update }, label) {
     const created = await harness.createAndRead(label);
-    const [right] = created === undefined ? [] : changesOf(harness, update, created, label);
-    const wrong = right && wrongMember(harness, requestSchema(update) ?? {}, right);
-    if (created === undefined || right === undefined || wrong === undefined) return undefined;
-    const response = await harness.change(update, created.resource, { ...right, ...wrong });
-    const after = response && isRejection(response) ? await harness.shown(created.resource) : undefined;
-    if (after === undefined) return undefined;
+    const right = need(changesOf(harness, update, created, label)[0]);
+    const response = await harness.change(update, created.resource, {
+      ...right,
+      ...wrongMember(harness, update, right),
+    });
+    if (!isRejection(response)) return undefined;
+    const after = need(await harness.shown(created.resource));
     const exchanges = [created.exchange, response, after.exchange];
     return Object.keys(changesIn(right, created.row))
       .filter((name) => isScalar(created.row[name]) && !isSame(created.row[name], after.row[name], { name }))
@@ -246,14 +223,10 @@ export const rejected: UpdateCheck = {
 };
 
 /** A property with an invalid value, to send beside valid ones. */
-function wrongMember(
-  { document, session }: ResourceHarness,
-  schema: JsonObject,
-  right: JsonObject,
-): JsonObject | undefined {
-  const candidates = memberNames(document, schema)
-    .toReversed()
+function wrongMember(harness: ResourceHarness, update: Operation, right: JsonObject): JsonObject {
+  const candidates = View.ofRequest(harness.document, update)
+    .names.toReversed()
     .filter((name) => !(name in right) || Object.keys(changesIn(right, {})).length !== 1)
     .flatMap((name) => [{ wrong: true }, 'wrong', -1].map((value) => ({ [name]: value })));
-  return candidates.find((one) => !session.validators.accepts(schema, { ...right, ...one }, 'request'));
+  return need(candidates.find((one) => !harness.accepts(update, { ...right, ...one })));
 }

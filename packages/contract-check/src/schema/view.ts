@@ -1,0 +1,186 @@
+import type { OpenApiDocument } from '../document/document.ts';
+import { extensionOf, type Operation } from '../document/operation.ts';
+import { isJson } from '../http/call.ts';
+import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { anything, regularExpression } from './shape.ts';
+
+const views = new WeakMap<JsonObject, View>();
+
+/** What a contract declares about the values at one place. Unlike a `Shape`, it has the parts of all branches. */
+export class View {
+  /** The schemas that declare it: none if nothing does. */
+  readonly schemas: readonly JsonObject[];
+  /** The schemas, with references and the parts of all branches. */
+  readonly parts: readonly JsonObject[];
+  readonly #document: OpenApiDocument;
+  /** Cached, because a response has many rows. */
+  readonly #inner = new Map<string, View>();
+
+  private constructor(document: OpenApiDocument, schemas: readonly JsonObject[]) {
+    this.#document = document;
+    this.schemas = schemas;
+    this.parts = schemas.flatMap((schema) => partsOf(document, schema));
+  }
+
+  static of(document: OpenApiDocument, schema: JsonObject | undefined): View {
+    if (schema === undefined) return new View(document, []);
+    const view = views.get(schema) ?? new View(document, [schema]);
+    views.set(schema, view);
+    return view;
+  }
+
+  /** The body that an operation accepts. */
+  static ofRequest(document: OpenApiDocument, operation: Operation): View {
+    return View.of(document, requestSchema(operation));
+  }
+
+  /** The body of a JSON response with a status, or of the first success. */
+  static ofResponse(document: OpenApiDocument, operation: Operation | undefined, status?: number): View {
+    return View.of(document, operation && responseSchema(operation, status));
+  }
+
+  get isEmpty(): boolean {
+    return this.schemas.length === 0;
+  }
+
+  /** The first schema, for its place. */
+  get node(): JsonObject | undefined {
+    return this.schemas[0];
+  }
+
+  /**
+   * The schema to generate values from. Siblings of `$ref` are ignored, because the validator cannot resolve them
+   * separately.
+   */
+  get target(): JsonObject | undefined {
+    return this.node && this.#document.object(this.node);
+  }
+
+  /** The names of declared properties. */
+  get names(): string[] {
+    return [...new Set(this.parts.flatMap(({ properties }) => Object.keys(isObject(properties) ? properties : {})))];
+  }
+
+  /** A property that is declared by name. */
+  member(name: string): View {
+    return this.#view(`member ${name}`, () =>
+      this.parts.flatMap(({ properties }) => (isObject(properties) ? [properties[name]] : [])).filter(isObject),
+    );
+  }
+
+  /** A property that is declared by name, by a pattern, or as an additional one. */
+  described(name: string): View {
+    const find = () => this.parts.flatMap((part) => memberSchemas(part, name));
+    // Undeclared names are unlimited, so they are not cached.
+    const isNamed = this.parts.some(({ properties }) => isObject(properties) && Object.hasOwn(properties, name));
+    return isNamed ? this.#view(`described ${name}`, find) : new View(this.#document, find());
+  }
+
+  /** The values of all properties together, such as that of a property that wraps the rest. */
+  get inner(): View {
+    return this.#view('inner', () => this.names.flatMap((name) => this.member(name).schemas).slice(0, 4));
+  }
+
+  /** The items of a list. */
+  get items(): View {
+    return this.#view('items', () => this.parts.map(({ items }) => items).filter(isObject));
+  }
+
+  /** The item of a list at an index, considering `prefixItems`. */
+  item(index: number): View {
+    const lengths = this.parts.map(({ prefixItems }) => (Array.isArray(prefixItems) ? prefixItems.length : 0));
+    const at = Math.min(index, Math.max(0, ...lengths));
+    return this.#view(`item ${at}`, () =>
+      this.parts
+        .map(({ prefixItems, items }, part) => (at < (lengths[part] ?? 0) ? Object(prefixItems)[at] : items))
+        .filter(isObject),
+    );
+  }
+
+  /** Whether any part sets a keyword such as `readOnly` to true. */
+  has(keyword: string): boolean {
+    return this.parts.some((part) => part[keyword] === true);
+  }
+
+  get format(): string | undefined {
+    return this.parts.map(({ format }) => format).find((format) => typeof format === 'string');
+  }
+
+  get isEnum(): boolean {
+    return this.parts.some((part) => Array.isArray(part.enum) || 'const' in part);
+  }
+
+  /** The values of `enum` in all parts. */
+  get words(): unknown[] {
+    return this.parts.flatMap(({ enum: words }) => (Array.isArray(words) ? words : []));
+  }
+
+  /** Whether `x-contract-check` has a member with a value in any part. */
+  states(member: string, value: boolean): boolean {
+    return this.parts.some((part) => extensionOf(part)[member] === value);
+  }
+
+  #view(key: string, find: () => JsonObject[]): View {
+    const view = this.#inner.get(key) ?? new View(this.#document, find());
+    this.#inner.set(key, view);
+    return view;
+  }
+}
+
+/** The schema of an operation's JSON body, or of its form body if it accepts no JSON. */
+export function requestSchema({ body }: Operation): JsonObject | undefined {
+  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i;
+  const content =
+    body?.contents.find(({ mediaType }) => isJson(mediaType)) ??
+    body?.contents.find(({ mediaType }) => isForm.test(mediaType));
+  return content?.schema;
+}
+
+/** The schema of a JSON response with a status, or of the first success. */
+export function responseSchema({ responses }: Operation, status?: number): JsonObject | undefined {
+  const response =
+    responses.find((one) => one.status === String(status)) ?? responses.find((one) => one.status.startsWith('2'));
+  return response?.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
+}
+
+function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
+  if (depth > 30) return [];
+  const inner = [
+    ...document.referred(schema),
+    ...['allOf', 'oneOf', 'anyOf', 'if', 'then', 'else'].flatMap((key) => [schema[key]].flat()),
+    ...Object.values(isObject(schema.dependentSchemas) ? schema.dependentSchemas : {}),
+  ];
+  return [schema, ...inner.filter(isObject).flatMap((one) => partsOf(document, one, depth + 1))];
+}
+
+function memberSchemas(part: JsonObject, name: string): JsonObject[] {
+  const named = isObject(part.properties) ? part.properties[name] : undefined;
+  if (isObject(named)) return [named];
+  if (named === true) return [anything];
+  const patterns = Object.entries(isObject(part.patternProperties) ? part.patternProperties : {})
+    .filter(([pattern]) => regularExpression(pattern)?.test(name))
+    .map(([, schema]) => (isObject(schema) ? schema : anything));
+  if (patterns.length > 0) return patterns;
+  return isObject(part.additionalProperties) ? [part.additionalProperties] : [];
+}
+
+/** An object in a value, with what the contract declares about it. */
+export interface Viewed {
+  readonly pointer: string;
+  readonly object: JsonObject;
+  readonly view: View;
+}
+
+/** The objects in a value that a schema describes; outer objects first. */
+export function* objectsIn(view: View, value: unknown, pointer = '', depth = 0): Generator<Viewed> {
+  if (view.isEmpty || depth > 40) return;
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries())
+      if (typeof item === 'object') yield* objectsIn(view.item(index), item, `${pointer}/${index}`, depth + 1);
+  }
+  if (!isObject(value)) return;
+  yield { pointer, object: value, view };
+  for (const [name, member] of Object.entries(value))
+    if (typeof member === 'object')
+      yield* objectsIn(view.described(name), member, `${pointer}/${escapeSegment(name)}`, depth + 1);
+}
