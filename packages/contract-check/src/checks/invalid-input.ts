@@ -66,7 +66,6 @@ export async function checkInvalidInput(
     ...breaks.map(({ place, value }) => probeAt(context, place, value)),
     ...absences(context, baseline.call),
     ...returnedMembers(context, baseline),
-    ...returnedWords(context, baseline),
     ...membersOfOthers(context, [baseline.call, ...branches]),
     ...bodyProbes(context, operation, baseline.call),
     ...unreadable(context, baseline.call),
@@ -180,117 +179,90 @@ function withBrokenKnownIds(
 
 /** Requests that omit required parts. */
 function absences({ session }: CheckContext, call: Call): Probe[] {
-  const { operation } = call;
-  const probes = placesOf(session, call)
-    .filter(({ parameter }) => parameter?.required === true && parameter.in !== 'path')
+  const { document, callerHeaders } = session;
+  const keyword = 'required';
+  const probes = placesOf(session, call).flatMap((place): Probe[] => {
+    const { name: at, parameter } = place;
+    if (parameter?.required !== true || parameter.in === 'path') return [];
+    const without = place.with(undefined);
+    const { name, node } = parameter;
     // A header that the identity sends must be removed explicitly.
-    .map((place): Probe => {
-      const name = place.parameter?.name ?? '';
-      const without = place.with(undefined);
-      const isCallerHeader = place.parameter?.in === 'header' && session.callerHeaders.includes(name.toLowerCase());
-      return {
-        keyword: 'required',
-        at: place.name,
-        note: `${place.name} is missing`,
-        place: place.parameter && session.document.placeOf(place.parameter.node, 'required'),
-        call: isCallerHeader ? { ...without, raw: { ...without.raw, headers: { [name]: null } } } : without,
-        base: place,
-      };
-    });
-  if (operation.body?.required !== true || call.body === undefined) return probes;
-  const none: Probe = {
-    keyword: 'required',
-    at: 'body',
-    note: 'the body is missing',
-    place: session.document.placeOf(operation.body.node, 'required'),
-    call: { ...call, body: undefined },
-  };
-  return [...probes, none];
+    const isSent = parameter.in === 'header' && callerHeaders.includes(name.toLowerCase());
+    const sent = isSent ? { ...without, raw: { ...without.raw, headers: { [name]: null } } } : without;
+    const note = `${at} is missing`;
+    return [{ keyword, at, note, place: document.placeOf(node, keyword), call: sent, base: place }];
+  });
+  const { body } = call.operation;
+  if (body?.required !== true || call.body === undefined) return probes;
+  const place = document.placeOf(body.node, keyword);
+  return [...probes, { keyword, at: 'body', note: 'the body is missing', place, call: { ...call, body: undefined } }];
 }
 
 /** Maximum number of response properties to send in a body that does not allow them. */
 const maxReturned = 6;
 
-/** Read-only properties from the response, sent in a body that allows no additional properties. */
-function returnedMembers({ session }: CheckContext, { call, exchange }: Baseline): Probe[] {
-  const [place] = bodiesOf(session, [call]);
-  const response = exchange.response.json?.value;
-  if (place === undefined || !isObject(place.value) || !isObject(response)) return [];
-  const body = place.value;
-  const schema = session.document.object(place.schema);
-  const closing = ['additionalProperties', 'unevaluatedProperties'].find((keyword) => schema[keyword] === false);
-  if (closing === undefined) return [];
-  return Object.entries(response)
-    .filter(([name, value]) => !(name in body) && !isObject(value) && !Array.isArray(value))
-    .map(([name, value]) => ({ name, whole: { ...body, [name]: value } }))
-    .filter(({ name, whole }) => {
-      const breaches = session.validators.breaches(place.schema, whole, 'request');
-      return (
-        breaches.length > 0 && breaches.every(({ keyword, pointer }) => keyword === closing && pointer === `/${name}`)
-      );
-    })
-    .slice(0, maxReturned)
-    .map(({ name, whole }) => ({
-      keyword: closing,
-      at: `body/${name}`,
-      note: `${name} is returned in responses, but is not part of the request body`,
-      place: session.document.placeOf(schema, closing),
-      call: place.with(whole),
-      base: place,
-    }));
+/** The body with a property that it must not have; none if it cannot be sent, or is allowed. */
+function withForeign(
+  { session }: CheckContext,
+  place: CallPlace,
+  [name, value]: readonly [name: string, value: unknown],
+  about: Pick<Probe, 'keyword' | 'note' | 'place'>,
+): Probe[] {
+  const whole = { ...Object(place.value), [name]: value };
+  const isWrong = !session.validators.accepts(place.schema, whole, 'request');
+  return isWrong && isDistinguishable(session, place, whole, true)
+    ? [{ ...about, at: `body/${name}`, call: place.with(whole), base: place, pointer: `/${escapeSegment(name)}` }]
+    : [];
 }
 
-/** Enum values that only responses allow: a state that only the server can set. */
-function returnedWords({ session }: CheckContext, { call }: Baseline): Probe[] {
-  const { document, validators } = session;
-  const [place] = bodiesOf(session, [call]);
+/** Read-only properties from the response, in a body that has no others, and enum values that only responses allow. */
+function returnedMembers(context: CheckContext, { call, exchange }: Baseline): Probe[] {
+  const { document, validators } = context.session;
+  const [place] = bodiesOf(context.session, [call]);
+  const response = exchange.response.json?.value;
   if (place === undefined || !isObject(place.value)) return [];
   const body = place.value;
+  const schema = document.object(place.schema);
+  const closing = ['additionalProperties', 'unevaluatedProperties'].find((keyword) => schema[keyword] === false);
+  const isOnlyUnknown = (name: string, value: unknown) =>
+    validators
+      .breaches(place.schema, { ...body, [name]: value }, 'request')
+      .every(({ keyword, pointer }) => keyword === closing && pointer === `/${name}`);
+  const others = Object.entries(closing !== undefined && isObject(response) ? response : {}).filter(
+    ([name, value]) => !(name in body) && !isObject(value) && !Array.isArray(value) && isOnlyUnknown(name, value),
+  );
+  const unknown = others.flatMap(([name, value]) =>
+    withForeign(context, place, [name, value], {
+      ...{ keyword: closing ?? '', place: document.placeOf(schema, closing) },
+      note: `${name} is returned in responses, but is not part of the request body`,
+    }),
+  );
   const [sent, returned] = [View.of(document, place.schema), View.ofResponse(document, call.operation)];
-  return sent.names.flatMap((name) => {
-    const { words } = sent.member(name);
-    const [other] = words.length === 0 ? [] : returned.member(name).words.filter((word) => !words.includes(word));
-    const whole = { ...body, [name]: other };
-    if (other === undefined || validators.accepts(place.schema, whole, 'request')) return [];
-    const probe: Probe = {
-      keyword: 'enum',
-      at: `body/${name}`,
-      note: `${JSON.stringify(other)} is returned in responses, but is not an allowed value in requests`,
-      place: document.placeOf(sent.member(name).node ?? place.schema),
-      call: place.with(whole),
-      base: place,
-      pointer: `/${escapeSegment(name)}`,
-    };
-    return isDistinguishable(session, place, whole, true) ? [probe] : [];
+  const words = sent.names.flatMap((name) => {
+    const { words: own, node = place.schema } = sent.member(name);
+    const [other] = own.length === 0 ? [] : returned.member(name).words.filter((word) => !own.includes(word));
+    const note = `${JSON.stringify(other)} is returned in responses, but is not an allowed value in requests`;
+    const about = { keyword: 'enum', place: document.placeOf(node), note };
+    return other === undefined ? [] : withForeign(context, place, [name, other], about);
   });
+  return [...unknown.slice(0, maxReturned), ...words];
 }
 
 /** A body of one branch with a property of another branch that it does not allow. */
-function membersOfOthers({ session }: CheckContext, calls: readonly Call[]): Probe[] {
-  const places = bodiesOf(session, calls);
-  const probes = places.flatMap((place) =>
-    places.flatMap((other) => {
-      const [own, others] = [place.value, other.value];
-      if (!isObject(own) || !isObject(others)) return [];
-      return Object.keys(others)
-        .filter((name) => !(name in own))
-        .map((name) => ({ place, name, whole: { ...own, [name]: others[name] } }));
-    }),
-  );
-  const broken = probes.filter(
-    ({ place, whole }) =>
-      !session.validators.accepts(place.schema, whole, 'request') && isDistinguishable(session, place, whole, true),
-  );
-  return [...new Map(broken.map((probe) => [`${calls.indexOf(probe.place.call)} ${probe.name}`, probe])).values()]
-    .slice(0, 4 * maxReturned)
-    .map(({ place, name, whole }) => ({
-      keyword: 'oneOf',
-      at: `body/${name}`,
-      note: `${name} belongs to another branch than the other properties`,
-      place: session.document.placeOf(place.schema),
-      call: place.with(whole),
-      base: place,
-    }));
+function membersOfOthers(context: CheckContext, calls: readonly Call[]): Probe[] {
+  const places = bodiesOf(context.session, calls).filter(({ value }) => isObject(value));
+  const probes = places.flatMap((place) => {
+    const others = new Map(places.flatMap(({ value }) => Object.entries(Object(value))));
+    return [...others]
+      .filter(([name]) => !(name in Object(place.value)))
+      .flatMap(([name, value]) =>
+        withForeign(context, place, [name, value], {
+          ...{ keyword: 'oneOf', place: context.session.document.placeOf(place.schema) },
+          note: `${name} belongs to another branch than the other properties`,
+        }),
+      );
+  });
+  return probes.slice(0, 4 * maxReturned);
 }
 
 /** An `Accept` header that the operation cannot satisfy, if 406 is declared (RFC 9110, 15.5.7). */
@@ -298,15 +270,9 @@ function unreadable({ session }: CheckContext, call: Call): Probe[] {
   const response = call.operation.responses.find(({ status }) => status === '406');
   if (response === undefined) return [];
   const accept = 'application/vnd.unsupported-by-any-server';
-  return [
-    {
-      keyword: 'accept',
-      at: 'header.Accept',
-      note: `Accept is ${accept}, and 406 is declared`,
-      place: session.document.placeOf(response.node),
-      call: { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, accept } } },
-    },
-  ];
+  const sent = { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, accept } } };
+  const note = `Accept is ${accept}, and 406 is declared`;
+  return [{ keyword: 'accept', at: 'header.Accept', note, place: session.document.placeOf(response.node), call: sent }];
 }
 
 /** Bodies that do not match their media type, and undeclared media types. */

@@ -113,16 +113,23 @@ function meaningOf({ declared }: Listing, { properties }: FullList, slot: Slot):
 export function conditionsOf(listing: Listing, list: FullList, slot: Slot): Condition[] {
   const meaning = meaningOf(listing, list, slot);
   if (meaning === undefined || slot.shape.types.has('object')) return [];
-  if (meaning.operator === 'from' || meaning.operator === 'to') return inRange(listing, list, slot, meaning);
-  if (meaning.operator === 'exists')
+  const { operator, property } = meaning;
+  const filter = { listing, list, slot, meaning };
+  if (operator === 'from' || operator === 'to') return inRange(filter);
+  if (operator === 'exists')
     return [true, false].map((value) => ({
-      slot,
-      settings: [[slot, value]],
-      label: `${value ? 'a' : 'no'} ${meaning.property.name}`,
-      holds: (row) => !isBlank(valueIn(row, meaning.property)) === value,
+      ...{ slot, settings: [[slot, value]], label: `${value ? 'a' : 'no'} ${property.name}` },
+      holds: (row) => !isBlank(valueIn(row, property)) === value,
     }));
-  if (meaning.operator in parts) return containing(listing, list, slot, meaning);
-  return equal(listing, list, slot, meaning);
+  return operator in parts ? containing(filter) : equal(filter);
+}
+
+/** A slot that filters, with the list to compare with. */
+interface Filter {
+  readonly listing: Listing;
+  readonly list: FullList;
+  readonly slot: Slot;
+  readonly meaning: Meaning;
 }
 
 /** Requires a second failing condition for a meaning that is only inferred. */
@@ -150,7 +157,8 @@ function middleOut(values: readonly unknown[]): unknown[] {
 }
 
 /** Values converted to a type that the slot accepts. */
-function usable(listing: Listing, slot: Slot, values: readonly unknown[], isList = false): unknown[] {
+function usable({ listing, slot }: Filter, values: readonly unknown[]): unknown[] {
+  const isList = slot.shape.types.has('array');
   const isAllowed = (form: unknown) => listing.callOf([[slot, isList ? [form] : form]]) !== undefined;
   return values
     .flatMap((value) => [value, ...otherForms(value)].filter(isAllowed).slice(0, 1))
@@ -165,18 +173,18 @@ function otherForms(value: unknown): unknown[] {
   return typeof value === 'number' || typeof value === 'boolean' ? [String(value)] : [];
 }
 
-function equal(listing: Listing, list: FullList, slot: Slot, { property, isExact, operator }: Meaning): Condition[] {
+function equal(filter: Filter): Condition[] {
+  const { listing, list, slot, meaning } = filter;
+  const { property, isExact, operator } = meaning;
   const isList = slot.shape.types.has('array');
   const one = (value: unknown): Condition => ({
-    slot,
-    settings: [[slot, isList ? [value] : value]],
-    label: `${property.name} = ${JSON.stringify(value)}`,
+    ...{ slot, settings: [[slot, isList ? [value] : value]], label: `${property.name} = ${JSON.stringify(value)}` },
     holds: (row) => isOf(slot, row, property, value),
   });
-  const values = usable(listing, slot, middleOut(elements(list, property)), isList);
-  const absent = usable(listing, slot, unusedValues(listing, list, slot, property), isList);
-  const pairs = isList ? several(listing, list, slot, property, operator, values) : [];
-  const alike = operator === 'exactly' && !isList ? nearly(listing, list, slot, property, values) : [];
+  const values = usable(filter, middleOut(elements(list, property)));
+  const absent = usable(filter, unusedValues(listing, list, slot, property));
+  const pairs = isList ? several(filter, values) : [];
+  const alike = operator === 'exactly' && !isList ? nearly(filter, values) : [];
   const all = [...values.slice(0, isList ? 1 : 2), ...absent.slice(0, 1)].map(one);
   const sure = isExact ? all : inferred(all);
   // Other pairs of values confirm the meaning of a pair.
@@ -186,14 +194,8 @@ function equal(listing: Listing, list: FullList, slot: Slot, { property, isExact
 const maxPairs = 60;
 
 /** Two values at once: matches rows with either, or with both if declared. */
-function several(
-  listing: Listing,
-  list: FullList,
-  slot: Slot,
-  property: Property,
-  operator: Meaning['operator'],
-  values: readonly unknown[],
-): Condition[] {
+function several({ listing, list, slot, meaning }: Filter, values: readonly unknown[]): Condition[] {
+  const { property, operator } = meaning;
   const has = (row: JsonObject, value: unknown) => isOf(slot, row, property, value);
   const pairs = values
     .flatMap((first) => values.filter((second) => second !== first).map((second) => [first, second]))
@@ -215,10 +217,8 @@ function several(
       const worth = Number(only(pair[0], pair[1])) + Number(only(pair[1], pair[0]));
       return { worth, condition: { slot, settings: [[slot, pair] as const], label, holds } };
     });
-  return pairs
-    .sort((left, right) => right.worth - left.worth)
-    .slice(0, 2)
-    .map(({ condition }) => condition);
+  const best = pairs.sort((left, right) => right.worth - left.worth).slice(0, 2);
+  return best.map(({ condition }) => condition);
 }
 
 export function inOtherCase(text: string): string {
@@ -226,25 +226,17 @@ export function inOtherCase(text: string): string {
 }
 
 /** Texts of rows with changed case or without the last character; no row has them. */
-function nearly(
-  listing: Listing,
-  list: FullList,
-  slot: Slot,
-  property: Property,
-  values: readonly unknown[],
-): Condition[] {
+function nearly(filter: Filter, values: readonly unknown[]): Condition[] {
+  const { list, slot, meaning } = filter;
+  const { property } = meaning;
   const known = new Set(elements(list, property));
-  const texts = values
-    .filter((value) => typeof value === 'string' && /^[A-Za-z]{3}/.test(value))
-    .slice(0, 6)
-    .map(String);
-  return [texts.map(inOtherCase), texts.map((text) => text.slice(0, -1))].flatMap((changed) => {
-    const unknown = changed.filter((text) => !known.has(text));
+  const texts = values.filter((value) => typeof value === 'string' && /^[A-Za-z]{3}/.test(value)).slice(0, 6);
+  const changed = [inOtherCase, (text: string) => text.slice(0, -1)].map((change) => texts.map(String).map(change));
+  return changed.flatMap((all) => {
+    const unknown = all.filter((text) => !known.has(text));
     return both(
-      usable(listing, slot, unknown).map((expected) => ({
-        slot,
-        settings: [[slot, expected]],
-        label: `${property.name} exactly ${JSON.stringify(expected)}`,
+      usable(filter, unknown).map((expected) => ({
+        ...{ slot, settings: [[slot, expected]], label: `${property.name} exactly ${JSON.stringify(expected)}` },
         holds: (row) => (typeof valueIn(row, property) === 'string' ? valueIn(row, property) === expected : undefined),
       })),
     );
@@ -280,33 +272,31 @@ function isOf(slot: Slot, row: JsonObject, property: Property, expected: unknown
   return !isClosed && mentions(row, expected) ? undefined : false;
 }
 
-function containing(listing: Listing, list: FullList, slot: Slot, { property, operator }: Meaning): Condition[] {
+function containing(filter: Filter): Condition[] {
+  const { list, slot, meaning } = filter;
+  const { property, operator } = meaning;
   const kind = operator as keyof typeof parts;
-  const texts = middleOut(distinct(list.rows, property)).filter(
-    (value) => typeof value === 'string' && value.length > 5,
-  );
-  const pieces = texts
+  const pieces = middleOut(distinct(list.rows, property))
+    .filter((value) => typeof value === 'string' && value.length > 5)
     .map(String)
     .map((text) => (kind === 'starts' ? text.slice(0, 5) : kind === 'ends' ? text.slice(-5) : text.slice(1, 6)))
     .filter((piece) => /^[A-Za-z\d][A-Za-z\d -]*[A-Za-z\d]$/.test(piece));
-  return usable(listing, slot, pieces)
-    .slice(0, 2)
-    .map((expected) => ({
-      slot,
-      settings: [[slot, expected]],
-      label: `${property.name} ${kind} ${JSON.stringify(expected)}`,
-      holds: (row) => {
-        const value = valueIn(row, property);
-        return value === undefined ? undefined : parts[kind](value, expected);
-      },
-    }));
+  const usual = usable(filter, pieces).slice(0, 2);
+  return usual.map((expected) => ({
+    ...{ slot, settings: [[slot, expected]], label: `${property.name} ${kind} ${JSON.stringify(expected)}` },
+    holds: (row) => {
+      const value = valueIn(row, property);
+      return value === undefined ? undefined : parts[kind](value, expected);
+    },
+  }));
 }
 
 const maxTried = 12;
 const hour = 3600 * 1000;
 
 /** Bounds between rows, and bounds equal to a row's value if it is known whether they are included. */
-function inRange(listing: Listing, list: FullList, slot: Slot, meaning: Meaning): Condition[] {
+function inRange(filter: Filter): Condition[] {
+  const { listing, list, slot, meaning } = filter;
   const { property, isExact, operator, includes, isDeclared = false } = meaning;
   const values = distinct(list.rows, property).filter((value) => (numberOf(value) ?? instantOf(value)) !== undefined);
   if (values.length < 2 || slot.shape.types.has('array')) return [];
@@ -328,12 +318,12 @@ function inRange(listing: Listing, list: FullList, slot: Slot, meaning: Meaning)
     },
   });
   const tells = (condition: Condition) => list.rows.some((row) => condition.holds(row) === false);
-  const between = usable(listing, slot, sorted.map(laterThatDay))
+  const between = usable(filter, sorted.map(laterThatDay))
     .slice(0, maxTried)
     .map((bound) => conditionOf(bound, undefined))
     .filter(tells)
     .slice(0, 2);
-  const exactly = usable(listing, slot, sorted)
+  const exactly = usable(filter, sorted)
     .slice(0, maxTried)
     .flatMap((bound) => {
       const isOpen = includes === 'no moments' && instantOf(bound) !== undefined && !isDay(bound);

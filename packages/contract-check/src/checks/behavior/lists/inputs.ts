@@ -8,40 +8,24 @@ import type { Slot } from './slots.ts';
 import { distinct, matchOf, type Property, valueIn } from './values.ts';
 
 /** Checks of single inputs of a list: defaults, page sizes without a request, selected properties, and counts. */
-export function inputChecks({ listing }: ListSubject): ListCheck[] {
+export function* inputChecks({ listing }: ListSubject): Generator<ListCheck> {
   const { slots, declared, controls, document, rowSchema } = listing;
-  const defaulted = slots.filter(
-    ({ default: value, isRequired, declared: own, path, place }) =>
-      // Defaults within an omitted object do not apply.
-      (value ?? undefined) !== undefined &&
-      !isRequired &&
-      own.default !== false &&
-      !(path.length > 1 && place === 'body'),
-  );
-  const choosers = slots.flatMap((slot) => {
-    const isPossible = rowSchema !== undefined && slot.path.length === 1 && !slot.isRequired;
-    const chooser = isPossible
-      ? chooserOf(document, slot.name, slot.shape, rowSchema, slot.declared.only === true)
-      : undefined;
-    return chooser === undefined ? [] : [{ slot, chooser }];
-  });
-  const { size } = controls;
-  return [
-    ...(declared.default === false ? [] : defaulted).map(
-      (slot): ListCheck => ({
+  for (const slot of declared.default === false ? [] : slots) {
+    const isOptional = (slot.default ?? undefined) !== undefined && !slot.isRequired && slot.declared.default !== false;
+    // Defaults within an omitted object do not apply.
+    if (isOptional && !(slot.path.length > 1 && slot.place === 'body'))
+      yield {
         name: 'default',
         describe: 'Omitting a parameter equals sending its default.',
         run: (subject) => sameAsDefault(subject, slot),
-      }),
-    ),
-    {
-      name: 'maximum',
-      describe: 'Without a size, a page does not exceed the maximum size.',
-      applies: () => size?.shape.maximum !== undefined,
-      run: bounded,
-    },
-    ...choosers.map(
-      ({ slot, chooser }): ListCheck => ({
+      };
+  }
+  if (controls.size?.shape.maximum !== undefined)
+    yield { name: 'maximum', describe: 'Without a size, a page does not exceed the maximum size.', run: bounded };
+  for (const slot of slots.filter(({ path, isRequired }) => path.length === 1 && !isRequired)) {
+    const chooser = rowSchema && chooserOf(document, slot.name, slot.shape, rowSchema, slot.declared.only === true);
+    if (chooser !== undefined)
+      yield {
         name: 'members',
         describe: 'A parameter that selects properties returns them.',
         async run({ listing, list }) {
@@ -52,14 +36,10 @@ export function inputChecks({ listing }: ListSubject): ListCheck[] {
           });
           return found.flatMap((facts) => finding(listing, 'members-chosen', slot, facts));
         },
-      }),
-    ),
-    {
-      name: 'counts',
-      describe: 'Counts by a property next to the rows cover all rows, not only the page.',
-      run: counts,
-    },
-  ];
+      };
+  }
+  const describe = 'Counts by a property next to the rows cover all rows, not only the page.';
+  yield { name: 'counts', describe, run: counts };
 }
 
 async function sameAsDefault({ listing }: ListSubject, slot: Slot): Promise<Difference[]> {

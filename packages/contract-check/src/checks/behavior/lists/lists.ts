@@ -39,8 +39,8 @@ async function checkList(context: CheckContext, original: Listing): Promise<void
   if (subject === undefined || again === undefined || !isSameSet(subject.list.keys, again.keys)) return;
   const [whole, ...paging] = pagingChecks;
   for (const check of [whole, stable]) if (check !== undefined) await run(subject, check);
-  const kinds = [inputChecks, () => paging, orderChecks, filterChecks, searchChecks];
-  for (const check of kinds.flatMap((checksOf) => checksOf(subject))) await run(subject, check);
+  for (const checksOf of [inputChecks, () => paging, orderChecks, filterChecks, searchChecks])
+    for (const check of checksOf(subject)) await run(subject, check);
 }
 
 /** Confirms a difference only if the list, which is read again, did not change in between. */

@@ -20,61 +20,45 @@ import { distinct, isScalar, type Property, valueIn } from './values.ts';
 
 const maxProperties = 8;
 
+const check = (describe: string, run: ListCheck['run']): ListCheck => ({ name: 'order', describe, run });
+
 /** Checks of the order: each property in both directions, the position of nulls, ties, and the order across pages. */
-export function orderChecks({ listing, list }: ListSubject): ListCheck[] {
+export function* orderChecks({ listing, list }: ListSubject): Generator<ListCheck> {
   const declared = declaredOrder(listing, list);
   const { order, direction } = listing.controls;
-  const check = (describe: string, run: ListCheck['run']): ListCheck => ({ name: 'order', describe, run });
-  const plain: ListCheck[] = [];
-  if (listing.declared.order !== false && order === undefined) {
-    if (direction !== undefined && list.rows.length > 1)
-      plain.push(check('A direction sorts the list.', (subject) => inDirection(subject, direction, declared)));
-    else if (declared.keys.length > 0)
-      plain.push(
-        check('The list has its declared order.', async (subject) =>
-          breaches(subject, subject.list.rows, declared.keys, subject.list.pages, undefined),
-        ),
-      );
-  }
+  const isPlain = listing.declared.order !== false && order === undefined;
+  if (isPlain && direction !== undefined && list.rows.length > 1)
+    yield check('A direction sorts the list.', (subject) => inDirection(subject, direction, declared));
+  else if (isPlain && declared.keys.length > 0)
+    yield check('The list has its declared order.', async (subject) =>
+      breaches(subject, subject.list.rows, declared.keys, subject.list.pages, undefined),
+    );
   const ordering = orderingOf(listing, list.properties);
-  if (ordering === undefined) return plain;
+  if (ordering === undefined) return;
   const tells = (property: Property) => {
     const values = distinct(list.rows, property);
     return values.length > 1 && values.every(isScalar);
   };
   const telling = [...new Set(ordering.keys.map(({ property }) => property))].filter(tells);
-  const chosen = shuffled(telling, dice(listing.session.seedFor(`${listing.operation.id} order`))).slice(
-    0,
-    maxProperties,
-  );
+  const roll = dice(listing.session.seedFor(`${listing.operation.id} order`));
+  const [first, ...others] = shuffled(telling, roll).slice(0, maxProperties);
+  for (const property of first === undefined ? [] : [first, ...others])
+    yield check('A property sorts the list in both directions.', (subject) =>
+      bothWays(subject, ordering, property, declared),
+    );
   // One key for each combination of direction and nulls. The property does not matter.
   const nulls = ordering.keys.filter(
     ({ nulls: at, property }) => at && tells(property) && list.rows.some((row) => valueIn(row, property) === null),
   );
-  const perDirection = new Map(nulls.map((key) => [`${key.isDescending} ${key.nulls}`, key])).values();
-  const pair = tiePair(list.rows, ordering, tells);
-  const [first] = chosen;
-  return [
-    ...plain,
-    ...chosen.map((property) =>
-      check('A property sorts the list in both directions.', (subject) =>
-        bothWays(subject, ordering, property, declared),
-      ),
-    ),
-    ...[...perDirection].map((key) =>
-      check('Rows without a value are where the request asks for them.', (subject) =>
-        ordered(subject, ordering, [key]),
-      ),
-    ),
-    ...(pair ?? []).map((keys) =>
-      check('Rows with the same first key have the order of the second.', (subject) =>
-        ordered(subject, ordering, keys),
-      ),
-    ),
-    ...(first === undefined
-      ? []
-      : [check('Pages continue the order.', (subject) => acrossPages(subject, ordering, first))]),
-  ];
+  for (const key of new Map(nulls.map((one) => [`${one.isDescending} ${one.nulls}`, one])).values())
+    yield check('Rows without a value are where the request asks for them.', (subject) =>
+      ordered(subject, ordering, [key]),
+    );
+  for (const keys of tiePair(list.rows, ordering, tells) ?? [])
+    yield check('Rows with the same first key have the order of the second.', (subject) =>
+      ordered(subject, ordering, keys),
+    );
+  if (first !== undefined) yield check('Pages continue the order.', (subject) => acrossPages(subject, ordering, first));
 }
 
 /** The keys of a property: ascending, descending, and without a direction. */

@@ -8,31 +8,27 @@ import type { Slot } from './slots.ts';
 import { distinct, folded, mentions, type Property, valueIn } from './values.ts';
 
 /** Checks of a free-text search: an unknown word must exclude rows, and a word of a searched property must find its row. */
-export function searchChecks({ listing, list }: ListSubject): ListCheck[] {
+export function* searchChecks({ listing, list }: ListSubject): Generator<ListCheck> {
   const { search } = listing.controls;
-  if (search === undefined || listing.declared.filters === false || search.declared.filter === false) return [];
-  if (list.rows.length < 2) return [];
+  if (search === undefined || listing.declared.filters === false || search.declared.filter === false) return;
+  if (list.rows.length < 2) return;
+  yield {
+    name: 'search for nothing',
+    describe: 'A search for a word that no row contains excludes rows.',
+    run: (subject) => unknownWord(subject, search),
+  };
   const { searches } = search.declared;
   const isText = (property: Property) => distinct(list.rows, property).every((value) => typeof value === 'string');
-  const declared = list.properties.filter(
-    (one) => Array.isArray(searches) && searches.includes(one.name) && isText(one),
-  );
-  const usual = list.properties.find(({ name }) => /^(?:name|title|displayName|display_name|label)$/.test(name));
-  const places = Array.isArray(searches) ? declared : usual === undefined ? [] : [usual];
-  return [
-    {
-      name: 'search for nothing',
-      describe: 'A search for a word that no row contains excludes rows.',
-      run: (subject) => unknownWord(subject, search),
-    },
-    ...places.map(
-      (property): ListCheck => ({
-        name: 'search',
-        describe: 'A word of a searched property finds its rows.',
-        run: (subject) => inPlace(subject, search, property),
-      }),
-    ),
-  ];
+  const usual = list.properties.filter(({ name }) => /^(?:name|title|displayName|display_name|label)$/.test(name));
+  const places = Array.isArray(searches)
+    ? list.properties.filter((one) => searches.includes(one.name) && isText(one))
+    : usual.slice(0, 1);
+  for (const property of places)
+    yield {
+      name: 'search',
+      describe: 'A word of a searched property finds its rows.',
+      run: (subject) => inPlace(subject, search, property),
+    };
 }
 
 async function unknownWord({ listing, list }: ListSubject, search: Slot): Promise<Difference[] | undefined> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../document/operation.ts';
 import { type Call, type Exchange, emptyCall } from '../../../http/call.ts';
+import { pathPattern, pathTexts } from '../../../http/deserialize.ts';
 import { evaluate } from '../../../http/links.ts';
 import { isObject, type JsonObject, withMember } from '../../../json.ts';
 import { type Baseline, isSuccess } from '../../../run/baseline.ts';
@@ -308,13 +309,10 @@ function addressesOf({ create, read, updates, remove, kind }: ResourceType, call
 export function locationIn({ path }: Operation, { response, request }: Exchange): Record<string, string> | undefined {
   const { location } = response.headers;
   if (location === undefined || !URL.canParse(location, request.url)) return undefined;
-  const segments = path.split('/').slice(1);
-  const got = new URL(location, request.url).pathname.split('/').slice(-segments.length);
-  const isName = (segment: string) => /^\{[^}]+\}$/.test(segment);
-  if (segments.some((segment, index) => got[index] === undefined || (!isName(segment) && segment !== got[index])))
-    return undefined;
-  const pairs = segments.map((segment, index) => [segment.slice(1, -1), decodeURIComponent(got[index] ?? '')] as const);
-  return Object.fromEntries(pairs.filter((_, index) => isName(segments[index] ?? '')));
+  const { pathname } = new URL(location, request.url);
+  // The server's URL may have a path, too.
+  const own = pathname.split('/').slice(1 - path.split('/').length);
+  return pathPattern(path).test(`/${own.join('/')}`) ? pathTexts(path, `/${own.join('/')}`) : undefined;
 }
 
 /** Values for the parameter from declared links. */
