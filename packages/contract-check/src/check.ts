@@ -3,6 +3,7 @@ import { CannotRun } from './cannot-run.ts';
 import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { operationsOf } from './document/operation.ts';
+import { candidateOf } from './finding/finding.ts';
 import { RunStopped } from './http/not-sent.ts';
 import type { CheckOptions } from './options.ts';
 import type { PlanEntry, Report, Stopped } from './report/report.ts';
@@ -98,12 +99,8 @@ async function reachable(session: Session, url: string): Promise<void> {
     throw new CannotRun('No operation is selected. Check --only, --exclude and --focus.');
   if (!(await session.transport.isAlive()))
     throw new CannotRun(`The server at ${url} does not respond. Start it, or pass its URL with --url.`);
-  await signedIn(() => session.signIn());
-}
-
-async function signedIn<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
-    return await work();
+    await session.signIn();
   } catch (error) {
     throw new CannotRun(`The auth module failed to sign in: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -111,16 +108,11 @@ async function signedIn<Value>(work: () => Promise<Value>): Promise<Value> {
 
 function reportOf(session: Session, url: string, milliseconds: number, missed: readonly string[]): Report {
   reportDeath(session);
+  const { seed, requests, plan, footprint, notices, registry, options } = session;
   return {
-    ...resultsOf(session, session.options.minCoverage ?? defaultMinimum),
-    url,
-    seed: session.seed,
-    milliseconds,
-    requests: session.requests,
-    plan: session.plan.entries,
-    stopped: stoppedOf(session, missed),
-    left: session.footprint.left(),
-    notices: [...session.notices, ...session.registry.unrepeated()],
+    ...resultsOf(session, options.minCoverage ?? defaultMinimum),
+    ...{ url, seed, milliseconds, requests, plan: plan.entries, stopped: stoppedOf(session, missed) },
+    ...{ left: footprint.left(), notices: [...notices, ...registry.unrepeated()] },
   };
 }
 
@@ -129,31 +121,19 @@ function reportDeath({ transport, registry, judged }: Session): void {
   const last = transport.fatal.at(-1);
   if (last === undefined) return;
   const { method, url } = last.request;
-  const others = transport.fatal.length - 1;
-  const { pathname } = new URL(url);
-  registry.write(
-    {
-      check: 'server-died',
-      operation: last.operation?.id ?? judged[0]?.id ?? '',
-      title: `The server stopped responding during ${method} ${pathname}`,
-      expected: 'a response to every request',
-      actual: `${last.response.text}; the server has responded to no request since.${others === 0 ? '' : ` Of ${others + 1} requests that were open then, this one failed first.`}`,
-      place: undefined,
-      cause: 'server-died',
-    },
-    transport.fatal,
-  );
+  const count = transport.fatal.length;
+  const others = count === 1 ? '' : ` Of ${count} requests that were open then, this one failed first.`;
+  const candidate = candidateOf('server-died', { id: last.operation?.id ?? judged[0]?.id ?? '' }, '', {
+    title: `The server stopped responding during ${method} ${new URL(url).pathname}`,
+    expected: 'a response to every request',
+    actual: `${last.response.text}; the server has responded to no request since.${others}`,
+    place: undefined,
+  });
+  registry.write({ ...candidate, cause: 'server-died' }, transport.fatal);
 }
 
 function stoppedOf(session: Session, missed: readonly string[]): Stopped | undefined {
   const { transport, judged, plan } = session;
-  const { stopped: reason } = transport;
-  if (reason === undefined) return undefined;
-  return {
-    reason,
-    missedPhases: missed,
-    unchecked: judged
-      .filter((operation) => plan.isCalled(operation) && !session.stateOf(operation).isChecked)
-      .map(({ id }) => id),
-  };
+  const unchecked = judged.filter((one) => plan.isCalled(one) && !session.stateOf(one).isChecked).map(({ id }) => id);
+  return transport.stopped && { reason: transport.stopped, missedPhases: missed, unchecked };
 }

@@ -51,6 +51,11 @@ export function need<Value>(value: Value | undefined): Value {
   return value;
 }
 
+/** Ends an observation that cannot be made. */
+export function needs(condition: boolean): void {
+  if (!condition) throw new NothingSeen();
+}
+
 /** The result of work; undefined if it needed something that is not there. */
 export async function ifSeen<Value>(work: () => Promise<Value>): Promise<Value | undefined> {
   try {

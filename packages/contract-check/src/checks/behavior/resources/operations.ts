@@ -22,9 +22,10 @@ import { responseSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { chooserOf, chosenDifferences } from '../lists/chosen-members.ts';
 import { rowsIn } from '../lists/metadata.ts';
-import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, need, needs, text, valued } from '../observe.ts';
 import { readCollection } from './collection.ts';
 import { isGone, resourceIn } from './compare.ts';
+import { anyOf } from './effects.ts';
 import { declaredKind, declares, hasRows } from './resource-types.ts';
 
 /** A single operation with a successful call. */
@@ -77,35 +78,28 @@ const omitted: OperationCheck = {
   name: 'omitted',
   describe: 'A read without a parameter equals a read with its default.',
   applies: ({ operation }) => operation.method === 'GET' || isReadingPost(operation),
-  async run({ context: { session }, operation, known }) {
-    // The list checks cover query parameters of lists.
-    const isList = hasRows(session.document, operation);
-    const found: Difference[] = [];
-    let isSeen = false;
-    for (const parameter of operation.parameters) {
-      const { in: place, name, required, schema, node } = parameter;
-      const value = schema.default ?? undefined;
-      if (place === 'path' || required || value === undefined || (isList && place === 'query')) continue;
-      if (extensionOf(node).default === false) continue;
-      const without = await session.send(withValue(known, parameter, undefined));
-      const withIt = await session.send(withValue(known, parameter, value));
-      const again = await session.send(withValue(known, parameter, undefined));
-      if (![without, withIt, again].every(isSuccess)) continue;
-      isSeen = true;
-      const other = firstDifference(without, withIt, again);
-      if (other === undefined) continue;
-      found.push(
-        differ('default-ignored', operation, name, {
-          expected: `as with ${text(value)}: ${other.place} is ${text(other.present)}`,
-          actual: `${other.place} is ${text(other.omitted)}`,
-          node,
-          exchanges: [withIt, without],
-        }),
-      );
-    }
-    return isSeen ? found : undefined;
-  },
+  run: (subject) => anyOf(...subject.operation.parameters.map((one) => () => withoutParameter(subject, one))),
 };
+
+async function withoutParameter({ context, operation, known }: Subject, parameter: Parameter): Promise<Difference[]> {
+  const { session } = context;
+  const { in: place, name, required, schema, node } = parameter;
+  const value = schema.default ?? undefined;
+  // The list checks cover query parameters of lists.
+  const isCovered = place === 'query' && hasRows(session.document, operation);
+  needs(place !== 'path' && !required && value !== undefined && !isCovered && extensionOf(node).default !== false);
+  const send = async (one: unknown) => {
+    const exchange = await session.send(withValue(known, parameter, one));
+    needs(isSuccess(exchange));
+    return exchange;
+  };
+  const [without, withIt, again] = [await send(undefined), await send(value), await send(undefined)];
+  const other = firstDifference(without, withIt, again);
+  if (other === undefined) return [];
+  const expected = `as with ${text(value)}: ${other.place} is ${text(other.present)}`;
+  const facts = { expected, actual: `${other.place} is ${text(other.omitted)}`, node, exchanges: [withIt, without] };
+  return [differ('default-ignored', operation, name, facts)];
+}
 
 /** The first difference between two responses that is not also between two identical requests. */
 function firstDifference(
@@ -133,27 +127,24 @@ const chosen: OperationCheck = {
   name: 'members',
   describe: 'A parameter of a read that selects properties returns them.',
   applies: ({ context, operation }) => operation.method === 'GET' && !hasRows(context.session.document, operation),
-  async run({ context: { session }, operation, known }) {
-    const schema = responseSchema(operation);
-    const found: Difference[] = [];
-    for (const parameter of operation.parameters.filter((one) => one.in === 'query' && !one.required)) {
-      const shape = shapeOf(session.document, parameter.schema);
-      const chooser =
-        schema && chooserOf(session.document, parameter.name, shape, schema, extensionOf(parameter.node).only === true);
-      if (chooser === undefined) continue;
-      const send = async (value: unknown) => {
-        const exchange = await session.send(withValue(known, parameter, value));
-        const shown = exchange.response.json?.value;
-        return isSuccess(exchange) && isObject(shown) ? { resources: [shown], exchange } : undefined;
-      };
-      const plain = await send(undefined);
-      const differences = plain === undefined ? [] : await chosenDifferences(chooser, plain, send);
-      const { name, node } = parameter;
-      found.push(...differences.map((facts) => differ('members-chosen', operation, name, { ...facts, node })));
-    }
-    return found.length > 0 ? found : undefined;
-  },
+  run: (subject) => anyOf(...subject.operation.parameters.map((one) => () => chosenBy(subject, one))),
 };
+
+async function chosenBy({ context, operation, known }: Subject, parameter: Parameter): Promise<Difference[]> {
+  const { session } = context;
+  const { name, node, in: place, required } = parameter;
+  needs(place === 'query' && !required);
+  const shape = shapeOf(session.document, parameter.schema);
+  const schema = need(responseSchema(operation));
+  const chooser = need(chooserOf(session.document, name, shape, schema, extensionOf(node).only === true));
+  const send = async (value: unknown) => {
+    const exchange = await session.send(withValue(known, parameter, value));
+    const shown = exchange.response.json?.value;
+    return isSuccess(exchange) && isObject(shown) ? { resources: [shown], exchange } : undefined;
+  };
+  const differences = await chosenDifferences(chooser, need(await send(undefined)), send);
+  return differences.map((facts) => differ('members-chosen', operation, name, { ...facts, node }));
+}
 
 /** A number that aggregates a nested list: the sum to calculate, or the number of rows. */
 interface Tally {
@@ -166,29 +157,28 @@ const counts: OperationCheck = {
   name: 'counts',
   describe: 'Counts and declared sums agree with the list below the resource: `tripsCount` with `/trips`.',
   applies: ({ operation }) => operation.method === 'GET',
-  async run({ context, operation, known }) {
-    const { session, baselines } = context;
-    const found: Difference[] = [];
-    let isSeen = false;
-    for (const { name, list, sum } of talliesOf(context, operation)) {
-      // Prefers a parent whose rows were created and deleted: manually maintained counts fail there first.
-      const creation = session.operations.find(({ method, path }) => method === 'POST' && path === list.path);
-      const path = ((creation && baselines.of(creation)) ?? baselines.of(list))?.call.path;
-      const all = path && (await readCollection(context, list, path));
-      if (path === undefined || all?.isComplete !== true) continue;
-      const exchange = await session.send({ ...known, path: { ...known.path, ...path } });
-      const returned = resourceIn(exchange)[name];
-      const expected = sum === undefined ? new Big(all.rows.length) : sumOver(all.rows, sum);
-      if (!isSuccess(exchange) || expected === undefined || numberOf(returned) === undefined) continue;
-      isSeen = true;
-      if (agrees(returned, expected)) continue;
-      const { node } = View.ofResponse(session.document, operation).member(name);
-      const facts = { ...valued(name, expected.toFixed(), returned), node, exchanges: [all.exchange, exchange] };
-      found.push(differ('count-disagrees', operation, name, facts));
-    }
-    return isSeen ? found : undefined;
+  run: (subject) => {
+    const tallies = talliesOf(subject.context, subject.operation);
+    return anyOf(...tallies.map((tally) => () => counted(subject, tally)));
   },
 };
+
+async function counted({ context, operation, known }: Subject, { name, list, sum }: Tally): Promise<Difference[]> {
+  const { session, baselines } = context;
+  // Prefers a parent whose rows were created and deleted: manually maintained counts fail there first.
+  const creation = session.operations.find(({ method, path }) => method === 'POST' && path === list.path);
+  const { path } = need((creation && baselines.of(creation)) ?? baselines.of(list)).call;
+  const all = need(await readCollection(context, list, path));
+  needs(all.isComplete);
+  const exchange = await session.send({ ...known, path: { ...known.path, ...path } });
+  const returned = resourceIn(exchange)[name];
+  const expected = need(sum === undefined ? new Big(all.rows.length) : sumOver(all.rows, sum));
+  needs(isSuccess(exchange) && numberOf(returned) !== undefined);
+  if (agrees(returned, expected)) return [];
+  const { node } = View.ofResponse(session.document, operation).member(name);
+  const facts = { ...valued(name, expected.toFixed(), returned), node, exchanges: [all.exchange, exchange] };
+  return [differ('count-disagrees', operation, name, facts)];
+}
 
 /** The aggregates in a response whose list exists below the same resource, without default filters. */
 function talliesOf({ session: { document, operations } }: CheckContext, source: Operation): Tally[] {
