@@ -1,5 +1,5 @@
-import type { OpenApiDocument } from '../document/document.ts';
-import type { Content, DeclaredResponse, Operation } from '../document/operation.ts';
+import type { OpenApiDocument, Place } from '../document/document.ts';
+import type { Content, DeclaredResponse, Operation, Parameter } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { CheckName } from '../finding/rules.ts';
 import type { Exchange, ReceivedResponse } from '../http/call.ts';
@@ -47,135 +47,115 @@ export class Judge {
   }
 
   judge(exchange: Exchange): Candidate[] {
-    const { operation, response } = exchange;
-    const fault = this.#fault(exchange);
-    if (fault !== undefined) return [fault];
-    if (operation === undefined) return [];
-    if (isNotImplemented(exchange)) return this.#allowsUnimplemented ? [] : [this.#unimplemented(operation)];
-    const declared = declaredResponseFor(operation, response.status);
-    if (declared === undefined) return isRejectedAsLong(exchange) ? [] : [this.#undeclaredStatus(operation, exchange)];
-    return [...this.#headers(operation, declared, exchange), ...this.#body(operation, declared, exchange)];
+    return [...this.#found(exchange)];
   }
 
-  /** Missing responses and server errors, which no request justifies. */
-  #fault(exchange: Exchange): Candidate | undefined {
+  *#found(exchange: Exchange): Generator<Candidate> {
     const { operation, request, response } = exchange;
-    const id = operation?.id ?? `${request.method} ${new URL(request.url).pathname}`;
     const { status, headers } = response;
+    const id = operation?.id ?? `${request.method} ${new URL(request.url).pathname}`;
     const place = undefined;
-    if (status === noResponse) return candidateOf('no-response', { id }, '', { actual: response.text, place });
-    if (status < 500 || status === 501 || (status === 503 && headers['retry-after'] !== undefined)) return undefined;
-    const facts = { title: `The server fails with ${status}`, actual: responseText(exchange), place };
-    return candidateOf('server-error', { id }, String(status), facts);
+    if (status === noResponse) return yield candidateOf('no-response', { id }, '', { actual: response.text, place });
+    const isFault = status >= 500 && status !== 501 && !(status === 503 && headers['retry-after'] !== undefined);
+    const fault = { title: `The server fails with ${status}`, actual: responseText(exchange), place };
+    if (isFault) return yield candidateOf('server-error', { id }, String(status), fault);
+    if (operation === undefined) return;
+    const missing = { title: 'The operation is not implemented', actual: '501' };
+    const declared = declaredResponseFor(operation, status);
+    if (isNotImplemented(exchange)) {
+      if (!this.#allowsUnimplemented)
+        yield candidateOf('not-implemented', operation, '', { ...missing, place: this.#placeOf(operation.node) });
+    } else if (declared !== undefined) {
+      for (const header of declared.headers) yield* this.#header(operation, header, response);
+      yield* this.#body(operation, declared, exchange);
+    } else if (!isRejectedAsLong(exchange))
+      yield candidateOf('response-status', operation, String(status), {
+        title: `Status ${status} is not declared`,
+        expected: `one of ${operation.responses.map((one) => one.status).join(', ')}`,
+        actual: String(status),
+        place: this.#placeOf(operation.node, 'responses'),
+      });
   }
 
-  #unimplemented(operation: Operation): Candidate {
-    const place = this.#document.placeOf(operation.node);
-    return candidateOf('not-implemented', operation, '', {
-      ...{ title: 'The operation is not implemented', actual: '501', place },
-    });
+  #placeOf(node: object, member?: string): Place | undefined {
+    return this.#document.placeOf(node, member);
   }
 
-  #undeclaredStatus(operation: Operation, { response: { status } }: Exchange): Candidate {
-    return candidateOf('response-status', operation, String(status), {
-      title: `Status ${status} is not declared`,
-      expected: `one of ${operation.responses.map((one) => one.status).join(', ')}`,
-      actual: String(status),
-      place: this.#document.placeOf(operation.node, 'responses'),
-    });
+  *#header(operation: Operation, header: Parameter, { status, headers }: ReceivedResponse): Generator<Candidate> {
+    const { name, node, required, schema } = header;
+    const value = headers[name.toLowerCase()];
+    // `content` declares the media type; OpenAPI ignores this header.
+    if (name.toLowerCase() === 'content-type' || (value === undefined && !required)) return;
+    if (value === undefined)
+      return yield candidateOf('response-header-missing', operation, `${status} ${name}`, {
+        title: `The header ${name} is missing in ${status}`,
+        ...{ actual: `no ${name}`, place: this.#placeOf(node, 'required') },
+      });
+    const [breach] = this.#validators.breaches(schema, fromText(this.#document, header, value), 'response');
+    if (breach !== undefined)
+      yield candidateOf('response-header', operation, `${status} ${name} ${breach.keyword}`, {
+        title: `The header ${name} in ${status} ${breach.message}`,
+        ...{ expected: breach.message, actual: value, place: breach.place ?? this.#placeOf(node, 'schema') },
+      });
   }
 
-  #headers(operation: Operation, declared: DeclaredResponse, { response: { status, headers } }: Exchange): Candidate[] {
-    return declared.headers.flatMap((header): Candidate[] => {
-      const { name, node, required, schema } = header;
-      const value = headers[name.toLowerCase()];
-      // `content` declares the media type; OpenAPI ignores this header.
-      if (name.toLowerCase() === 'content-type' || (value === undefined && !required)) return [];
-      if (value === undefined)
-        return [
-          candidateOf('response-header-missing', operation, `${status} ${name}`, {
-            title: `The header ${name} is missing in ${status}`,
-            actual: `no ${name}`,
-            place: this.#document.placeOf(node, 'required'),
-          }),
-        ];
-      const [breach] = this.#validators.breaches(schema, fromText(this.#document, header, value), 'response');
-      if (breach === undefined) return [];
-      return [
-        candidateOf('response-header', operation, `${status} ${name} ${breach.keyword}`, {
-          title: `The header ${name} in ${status} ${breach.message}`,
-          expected: breach.message,
-          actual: value,
-          place: breach.place ?? this.#document.placeOf(node, 'schema'),
-        }),
-      ];
-    });
-  }
-
-  #body(operation: Operation, declared: DeclaredResponse, exchange: Exchange): Candidate[] {
-    const { response, request } = exchange;
-    const { status, headers, mediaType } = response;
-    const isEmpty = response.text === '';
+  *#body(operation: Operation, declared: DeclaredResponse, { request, response }: Exchange): Generator<Candidate> {
+    const { status, headers, mediaType, text } = response;
+    const isEmpty = text === '';
     const mustBeEmpty = request.method === 'HEAD' || status === 204 || status === 304;
     if (mustBeEmpty || declared.contents.length === 0) {
       const announced = status === 204 && Number(headers['content-length'] ?? '0') > 0;
-      if (isEmpty && !announced) return [];
-      return [
-        candidateOf('response-body-unexpected', operation, String(status), {
+      if (!isEmpty || announced)
+        yield candidateOf('response-body-unexpected', operation, String(status), {
           title: `${status} has a body, but none is declared`,
-          actual: isEmpty ? `Content-Length: ${headers['content-length']}` : cut(response.text),
-          place: this.#document.placeOf(declared.node),
-        }),
-      ];
+          actual: isEmpty ? `Content-Length: ${headers['content-length']}` : cut(text),
+          place: this.#placeOf(declared.node),
+        });
+      return;
     }
     const content = contentFor(declared, mediaType);
+    if (content?.schema !== undefined) return yield* this.#content(operation, content, content.schema, response);
     if (content === undefined)
-      return [
-        candidateOf(isEmpty ? 'response-body-missing' : 'response-media-type', operation, `${status} ${mediaType}`, {
+      yield candidateOf(
+        isEmpty ? 'response-body-missing' : 'response-media-type',
+        operation,
+        `${status} ${mediaType}`,
+        {
           title: `${status} has ${isEmpty ? 'no body' : `the media type ${mediaType || '(none)'}`}`,
           expected: declared.contents.map((one) => one.mediaType).join(', '),
           actual: isEmpty ? 'an empty body' : (headers['content-type'] ?? 'no Content-Type'),
-          place: this.#document.placeOf(declared.node, 'content'),
-        }),
-      ];
-    return content.schema === undefined ? [] : this.#content(operation, content, content.schema, response);
+          place: this.#placeOf(declared.node, 'content'),
+        },
+      );
   }
 
-  #content(operation: Operation, content: Content, schema: JsonObject, response: ReceivedResponse): Candidate[] {
-    const { status, mediaType, json, text } = response;
-    const at = this.#document.placeOf(content.node);
+  *#content(
+    operation: Operation,
+    { node }: Content,
+    schema: JsonObject,
+    { status, mediaType, json, text }: ReceivedResponse,
+  ): Generator<Candidate> {
     if (!isJson(mediaType)) {
       const types = [this.#document.object(schema).type].flat();
       // Text is validated as a string. Other media types have no values that a schema can validate.
-      const isText = mediaType.startsWith('text/') && types.includes('string');
-      return isText ? this.#breaches(operation, status, schema, text) : [];
+      if (mediaType.startsWith('text/') && types.includes('string'))
+        yield* this.#breaches(operation, status, schema, text);
+      return;
     }
-    if (json === undefined)
-      return [
-        candidateOf('response-json', operation, String(status), {
-          title: `${status} is not valid JSON`,
-          actual: cut(text) || 'an empty body',
-          place: at,
-        }),
-      ];
+    const place = this.#placeOf(node);
+    const broken = { title: `${status} is not valid JSON`, actual: cut(text) || 'an empty body', place };
+    if (json === undefined) return yield candidateOf('response-json', operation, String(status), broken);
     const { value } = json;
+    yield* this.#breaches(operation, status, schema, value);
+    yield* this.#undeclaredProperties(operation, status, schema, value);
     // The status in a problem document must equal the status of the response (RFC 9457).
     const stated = mediaType === 'application/problem+json' && isObject(value) ? value.status : undefined;
-    return [
-      ...this.#breaches(operation, status, schema, value),
-      ...this.#undeclaredProperties(operation, status, schema, value),
-      ...(stated === undefined || stated === status
-        ? []
-        : [
-            candidateOf('problem-status', operation, String(status), {
-              title: `The problem document of ${status} has another status`,
-              expected: `"status": ${status} (RFC 9457, 3.1.2)`,
-              actual: `"status": ${JSON.stringify(stated)}`,
-              pointer: '/status',
-              place: at,
-            }),
-          ]),
-    ];
+    if (stated !== undefined && stated !== status)
+      yield candidateOf('problem-status', operation, String(status), {
+        title: `The problem document of ${status} has another status`,
+        expected: `"status": ${status} (RFC 9457, 3.1.2)`,
+        ...{ actual: `"status": ${JSON.stringify(stated)}`, pointer: '/status', place },
+      });
   }
 
   #breaches(operation: Operation, status: number, schema: JsonObject, value: unknown): Candidate[] {
