@@ -4,6 +4,7 @@ import addFormats from 'ajv-formats';
 import { type OpenApiDocument, type Place, uriOf } from '../document/document.ts';
 import { at, isObject, type JsonObject } from '../json.ts';
 import { regularExpression } from './shape.ts';
+import { View } from './view.ts';
 
 /** A violation of a schema, at one keyword. */
 export interface Breach {
@@ -179,9 +180,8 @@ function requireByDirection(ajv: Ajv2020, document: OpenApiDocument, direction: 
     type: 'object',
     schemaType: 'array',
     compile(names: readonly string[], parentSchema) {
-      const isHidden = (name: string) =>
-        membersNamed(document, parentSchema, name).some((member) => member[flag] === true);
-      const needed = names.filter((name) => !isHidden(name));
+      const view = View.of(document, parentSchema);
+      const needed = names.filter((name) => !view.member(name).has(flag));
       const validate: DataValidateFunction = (data: JsonObject) => {
         validate.errors = needed
           .filter((name) => !Object.hasOwn(data, name))
@@ -196,17 +196,6 @@ function requireByDirection(ajv: Ajv2020, document: OpenApiDocument, direction: 
       return validate;
     },
   });
-}
-
-/** The schemas of a property in all parts of a schema. */
-function membersNamed(document: OpenApiDocument, schema: JsonObject, name: string, depth = 0): JsonObject[] {
-  if (depth > 10) return [];
-  const own = isObject(schema.properties) ? schema.properties[name] : undefined;
-  const parts = [...document.referred(schema), ...(Array.isArray(schema.allOf) ? schema.allOf : [])];
-  return [
-    ...(isObject(own) ? [own, document.object(own)] : []),
-    ...parts.filter(isObject).flatMap((part) => membersNamed(document, part, name, depth + 1)),
-  ];
 }
 
 /**

@@ -19,7 +19,8 @@ export class View {
   private constructor(document: OpenApiDocument, schemas: readonly JsonObject[]) {
     this.#document = document;
     this.schemas = schemas;
-    this.parts = schemas.flatMap((schema) => partsOf(document, schema));
+    const seen = new Set<JsonObject>();
+    this.parts = schemas.flatMap((schema) => partsOf(document, schema, seen));
   }
 
   static of(document: OpenApiDocument, schema: JsonObject | undefined): View {
@@ -143,14 +144,16 @@ export function responseSchema({ responses }: Operation, status?: number): JsonO
   return response?.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
 }
 
-function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
-  if (depth > 30) return [];
+/** Each part once, also if the schema is recursive. */
+function partsOf(document: OpenApiDocument, schema: JsonObject, seen: Set<JsonObject>): JsonObject[] {
+  if (seen.has(schema)) return [];
+  seen.add(schema);
   const inner = [
     ...document.referred(schema),
     ...['allOf', 'oneOf', 'anyOf', 'if', 'then', 'else'].flatMap((key) => [schema[key]].flat()),
     ...Object.values(isObject(schema.dependentSchemas) ? schema.dependentSchemas : {}),
   ];
-  return [schema, ...inner.filter(isObject).flatMap((one) => partsOf(document, one, depth + 1))];
+  return [schema, ...inner.filter(isObject).flatMap((one) => partsOf(document, one, seen))];
 }
 
 function memberSchemas(part: JsonObject, name: string): JsonObject[] {
