@@ -114,9 +114,9 @@ export const unique: CreateCheck = {
       if (update === undefined || !harness.accepts(update, { [name]: used })) continue;
       const other = await ifSeen(() => harness.createAndRead(`${label} other ${name}`));
       if (other === undefined) continue;
-      const changed = await harness.change(update, other.resource, { [name]: used });
-      const after = isSuccess(changed) ? await harness.shown(other.resource) : undefined;
-      if (after?.row[name] === used) found.push(twice(update, changed));
+      const changed = await ifSeen(() => harness.change(update, other.resource, { [name]: used }));
+      const after = changed && isSuccess(changed) ? await harness.shown(other.resource) : undefined;
+      if (changed && after?.row[name] === used) found.push(twice(update, changed));
     }
     return found;
   },

@@ -3,7 +3,7 @@ import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { type BehaviorCheck, type Difference, differ } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, ifSeen } from '../observe.ts';
 import { changesOf } from './bodies.ts';
 import { listAs } from './collection.ts';
 import { isGone } from './compare.ts';
@@ -36,17 +36,18 @@ export const separated: BehaviorCheck<ResourceHarness> = {
     }
     for (const update of updates.filter(isPrivate)) {
       const [body] = changesOf(harness, update, created, label);
-      const response = body && (await harness.change(update, resource, body, {}, 'otherTenant'));
+      const response = body && (await ifSeen(() => harness.change(update, resource, body, {}, 'otherTenant')));
       // A PUT may create a resource with the same name for the other tenant.
       const isOwn =
         update === create && (await harness.shown(resource))?.exchange.response.text === exchange.response.text;
       if (response && isSuccess(response) && !isOwn) differs('tenant-changes', update, response);
     }
     if (remove === undefined || !isPrivate(remove)) return found;
-    const response = await harness.remove(resource, {}, 'otherTenant');
+    const response = await ifSeen(() => harness.remove(resource, {}, 'otherTenant'));
     const after = await harness.read(resource);
     const isChanged = after && (isGone(after) || after.response.text !== exchange.response.text);
-    if (isSuccess(response) && isChanged && found.length === 0) differs('tenant-deletes', remove, response, after);
+    if (response && isSuccess(response) && isChanged && found.length === 0)
+      differs('tenant-deletes', remove, response, after);
     return found;
   },
 };
