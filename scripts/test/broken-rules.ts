@@ -66,12 +66,12 @@ function broken({ name, file, changes }: BrokenRule): string {
 
 /** The first test that fails with the rule broken. */
 async function notices(rule: BrokenRule): Promise<string | undefined> {
-  const { file, test, project = 'postgres' } = rule;
+  const { file, test } = rule;
   const target = join(copy, file);
   writeFileSync(target, broken(rule));
   const results = join(copy, 'results.json');
   rmSync(results, { force: true });
-  const words = ['--reporter=json', `--outputFile=${results}`, '--project', project, ...test];
+  const words = ['--reporter=json', `--outputFile=${results}`, '--project', 'postgres', ...test];
   const { output } = await run(['vitest', 'run', ...words], { directory: copy, environment: { BOOKS_RUNS: '12' } });
   copyFileSync(join(root, file), target);
   if (!existsSync(results)) throw new Error(`No test ran:\n${output}`);
