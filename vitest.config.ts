@@ -38,7 +38,6 @@ const engineTests = [
   'packages/server/src/modules/events/feed/feed.test.ts',
   'packages/server/src/**/*.pglite.test.ts',
   'packages/server/src/**/*.pglite.nightly.test.ts',
-  'packages/contract-check/test/drifts/service-drifts.nightly.test.ts',
 ];
 
 export default defineConfig({
@@ -51,8 +50,10 @@ export default defineConfig({
       {
         test: {
           ...shared,
-          name: 'no-database',
+          // And what needs no database: the one that these tests may copy is kept, so that a file alone starts at once.
+          name: 'pglite',
           include: [
+            ...(process.env.ENGINES === 'all' ? [databaseTests] : engineTests),
             `packages/server/{src,test}/${unitTests}`,
             'packages/{client,mock}/test/**/*.test.ts',
             'packages/contract-check/**/*.test.ts',
@@ -60,20 +61,12 @@ export default defineConfig({
             'scripts/{breaking,dependencies,migrations,packages}/**/*.test.ts',
             'openapi/rules/**/*.test.ts',
           ],
-          exclude: [...shared.exclude, 'packages/contract-check/test/drifts/service-drifts.nightly.test.ts'],
+          exclude: [...shared.exclude, '**/*.postgres{,.nightly}.test.ts'],
           typecheck: {
             enabled: true,
             include: ['packages/client/test/**/*.test-d.ts'],
             tsconfig: 'packages/client/test/tsconfig.json',
           },
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: 'pglite',
-          include: process.env.ENGINES === 'all' ? [databaseTests] : engineTests,
-          exclude: [...shared.exclude, unitTests, '**/*.postgres{,.nightly}.test.ts'],
           globalSetup: 'packages/server/test/pglite-setup.ts',
         },
       },

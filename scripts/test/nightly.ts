@@ -62,7 +62,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the contract check, with every drift of its tests',
-    sample: 'every third to fourteenth drift, and four correct servers of six',
+    sample: 'every fifth to twenty-eighth drift, and four correct servers of six',
     command: [...vitest, `${check}/`],
     environment: { DRIFTS: 'all', NIGHTLY: 'yes', SAFETY_RUNS: '20' },
   },
@@ -73,7 +73,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the server, with every probe of the contract check',
-    sample: '30 probes of each operation of every sixth tag, on PostgreSQL',
+    sample: '30 probes of each operation of every tenth tag, on PostgreSQL',
     command: [...vitest, `${server}/contract/contract-check.test.ts`],
     environment: { ENGINES: 'all', CONTRACT_PROBES: '1000' },
   },
