@@ -53,6 +53,19 @@ const strangers: readonly Stranger[] = [
     minimum: 95,
   },
   {
+    name: 'nest',
+    packages: [
+      ...['@nestjs/common@11.2.10', '@nestjs/core@11.2.10', '@nestjs/platform-express@11.2.10'],
+      ...['@nestjs/swagger@11.4.0', 'class-transformer@0.5.1', 'class-validator@0.14.3'],
+      ...['reflect-metadata@0.2.2', 'rxjs@7.8.2'],
+    ],
+    program: (port) => [ours('nest.mjs'), String(port)],
+    spec: (url) => `${url}/openapi.json`,
+    ready: '/openapi.json',
+    options: async () => ({ disposable: true, auth: { caller: () => ({ authorization: 'Bearer key-of-nest' }) } }),
+    minimum: 95,
+  },
+  {
     name: 'museum',
     packages: ['@stoplight/prism-cli@5.16.0'],
     program: (port) => [

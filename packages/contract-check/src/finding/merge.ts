@@ -62,7 +62,9 @@ function keysOfResponse({
   if (check.startsWith('response-header')) return [`${check} ${title}`];
   const [schema] =
     /^.*(?=\/(?:required|properties|additionalProperties|unevaluatedProperties)$)/.exec(place?.pointer ?? '') ?? [];
-  return schema === undefined ? [] : [`response ${place?.file} ${schema}`];
+  // Keywords of one property: it is of another type, and so it is not in the enum either.
+  const property = check === 'response-body' ? [`${check} ${operation} ${about.replace(/ \S+$/, '')}`] : [];
+  return schema === undefined ? property : [`response ${place?.file} ${schema}`, ...property];
 }
 
 /** Databases and frameworks put the reason of a fault at the end of their message. */
