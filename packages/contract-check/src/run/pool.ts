@@ -172,8 +172,12 @@ export class Pool {
     );
   }
 
-  /** Whether a property may refer to a resource by something other than an ID: `voucherCode` if vouchers exist. */
+  /**
+   * Whether a property may refer to a resource by something other than an ID: `voucherCode` or `voucher` if
+   * vouchers exist.
+   */
   mayRefer(name: string): boolean {
+    if (this.ofKind(kindOfName(name)).some(({ id }) => id !== undefined)) return true;
     const [, kind] = /^(.+?)[-_]?(?:code|number|no|slug|handle|sku)$/i.exec(name) ?? [];
     return kind !== undefined && this.ofKind(singular(kind)).length > 0;
   }
@@ -348,5 +352,5 @@ export function identitiesIn(resource: Pick<Known, 'row' | 'id'>, name: string):
 }
 
 function isScalar(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'number';
+  return (typeof value === 'string' && value !== '') || typeof value === 'number';
 }

@@ -19,7 +19,7 @@ export function* searchChecks({ listing, list }: ListSubject): Generator<ListChe
   };
   const { searches } = search.declared;
   const isText = (property: Property) => distinct(list.rows, property).every((value) => typeof value === 'string');
-  const usual = list.properties.filter(({ name }) => /^(?:name|title|displayName|display_name|label)$/.test(name));
+  const usual = list.properties.filter(({ name }) => /^(?:name|title|displayName|display_name)$/.test(name));
   const places = Array.isArray(searches)
     ? list.properties.filter((one) => searches.includes(one.name) && isText(one))
     : usual.slice(0, 1);

@@ -4,6 +4,7 @@ import type { Exchange } from '../../../http/call.ts';
 import { escapeSegment, isObject, type JsonObject, put } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isOwnId } from '../../../run/names.ts';
+import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
 import type { FullList } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
@@ -202,6 +203,7 @@ export const location: CreateCheck = {
     const isIt =
       resource.id === undefined ||
       !isObject(there.response.json?.value) ||
+      idOf(resourceIn(there)) === undefined ||
       harness.isOf(resource, resourceIn(there)) ||
       there.response.text.includes(String(resource.id));
     if (!isGone(there) && (!isSuccess(there) || response.status === 202 || isIt)) return [];

@@ -234,7 +234,9 @@ export class ResourceHarness {
     const named = (test: (name: string) => boolean) => Object.entries(row).find(([name]) => test(name))?.[1];
     const name = lastParameter(this.resourceType.read?.path ?? '') ?? 'id';
     const own = row[name] ?? named(isOwnId) ?? named((key) => kindOfReference(key) === this.resourceType.kind);
-    return own !== undefined && String(own) === String(resource.id);
+    // Without an ID, a row is identified by a name or a token, which the path calls otherwise.
+    const values = own === undefined ? Object.values(row).filter((value) => typeof value === 'string') : [own];
+    return values.some((value) => String(value) === String(resource.id));
   }
 
   /** Adds a precondition if the operation requires one. */
