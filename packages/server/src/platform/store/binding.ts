@@ -1,5 +1,4 @@
-import type { QueryResult } from 'pg';
-import type { Connection } from './connection.ts';
+import type { Connection, RunResult } from './connection.ts';
 import { TenantMoving } from './errors.ts';
 import type { Limits } from './limits.ts';
 import { serviceRole } from './role.ts';
@@ -24,7 +23,7 @@ export interface Binding {
    * @param statements sent with its start, in one message; they may also end the transaction
    * @param isSnapshot whether it only reads, and all its statements see what is committed when the first one starts
    */
-  begin(connection: Connection, subject: Subject, statements?: string, isSnapshot?: boolean): Promise<QueryResult>;
+  begin(connection: Connection, subject: Subject, statements?: string, isSnapshot?: boolean): Promise<RunResult>;
   /** Whether prepared statements can be used across transactions. */
   readonly keepsStatements: boolean;
 }
@@ -57,7 +56,7 @@ export function bindConnections(limits: Limits): Binding {
 
   /** Sets the tenant and its time zone, before a transaction starts, so that no rollback undoes it. */
   async function bind(connection: Connection, tenantId: number): Promise<void> {
-    await prepare(connection);
+    if (connection.bound === undefined) await prepare(connection);
     const now = performance.now();
     const { bound } = connection;
     // The clock of a sandbox can be advanced between two transactions, also by another process.
@@ -153,7 +152,7 @@ function stateIn(rows: readonly Readonly<Record<string, unknown>>[]): TenantStat
   };
 }
 
-function keepState(connection: Connection, subject: Subject, result: QueryResult | QueryResult[]): void {
+function keepState(connection: Connection, subject: Subject, result: RunResult | RunResult[]): void {
   const tenantId = subject === 'owner' ? undefined : subject.tenantId;
   connection.bound = { tenantId, at: 0, ...stateIn([result].flat().flatMap(({ rows }) => rows)) };
 }

@@ -9,6 +9,7 @@ import {
   translateError,
 } from './errors.ts';
 import type { StoreLog } from './limits.ts';
+import { type Columns, runStatement, type StatementResult } from './statement.ts';
 
 /** The end of a time budget. */
 export interface Deadline {
@@ -27,6 +28,9 @@ export interface ConnectionLimits {
    */
   readonly grace: number;
 }
+
+/** The command is only known of statements without a name and without values. */
+export type RunResult = StatementResult & Partial<Pick<QueryResult, 'command'>>;
 
 /** A connection of the pool, with its state. */
 export class Connection {
@@ -50,6 +54,8 @@ export class Connection {
   responded = false;
   readonly #client: PoolClient;
   readonly #limits: ConnectionLimits;
+  /** The columns of its named statements. */
+  readonly #described = new Map<string, Columns>();
 
   constructor(client: PoolClient, limits: ConnectionLimits) {
     this.#client = client;
@@ -65,15 +71,17 @@ export class Connection {
    * @throws DatabaseError, typed. Errors that leave the connection in an unknown state also remove it from the pool.
    * TimeBudgetExceeded if the statement is not done by the deadline
    */
-  async run(statement: QueryConfig, deadline?: Deadline): Promise<QueryResult> {
+  async run(statement: QueryConfig, deadline?: Deadline): Promise<RunResult> {
     // A connection that did not respond in time would not respond to a rollback either.
     if (this.lost) throw new DatabaseUnavailable('The connection to the database is lost.');
     if (deadline !== undefined) await this.#shorten(deadline);
     const limit = deadline === undefined ? this.#limits.statement : timeUntil(deadline);
     try {
-      const query_timeout = limit + this.#limits.grace;
-      const limited: QueryConfig & { query_timeout: number } = { ...statement, query_timeout };
-      const result = await this.#client.query(limited);
+      const limited = { ...statement, query_timeout: limit + this.#limits.grace };
+      const isSimple = statement.name === undefined && (statement.values ?? []).length === 0;
+      const result: RunResult = await (isSimple
+        ? this.#client.query(limited)
+        : runStatement(this.#client, limited, this.#described));
       this.responded = true;
       return result;
     } catch (error) {

@@ -7,8 +7,8 @@ import {
   PostgresQueryCompiler,
   type QueryExecutorProvider,
 } from 'kysely';
-import type { QueryConfig, QueryResult } from 'pg';
-import type { Connection, Deadline } from './connection.ts';
+import type { QueryConfig } from 'pg';
+import type { Connection, Deadline, RunResult } from './connection.ts';
 import { DatabaseUnavailable, TransactionConflict } from './errors.ts';
 import type { StatementNames } from './statement-names.ts';
 
@@ -92,7 +92,7 @@ export class OpenSession implements Session {
    * Runs one statement after the previous ones. A session that was used after its work could access the tenant that uses
    * its connection by then, so a closed one throws.
    */
-  protected execute(statement: QueryConfig): Promise<QueryResult> {
+  protected execute(statement: QueryConfig): Promise<RunResult> {
     const result = this.#tail.then(() => {
       if (this.#closed) throw new Error('This database session has ended: it must not be used after its work.');
       return this.#connection.run(statement, this.#deadline);
@@ -124,7 +124,7 @@ export class OpenTransaction extends OpenSession implements Transaction {
     return this.#fatalError;
   }
 
-  protected override async execute(statement: QueryConfig): Promise<QueryResult> {
+  protected override async execute(statement: QueryConfig): Promise<RunResult> {
     if (this.#fatalError !== undefined) throw this.#fatalError;
     this.#isUntouched = false;
     try {

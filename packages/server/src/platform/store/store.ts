@@ -1,8 +1,8 @@
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Pool, PoolClient, QueryResult } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { continueAs, type Subject } from './binding.ts';
-import { type Connection, withConnection } from './connection.ts';
+import { type Connection, type RunResult, withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
 import { DatabaseError, TransactionConflict } from './errors.ts';
 import { declareLeakproof } from './leakproof.ts';
@@ -317,7 +317,7 @@ class EngineStore implements Store {
           // Some of the library's statements are already transactions; the owner's start replaces theirs.
           const begin = /^\s*BEGIN;/;
           const rest = begin.test(text) ? text.replace(begin, '') : `${text}; commit`;
-          const all: QueryResult | QueryResult[] = await binding.begin(connection, 'owner', rest);
+          const all: RunResult | RunResult[] = await binding.begin(connection, 'owner', rest);
           return { rows: [all].flat().flatMap(({ rows }) => rows) };
         }
         await binding.begin(connection, 'owner');
