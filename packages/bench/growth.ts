@@ -12,6 +12,7 @@ import { readOptions } from '../../scripts/options.ts';
 import { createApp } from '../server/src/app/app.ts';
 import { allOperations } from '../server/src/contract/contract.ts';
 import { arrivalLimits } from '../server/src/http/connections.ts';
+import { messages } from '../server/src/http/messages.ts';
 import { createApiKey } from '../server/src/operator/api-keys.ts';
 import { createTenant } from '../server/src/operator/tenants.ts';
 import { openStore } from '../server/src/platform/store/store.ts';
@@ -35,7 +36,7 @@ const service = await createService(config, store, log);
 await createTenant({ service }, { name: 'firm', displayName: 'Firm', currency: 'USD', timeZone: 'UTC', country: 'US' });
 const user = { tenant: 'firm', user: 'growth', roles: ['API_ADMIN'], days: 1, description: undefined };
 const { key } = await createApiKey({ service }, user);
-const server = createServer(arrivalLimits, createApp(service));
+const server = createServer({ ...arrivalLimits, ...messages }, createApp(service));
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const send = sender(`http://127.0.0.1:${portOf(server)}`);
 

@@ -14,6 +14,7 @@ import { allOperations } from '../src/contract/contract.ts';
 import type { Input, OperationId, Result } from '../src/contract/handler.ts';
 import { arrivalLimits } from '../src/http/connections.ts';
 import { LargeBodyChecks } from '../src/http/large-bodies.ts';
+import { messages } from '../src/http/messages.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { createTenant } from '../src/operator/tenants.ts';
 import { DeliveryAddresses } from '../src/platform/addresses.ts';
@@ -105,7 +106,7 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
   const validator = secondJudged(created.validator, options);
   const common = { ...created, deliveryAddresses, largeBodyChecks, validator };
   const service = { ...common, ...options.replace?.(common) };
-  const server = createServer(arrivalLimits, createApp(service));
+  const server = createServer({ ...arrivalLimits, ...messages }, createApp(service));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   atEnd(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -5,6 +5,7 @@ import { callerAddress } from '../http/caller-address.ts';
 import { CrossOrigin } from '../http/cross-origin.ts';
 import { acceptedEncoding } from '../http/encoding.ts';
 import { Exchange } from '../http/exchange.ts';
+import { extendMessages } from '../http/messages.ts';
 import { withPacedBodies } from '../http/paced-body.ts';
 import { dataHeaders } from '../http/pages.ts';
 import { problemResult, type Result, send } from '../http/result.ts';
@@ -52,6 +53,7 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
   const pipeline = new Pipeline(service, findRoute);
   const app = express();
   app.disable('x-powered-by');
+  extendMessages(app);
   app.use((request, response) => pipeline.handle(request, response));
   return withPacedBodies((request, response) =>
     // Express has no route for a target that is not a path.

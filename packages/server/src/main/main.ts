@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { pino } from 'pino';
 import type { BackgroundWork } from '../background/background.ts';
 import { arrivalLimits, Connections } from '../http/connections.ts';
+import { messages } from '../http/messages.ts';
 import { openStore } from '../platform/store/store.ts';
 import { databaseOf, localUrl, readServerConfig } from '../service/config.ts';
 import { batchedLines, logOptions } from '../service/log.ts';
@@ -47,7 +48,7 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
     corsOrigins: config.corsOrigins,
   });
   const server = createServer(
-    arrivalLimits,
+    { ...arrivalLimits, ...messages },
     connections.bounded((request, response) => handle(request, response)),
   );
   connections.watch(server);

@@ -6,6 +6,7 @@ import { backgroundWork } from '../app/jobs.ts';
 import { type BackgroundWork, startBackground } from '../background/background.ts';
 import { contractValidator } from '../contract/validator.ts';
 import { arrivalLimits } from '../http/connections.ts';
+import { messages } from '../http/messages.ts';
 import { startDelivery } from '../modules/events/delivery/delivery.ts';
 import { openCells } from '../operator/cells.ts';
 import { removeInterruptedImports } from '../operator/copies/interrupted-imports.ts';
@@ -82,7 +83,7 @@ export async function prepareServing(
   opened.defer(() => clearInterval(purging));
   purge();
   if (config.metricsPort !== undefined) {
-    const metrics = createServer(arrivalLimits, createProbes(service));
+    const metrics = createServer({ ...arrivalLimits, ...messages }, createProbes(service));
     await listen(metrics, config.host, config.metricsPort, 'METRICS_PORT');
     opened.defer(() => void metrics.close().closeAllConnections());
   }
