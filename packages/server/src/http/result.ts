@@ -54,7 +54,7 @@ export async function send(
   headers: Readonly<Record<string, string>>,
   encoding?: Encoding,
 ): Promise<void> {
-  const common = { ...headers, ...result.headers };
+  const common: Record<string, string | number> = { ...headers, ...result.headers };
   // Has no body, and would otherwise have to repeat the length of the one that the caller has.
   if (result.status === 304) return void response.writeHead(304, common).end();
   const isHead = response.req.method === 'HEAD';
@@ -68,18 +68,20 @@ export async function send(
   const length = Buffer.byteLength(text);
   const isCompressed = encoding !== undefined && length >= shortest && !('ETag' in common);
   const bytes = isCompressed ? await compressResponse(text, encoding) : undefined;
-  response.writeHead(result.status, {
-    ...common,
-    ...typeOf(result),
-    ...(isCompressed && { 'Content-Encoding': encoding }),
-    'Content-Length': bytes?.length ?? length,
-  });
-  response.end(isHead ? undefined : (bytes ?? text));
+  const type = typeOf(result);
+  if (type !== undefined) common['Content-Type'] = type;
+  if (isCompressed) common['Content-Encoding'] = encoding;
+  common['Content-Length'] = bytes?.length ?? length;
+  response.writeHead(result.status, common);
+  if (isHead) response.end();
+  else if (bytes !== undefined) response.end(bytes);
+  // Most texts are ASCII, which is copied instead of encoded.
+  else response.end(text, length === text.length ? 'latin1' : 'utf8');
 }
 
-function typeOf(result: JsonResult | PageResult): { readonly 'Content-Type'?: string } {
-  if (result.kind === 'json') return { 'Content-Type': `${jsonType(result.status)}; charset=utf-8` };
-  return result.text === '' ? {} : { 'Content-Type': result.type ?? 'text/html; charset=utf-8' };
+function typeOf(result: JsonResult | PageResult): string | undefined {
+  if (result.kind === 'json') return `${jsonType(result.status)}; charset=utf-8`;
+  return result.text === '' ? undefined : (result.type ?? 'text/html; charset=utf-8');
 }
 
 /** The media type of JSON in a response of the contract. */
