@@ -214,10 +214,11 @@ export class Shares {
   }
 
   #change(tenant: Share, user: Share, inProgress: number, waiting: number): void {
-    for (const share of [tenant, user]) {
-      share.setInProgress(share.inProgress + inProgress);
-      share.waiting += waiting;
-    }
+    tenant.addInProgress(inProgress);
+    tenant.waiting += waiting;
+    // Nobody reads averages of users.
+    user.inProgress += inProgress;
+    user.waiting += waiting;
     tenant.peak = Math.max(tenant.peak, tenant.inProgress + tenant.waiting);
     this.#inProgress += inProgress;
     this.#waiting += waiting;
@@ -261,10 +262,11 @@ class Share {
   #average = 0;
   #since = performance.now();
 
-  setInProgress(inProgress: number): void {
+  addInProgress(change: number): void {
+    if (change === 0) return;
     this.#average = this.average();
     this.#since = performance.now();
-    this.inProgress = inProgress;
+    this.inProgress += change;
   }
 
   /** Requests in progress, as an exponentially weighted moving average. */
