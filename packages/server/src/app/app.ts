@@ -149,12 +149,14 @@ class Pipeline {
     const { id, tenant, method, path = '', user = '' } = exchange;
     metrics.responded(route?.name ?? 'none', sent.status, seconds);
     if (route?.isRecorded === true && tenant !== undefined) {
-      const at = new Date().toISOString();
+      const at = Date.now();
       const milliseconds = Math.round(seconds * 1e4) / 10;
       const request = { id, at, operation: route.name, method, path, user, status: result.status, milliseconds };
       recentRequests.record(tenant, request, result.kind === 'json' ? result.body : undefined);
     }
-    this.#accessLog[route?.isProbe === true ? 'debug' : 'info']({
+    const level = route?.isProbe === true ? 'debug' : 'info';
+    if (!this.#accessLog.isLevelEnabled(level)) return;
+    this.#accessLog[level]({
       ...exchange.logFields,
       operation: route?.name,
       tenant,

@@ -98,11 +98,16 @@ function partsOf(numeral: string): { sign: string; digits: string; exponent: num
 }
 
 /** Texts without characters that could be a fault or be normalized. */
-const isPlain = /^[\x20-\x7e]*$/;
+const plain = /^[\x20-\x7e]*$/;
+
+/** Whether a value is a text that is clean as it is. */
+export function isPlainText(value: unknown): boolean {
+  return typeof value === 'string' && plain.test(value);
+}
 
 /** Rejects or normalizes a single text from a path or a query, like `parseBody`. */
 export function cleanParameter(name: string, place: 'path' | 'query', text: string): string {
-  if (isPlain.test(text)) return text;
+  if (plain.test(text)) return text;
   const fault = faultOf(text);
   if (fault === undefined) return text.normalize('NFC');
   throw new Rejection('MALFORMED_REQUEST', 'A parameter contains characters that are not allowed in text.', {

@@ -1,6 +1,6 @@
 import type { Operation } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
-import { cleanParameter } from './body.ts';
+import { cleanParameter, isPlainText } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { missingBody } from './findings.ts';
 import { unknownEncoding } from './raw-body.ts';
@@ -39,9 +39,8 @@ export async function readJson(
 export function cleanParameters<Value>(
   place: 'path' | 'query',
   parameters: Readonly<Record<string, Value>>,
-): Record<string, Value> {
-  // Without properties, an object of any prototype is as good as another.
-  if (Object.keys(parameters).length === 0) return {};
+): Readonly<Record<string, Value>> {
+  if (Object.values(parameters).every(isPlainText)) return parameters;
   const clean = (name: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((item) => clean(name, item));
     return typeof value === 'string' ? cleanParameter(name, place, value) : value;

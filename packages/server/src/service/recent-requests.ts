@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 /** A request of an API user to an operation, with its problem if it was rejected. Queries and bodies are not kept. */
 export interface RecentRequest {
   readonly id: string;
-  /** RFC 3339. */
-  readonly at: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
   readonly operation: string;
   readonly method: string;
   readonly path: string;

@@ -3,7 +3,7 @@ import { RecentRequests } from './recent-requests.ts';
 
 const request = (id: string, status = 200) => ({
   id,
-  at: '2026-01-31T08:00:00.000Z',
+  at: Date.UTC(2026, 0, 31, 8),
   operation: 'getClient',
   method: 'GET',
   path: `/gql/v1/client/${id}`,

@@ -180,6 +180,7 @@ describe('pages', () => {
     const { text } = await one.get(`/requests?id=${id}`);
     expect(text).toContain(`/console/requests/${id}`);
     const detail = (await one.get(`/requests/${id}`)).text;
+    expect(detail).toMatch(/<dt>Time<\/dt><dd><time class="when" datetime="20\d\d-\d\d-\d\dT/);
     expect(detail).toContain('VALIDATION_ERROR');
     expect(detail).toContain('/where/nme');
     expect(detail).not.toContain('secret-value');

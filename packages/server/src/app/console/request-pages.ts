@@ -19,7 +19,7 @@ export function requestsPage(visit: Visit): string {
   const rows = shown
     .slice(first, first + pageSize)
     .map((request) => [
-      when(request.at),
+      when(new Date(request.at).toISOString()),
       status(request),
       html`<a href="${frame.base}/requests/${request.id}">${request.operation}</a>`,
       request.problem?.code ?? html`<span class="soft">none</span>`,
@@ -59,7 +59,7 @@ export function requestPage(visit: Visit, id: string): string {
     part: '/requests',
     lead: html`<a href="${frame.base}/requests">All requests</a>`,
     body: html`<section class="card"><h2>Request ${status(request)}</h2><dl>
-<dt>Request ID</dt><dd><code>${request.id}</code></dd><dt>Time</dt><dd>${when(request.at)}</dd>
+<dt>Request ID</dt><dd><code>${request.id}</code></dd><dt>Time</dt><dd>${when(new Date(request.at).toISOString())}</dd>
 <dt>Method and path</dt><dd><code>${request.method} ${request.path}</code></dd>
 <dt>API user</dt><dd>${request.user}</dd><dt>Took</dt><dd>${request.milliseconds} ms</dd></dl></section>
 ${
