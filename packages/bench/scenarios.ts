@@ -9,7 +9,10 @@ export interface Request {
 
 export interface Scenario {
   readonly name: string;
+  /** Requests of a round. */
   readonly requests: number;
+  /** Rounds before the first one that counts. */
+  readonly warmUps: number;
   /** The database is read once: after that, the rest of the request is measured. */
   readonly withoutDatabase?: boolean;
   /** The n-th request. A run uses each number once, so that what it creates is new. */
@@ -22,16 +25,23 @@ type Upsert = Operations['upsertContacts']['requestBody']['content']['applicatio
 /** The most frequent kinds of calls. */
 export function scenarios(clientId: string): readonly Scenario[] {
   return [
-    { name: 'read by id', requests: 2_000, request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }) },
+    {
+      name: 'read by id',
+      requests: 2_000,
+      warmUps: 12,
+      request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }),
+    },
     {
       name: 'read by id, without the database',
       requests: 2_000,
+      warmUps: 12,
       withoutDatabase: true,
       request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }),
     },
     {
       name: 'search, 50 rows',
       requests: 300,
+      warmUps: 12,
       request: () => ({
         method: 'POST',
         path: '/gql/v1/clients/search',
@@ -45,11 +55,13 @@ export function scenarios(clientId: string): readonly Scenario[] {
     {
       name: 'upsert, 100 entries',
       requests: 12,
+      warmUps: 6,
       request: (n) => ({ method: 'POST', path: '/api/v1/contacts/upsert', body: upsert(n) }),
     },
     {
       name: 'onboard',
       requests: 150,
+      warmUps: 6,
       request: (n) => ({ method: 'POST', path: '/api/v1/clients/v1/onboard', body: onboard(n) }),
     },
   ];

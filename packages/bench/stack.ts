@@ -5,6 +5,8 @@ import { Session as InspectorSession } from 'node:inspector/promises';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { pino } from 'pino';
+import { createApp } from '../server/src/app/app.ts';
+import { messages } from '../server/src/http/messages.ts';
 import { Directory } from '../server/src/platform/auth/directory.ts';
 import { openStore, type Session } from '../server/src/platform/store/store.ts';
 import { readConfig } from '../server/src/service/config.ts';
@@ -34,7 +36,8 @@ const service = await createService(config, storeOrReused, log);
 // It reads the caller every few seconds, which must not count as the read that is measured.
 const directory = new Directory(store);
 // A stack is idle while the others are measured, and must not close a connection just when it is used again.
-const server = createServer({ keepAliveTimeout: 600_000 }, await createListener({ ...service, directory }));
+const listener = await createListener({ ...service, directory });
+const server = createServer({ keepAliveTimeout: 600_000, ...(createListener === createApp && messages) }, listener);
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 
 /** What the parent sends. The response is the processor time that the process has used, in microseconds. */

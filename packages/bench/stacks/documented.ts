@@ -7,8 +7,6 @@ import type { Context } from '../../server/src/service/context.ts';
 import type { Service } from '../../server/src/service/service.ts';
 import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
 
-const contexts = new WeakMap<object, Context>();
-
 /** Express and the validator, combined as the validator's documentation shows. */
 export function documentedValidator(service: Service): Express {
   const app = express();
@@ -30,7 +28,7 @@ export function documentedValidator(service: Service): Express {
             );
             await service.rateLimit.take(operation, `${context.tenant.id}/${context.caller.apiUserId}`);
             authorize(operation, context.caller.roles);
-            contexts.set(request, context);
+            if (request.res !== undefined) request.res.locals.context = context;
             return true;
           },
         },
@@ -40,7 +38,7 @@ export function documentedValidator(service: Service): Express {
   for (const operation of allOperations) {
     const method = operation.method.toLowerCase() as Lowercase<typeof operation.method>;
     app[method](pattern(operation), async (request, response) => {
-      const context = contexts.get(request);
+      const context: Context | undefined = response.locals.context;
       if (context === undefined) throw new Error('The caller is not authenticated.');
       const result = await handle(context, { path: request.params, query: request.query, body: request.body });
       response

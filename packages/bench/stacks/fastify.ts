@@ -9,6 +9,13 @@ import type { Context } from '../../server/src/service/context.ts';
 import type { Service } from '../../server/src/service/service.ts';
 import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The context of the authenticated caller. */
+    caller: Context | null;
+  }
+}
+
 interface Described {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
@@ -48,6 +55,7 @@ export async function fastifyWithSchemas(service: Service): Promise<RequestListe
   }
   app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? ajv : coercing).compile(schema as object));
   app.setSerializerCompiler(() => JSON.stringify);
+  app.decorateRequest('caller', null);
 
   for (const operation of allOperations) {
     const described = describedOf(operation);
@@ -63,11 +71,11 @@ export async function fastifyWithSchemas(service: Service): Promise<RequestListe
         const context = await signInTo(open, request.headers.authorization);
         await service.rateLimit.take(operation, `${context.tenant.id}/${context.caller.apiUserId}`);
         authorize(operation, context.caller.roles);
-        contexts.set(request, context);
+        request.caller = context;
       },
       handler: async (request, reply) => {
-        const context = contexts.get(request);
-        if (context === undefined) throw new Error('The caller is not authenticated.');
+        const context = request.caller;
+        if (context === null) throw new Error('The caller is not authenticated.');
         const result = await handle(context, { path: request.params, query: request.query, body: request.body });
         validateResponse ??= ajv.compile({ components: contract.components, ...responseSchema });
         if (!validateResponse(result.body)) throw new Error('The response violates the contract.');
@@ -85,8 +93,6 @@ export async function fastifyWithSchemas(service: Service): Promise<RequestListe
   await app.ready();
   return (request, response) => app.server.emit('request', request, response);
 }
-
-const contexts = new WeakMap<object, Context>();
 
 function header(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
