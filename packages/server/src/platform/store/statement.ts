@@ -1,3 +1,4 @@
+/// <reference path="./pg-utils.d.ts" />
 import type { ClientBase, Connection, FieldDef, QueryConfig, Submittable } from 'pg';
 import { prepareValue } from 'pg/lib/utils.js';
 
