@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Agent, buildConnector, type Dispatcher, errors } from 'undici';
 import { AddressBlocked, type DeliveryAddresses, NameNotResolved } from '../../../platform/addresses.ts';
 import { parseRetryAfter } from './schedule.ts';
@@ -34,6 +35,12 @@ export interface Destination {
   readonly ports: readonly number[];
 }
 
+/** A URL that was checked, in the parts that a request has. */
+interface Target {
+  readonly origin: string;
+  readonly path: string;
+}
+
 /** The sender was closed before there was a response, so nothing is known of the attempt. */
 export class SenderClosed extends Error {
   override readonly name = 'SenderClosed';
@@ -52,7 +59,7 @@ export class Sender {
   readonly #addresses: DeliveryAddresses;
   readonly #timeout: number;
   readonly #agent: Agent;
-  readonly #checked = new WeakMap<Destination, URL>();
+  readonly #checked = new WeakMap<Destination, Target>();
   readonly #underWay = new Set<Exchange>();
   #isClosed = false;
 
@@ -68,20 +75,23 @@ export class Sender {
     if (this.#isClosed) throw new SenderClosed();
     const attemptedAt = Date.now();
     const started = performance.now();
-    const found = { httpStatusCode: null, responseSnippet: null, errorMessage: null, retryAfter: 0 };
-    const ended = () => ({ attemptedAt, duration: Math.round(performance.now() - started) });
+    const duration = () => Math.round(performance.now() - started);
     try {
-      const url = this.#checkedUrl(to);
-      const response = await this.#post(url, headers, body).catch((error) => {
+      const target = this.#checkedTarget(to);
+      const response = await this.#post(target, headers, body).catch((error) => {
         // The receiver closed a kept connection while it was used again. Events may come twice, so it is sent once more.
         const isAtOnce = performance.now() - started < resendTime;
-        if (error instanceof errors.SocketError && isAtOnce) return this.#post(url, headers, body);
+        if (error instanceof errors.SocketError && isAtOnce) return this.#post(target, headers, body);
         throw error;
       });
-      return { ...found, ...describeResponse(response), ...ended() };
+      const attempt = { ...describeResponse(response), attemptedAt, duration: duration() };
+      // The connection can be used again in the next turn of the event loop. Until then, the next attempt would open another one.
+      await nextTurn();
+      return attempt;
     } catch (error) {
       if (error instanceof SenderClosed) throw error;
-      return { ...found, ...this.#describeError(error), ...ended() };
+      const nothing = { httpStatusCode: null, responseSnippet: null, retryAfter: 0 };
+      return { ...nothing, ...this.#describeError(error), attemptedAt, duration: duration() };
     }
   }
 
@@ -92,25 +102,22 @@ export class Sender {
     await this.#agent.destroy();
   }
 
-  #checkedUrl(to: Destination): URL {
-    let url = this.#checked.get(to);
-    if (url === undefined) {
-      url = this.#addresses.checkForm(to.url, to.ports);
-      this.#checked.set(to, url);
+  #checkedTarget(to: Destination): Target {
+    let target = this.#checked.get(to);
+    if (target === undefined) {
+      const { origin, pathname, search } = this.#addresses.checkForm(to.url, to.ports);
+      target = { origin, path: pathname + search };
+      this.#checked.set(to, target);
     }
-    return url;
+    return target;
   }
 
-  async #post(
-    { origin, pathname, search }: URL,
-    headers: Record<string, string>,
-    body: Buffer,
-  ): Promise<ReceiverResponse> {
+  async #post(target: Target, headers: Record<string, string>, body: Buffer): Promise<ReceiverResponse> {
     const exchange = new Exchange();
     const timer = setTimeout(() => exchange.end(new errors.HeadersTimeoutError()), this.#timeout);
     this.#underWay.add(exchange);
     try {
-      this.#agent.dispatch({ origin, path: pathname + search, method: 'POST', headers, body }, exchange);
+      this.#agent.dispatch({ ...target, method: 'POST', headers, body }, exchange);
       return await exchange.response;
     } finally {
       clearTimeout(timer);
@@ -140,14 +147,15 @@ interface ReceiverResponse {
   readonly body: Buffer;
 }
 
+const noBytes = Buffer.alloc(0);
+
 /** One request and the beginning of its response. It does without streams, which are most of the cost of a small request. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly response: Promise<ReceiverResponse>;
   readonly #settle: PromiseWithResolvers<ReceiverResponse>;
   #controller: Dispatcher.DispatchController | undefined;
   #head: Omit<ReceiverResponse, 'body'> | undefined;
-  readonly #chunks: Buffer[] = [];
-  #bytes = 0;
+  #body: Buffer = noBytes;
   #timer: NodeJS.Timeout | undefined;
   #error: Error | undefined;
 
@@ -182,9 +190,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    if (this.#bytes > snippetBytes) this.end(new errors.ResponseExceededMaxSizeError());
+    this.#body = this.#body.length === 0 ? chunk : Buffer.concat([this.#body, chunk]);
+    if (this.#body.length > snippetBytes) this.end(new errors.ResponseExceededMaxSizeError());
   }
 
   onResponseEnd(): void {
@@ -197,7 +204,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #succeed(head: Omit<ReceiverResponse, 'body'>): void {
     clearTimeout(this.#timer);
-    this.#settle.resolve({ ...head, body: Buffer.concat(this.#chunks) });
+    this.#settle.resolve({ ...head, body: this.#body });
   }
 }
 

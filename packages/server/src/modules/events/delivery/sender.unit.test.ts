@@ -103,6 +103,17 @@ describe('Sender', () => {
     for (let round = 1; round <= 5; round++) expect(await send(server.url)).toMatchObject({ outcome: 'SUCCESS' });
   });
 
+  test('keeps no more connections than attempts are under way', async () => {
+    const server = await tcp(ok);
+    const send = sender();
+    const sendInTurn = async () => {
+      for (let attempt = 1; attempt <= 5; attempt++)
+        expect(await send(server.url)).toMatchObject({ outcome: 'SUCCESS' });
+    };
+    await Promise.all([sendInTurn(), sendInTurn(), sendInTurn()]);
+    expect(server.connections).toBe(3);
+  });
+
   test('says so where it was closed before there was a response', async () => {
     const server = await tcp('');
     const addresses = new DeliveryAddresses({ allowLoopback: true, resolve: async () => [] });
