@@ -74,11 +74,12 @@ export class Messages {
   ): Promise<Map<string, Message>> {
     const keyOf = (id: string) => `${tenant.id}/${id}`;
     const found = new Map<string, Message>();
-    for (const id of eventIds) {
+    const missing: string[] = [];
+    for (const id of new Set(eventIds)) {
       const message = this.#kept.get(keyOf(id));
-      if (message !== undefined) found.set(id, message);
+      if (message === undefined) missing.push(id);
+      else found.set(id, message);
     }
-    const missing = [...new Set(eventIds)].filter((id) => !found.has(id));
     if (missing.length === 0) return found;
     const rows = await session.all<StoredEvent>(sql`${selectEvents(tenant.id, sql`id = any(${missing})`)}`);
     for (const row of rows) {

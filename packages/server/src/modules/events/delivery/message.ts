@@ -23,21 +23,22 @@ export interface StoredEvent {
   readonly linkCreator: string | null;
 }
 
-/** An event as it is sent: the same bytes to all subscribers. */
+/** An event as it is sent: the same text to all subscribers. */
 export class Message {
-  readonly event: Omit<StoredEvent, 'data'>;
-  readonly body: Buffer;
+  readonly event: Pick<
+    StoredEvent,
+    'id' | 'entityType' | 'operation' | 'entityId' | 'recordedAt' | 'traceparent' | 'source' | 'linkCreator'
+  >;
+  readonly body: string;
   #signed: { readonly key: string; readonly signature: string } | undefined;
 
-  constructor(tenant: string, { data, ...event }: StoredEvent) {
-    const { id, entityType, operation, entityId, occurredAt, sequence, changedFields } = event;
+  constructor(tenant: string, stored: StoredEvent) {
+    const { id, entityType, operation, entityId, occurredAt, recordedAt, sequence, data, changedFields } = stored;
+    const { traceparent, source, linkCreator } = stored;
     const envelope = JSON.stringify({ id, entityType, operation, entityId, tenant, occurredAt, sequence });
     // The row is put in as the database writes it: parsing it would change numbers, and cost more than all the rest.
-    const text = `${envelope.slice(0, -1)},"data":${data},"changedFields":${JSON.stringify(changedFields ?? [])}}`;
-    // Outside of the pool that small buffers share: a message that is kept would keep all of its part of the pool.
-    this.body = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
-    this.body.write(text);
-    this.event = event;
+    this.body = `${envelope.slice(0, -1)},"data":${data},"changedFields":${JSON.stringify(changedFields ?? [])}}`;
+    this.event = { id, entityType, operation, entityId, recordedAt, traceparent, source, linkCreator };
   }
 
   /**
@@ -54,17 +55,18 @@ export class Message {
     // Subscribers that receive the event in the same second receive the same signature.
     if (this.#signed?.key !== key) {
       const sign = (secret: string) =>
-        `v1,${createHmac('sha256', keyOf(secret)).update(`${this.event.id}.${timestamp}.`).update(this.body).digest('base64')}`;
+        `v1,${createHmac('sha256', keyOf(secret)).update(`${this.event.id}.${timestamp}.${this.body}`).digest('base64')}`;
       this.#signed = { key, signature: secrets.map(sign).join(' ') };
     }
-    return {
+    const headers: Record<string, string> = {
       'content-type': 'application/json',
       'user-agent': 'financial-automation-webhooks/1',
       'webhook-id': this.event.id,
       'webhook-timestamp': String(timestamp),
       'webhook-signature': this.#signed.signature,
-      ...(this.event.traceparent === null ? {} : { traceparent: this.event.traceparent }),
     };
+    if (this.event.traceparent !== null) headers.traceparent = this.event.traceparent;
+    return headers;
   }
 }
 

@@ -71,7 +71,7 @@ export class Sender {
   }
 
   /** Sends one event. @throws SenderClosed */
-  async send(to: Destination, headers: Record<string, string>, body: Buffer): Promise<Attempt> {
+  async send(to: Destination, headers: Record<string, string>, body: string): Promise<Attempt> {
     if (this.#isClosed) throw new SenderClosed();
     const attemptedAt = Date.now();
     const started = performance.now();
@@ -112,7 +112,7 @@ export class Sender {
     return target;
   }
 
-  async #post(target: Target, headers: Record<string, string>, body: Buffer): Promise<ReceiverResponse> {
+  async #post(target: Target, headers: Record<string, string>, body: string): Promise<ReceiverResponse> {
     const exchange = new Exchange();
     const timer = setTimeout(() => exchange.end(new errors.HeadersTimeoutError()), this.#timeout);
     this.#underWay.add(exchange);

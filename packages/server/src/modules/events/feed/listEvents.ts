@@ -176,7 +176,7 @@ async function pageAfter(session: Session, context: Context, query: Query, after
   const messages = rows.map((row) => new Message(tenant.name, row));
   const data = messages
     .filter((message) => passesFilter(subscriberOf(message.event.entityType), message))
-    .map((message): Event => JSON.parse(message.body.toString()));
+    .map((message): Event => JSON.parse(message.body));
   return { data, position: (isCut ? rows.at(-1)?.position : undefined) ?? end, hasMore: isCut || end < newest };
 }
 
