@@ -1,4 +1,5 @@
 /** Measures the delivery of events; see README.md beside this file. `--engine`, `--subscriptions`, `--throughput` and `--quick` narrow it. */
+import { createHmac } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { transact } from '../server/src/entity/transact.ts';
 import { clientGroup } from '../server/src/modules/clients/client-group.ts';
 import { startDelivery } from '../server/src/modules/events/delivery/delivery.ts';
 import type { Tenant } from '../server/src/platform/auth/caller.ts';
+import { newId } from '../server/src/platform/store/new-id.ts';
 import type { StoreOptions } from '../server/src/platform/store/store.ts';
 import type { Service } from '../server/src/service/service.ts';
 import { onPostgres, printLoad, recordEvents, startReceiver, subscribedTenant, withService } from './delivering.ts';
@@ -26,6 +28,9 @@ const { values } = readOptions({
 const deliveriesOfRound = values.quick ? 2_000 : 8_000;
 const rounds = values.quick ? 1 : 3;
 const singleEvents = values.quick ? 30 : 150;
+/** What the bare loops send. */
+const bareBody = Buffer.alloc(1_200, 'x');
+const signingKey = Buffer.alloc(32, 'k');
 
 const { arrived, send, cert, origin, stop } = await startReceiver();
 printLoad();
@@ -73,42 +78,68 @@ async function measureThroughput(service: Service, tenant: Tenant, subscriptions
   const events = deliveriesOfRound / subscriptions;
   const own: number[] = [];
   const bare: number[] = [];
+  const signed: number[] = [];
   let memory = 0;
   for (let round = 0; round <= rounds; round++) {
     await recordEvents(service, tenant, events);
     await send('reset');
     const started = performance.now();
     const delivery = await startDelivery(service, { ca: cert });
-    const { connections } = await arrived(deliveriesOfRound);
-    const seconds = (performance.now() - started) / 1000;
+    const { connections, arrivals } = await arrived(deliveriesOfRound);
+    const last = arrivals.reduce((latest, [, , at]) => Math.max(latest, at), 0);
+    const seconds = (last - performance.timeOrigin - started) / 1000;
     memory = Math.max(memory, process.memoryUsage().rss / 1e6);
     await delivery.stop(5_000);
-    const bareSeconds = await bareLoop(connections);
+    const bareSeconds = await bareLoop(connections, plainHeaders);
+    const signedSeconds = await bareLoop(connections, signedHeaders);
     // The first round warms up.
     if (round > 0) {
       own.push(deliveriesOfRound / seconds);
       bare.push(deliveriesOfRound / bareSeconds);
+      signed.push(deliveriesOfRound / signedSeconds);
     }
   }
-  const ratios = own.map((value, index) => value / (bare[index] ?? Number.NaN));
   return {
     'deliveries/s': Math.round(median(own)),
     'bare POSTs/s': Math.round(median(bare)),
-    ratio: `${median(ratios).toFixed(2)} [${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}]`,
+    ratio: ratioOf(own, bare),
+    'signed POSTs/s': Math.round(median(signed)),
+    'ratio to signed': ratioOf(own, signed),
     'memory in MB': Math.round(memory),
   };
 }
 
+function ratioOf(own: readonly number[], other: readonly number[]): string {
+  const ratios = own.map((value, index) => value / (other[index] ?? Number.NaN));
+  return `${median(ratios).toFixed(2)} [${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}]`;
+}
+
+function plainHeaders(): Record<string, string> {
+  return { 'content-type': 'application/json', 'webhook-id': 'bare' };
+}
+
+/** The headers that every sender of events has to calculate (Standard Webhooks). */
+function signedHeaders(): Record<string, string> {
+  const id = newId();
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const signature = createHmac('sha256', signingKey).update(`${id}.${timestamp}.`).update(bareBody).digest('base64');
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'financial-automation-webhooks/1',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  };
+}
+
 /** Sends the same number of requests without anything around them. @returns seconds */
-async function bareLoop(connections: number): Promise<number> {
+async function bareLoop(connections: number, headersOf: () => Record<string, string>): Promise<number> {
   const pool = new Pool(origin, { connections, pipelining: 1, allowH2: false, connect: { ca: cert } });
-  const body = Buffer.alloc(1_200, 'x');
-  const headers = { 'content-type': 'application/json', 'webhook-id': 'bare' };
   let left = deliveriesOfRound;
   const started = performance.now();
   const loop = async () => {
     while (left-- > 0) {
-      const response = await pool.request({ method: 'POST', path: '/bare', headers, body });
+      const response = await pool.request({ method: 'POST', path: '/bare', headers: headersOf(), body: bareBody });
       await response.body.dump();
     }
   };
