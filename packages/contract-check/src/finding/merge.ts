@@ -75,9 +75,9 @@ function keysOfFault({ check, exchanges }: Pick<Observed, 'check' | 'exchanges'>
   return [`${check} ${message.slice(-40).replaceAll(/\d+/g, '0')}`];
 }
 
-/** What is wrong with a value, without its name: `is empty, but the request is rejected`. */
+/** What is wrong with a value, without its name and itself: `violates type "string", but the request is accepted`. */
 function reasonOf({ title }: Pick<Observed, 'title'>): string {
-  return title.replace(/^[^:]*: \S+ /, '').replaceAll(/ \([^)]*\)/g, '');
+  return title.replace(/^[^:]*: \S+ (?:is .*, which (?=violates))?/, '').replaceAll(/ \([^)]*\)/g, '');
 }
 
 /** The part of the request that a finding about input is about: `query.limit`, `body/name`. */

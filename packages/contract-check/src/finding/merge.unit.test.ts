@@ -144,5 +144,10 @@ it('values that many operations treat alike are one finding', () => {
       title: `body/name${index}: name${index} is ${index < 4 ? 'empty' : 'null'}, but the request is rejected`,
     }),
   );
-  expect(causesOf(all).map((causes) => causes.length)).toEqual([4, 1]);
+  const coerced = ['one', 'two', 'three', 'four'].map((operation, index) =>
+    found('reject-type', operation, `body/size${index}`, {
+      title: `body/size${index}: size${index} is ${index}, which violates type "string", but the request is accepted`,
+    }),
+  );
+  expect(causesOf([...all, ...coerced]).map((causes) => causes.length)).toEqual([4, 1, 4]);
 });

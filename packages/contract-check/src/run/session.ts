@@ -244,14 +244,16 @@ export class Session {
     const { status } = exchange.response;
     this.reach.note(call.operation, exchange);
     if (isNotImplemented(exchange)) state.isNotImplemented = true;
+    // With an empty parameter, the path is that of another operation: `/tools/` instead of `/tools/{id}`.
+    const isMeant = !Object.values(call.path).includes('');
     const isSuccess = status >= 200 && status < 400;
-    if (isSuccess && (options.identity ?? 'caller') === 'caller') {
+    if (isMeant && isSuccess && (options.identity ?? 'caller') === 'caller') {
       state.isReached ||= declaredResponseFor(call.operation, status) !== undefined;
       if (this.plan.isSetting(call.operation)) this.#setting = { target: pathOf(wire), call, restored: undefined };
       this.pool.learn(exchange, this.isCreation(call.operation), call);
     }
     if (this.isJudged(call.operation)) {
-      const isOfContract = options.isJudged !== false;
+      const isOfContract = isMeant && options.isJudged !== false;
       if (isOfContract) {
         this.coverage.recordExchange(call, exchange);
         this.observed(call.operation, 'responses');
