@@ -40,7 +40,7 @@ const proofs: readonly Proof[] = [
   {
     name: 'tests of the server that take long, in whole',
     sample:
-      'fewer callers at once, runs of properties, steps at which a process is killed, levels, and filters of related records; every third reason for which a process does not start; one kill of each kind, and of two processes that share work; the console on a desktop; the first of several starts; a tenth of the comparisons of all rows',
+      'fewer callers at once, runs of properties, steps at which a process is killed, levels, and filters of related records; every third reason for which a process does not start; one kill of each kind, and of two processes that share work; the console on a desktop, in light colors; the first of several starts; a tenth of the comparisons of all rows',
     command: [...vitest, ...sampled],
     environment: { NIGHTLY: 'yes' },
   },
@@ -114,8 +114,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the mock, the client, the reference, the samples and the tools of models, for every operation',
-    sample:
-      'every fourth to sixteenth operation, and in the browser one of each method and one place of each device and color',
+    sample: 'every fourth to sixteenth operation, and in the browser one of each method and one place of each color',
     command: [
       ...vitest,
       'packages/mock/test/mock.test.ts',

@@ -6,6 +6,7 @@ import { startBrowser } from '../../../../../scripts/reference/browser.ts';
 import { violationsIn } from '../../../../../scripts/reference/violations.ts';
 import { deliveringService } from '../../../test/delivery.ts';
 import { isNightly } from '../../../test/nightly.ts';
+import { nightlyTest } from '../../../test/nightly-test.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { type WireResponse, wire } from '../../../test/wire.ts';
 import { payingFirm } from '../../modules/billing/pay/testing.ts';
@@ -354,15 +355,16 @@ describe.each(shown)('in a browser, on a %s', (name, viewport) => {
   });
 
   // The colors do not depend on the size.
-  test.runIf(name === 'desktop')('has no accessibility violations in dark colors', async () => {
-    const page = await open({ colorScheme: 'dark' });
-    await page.goto(`${address}/console`);
-    await page.getByLabel('API key').fill((await newKey('ops')).key);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    for (const path of ['/subscriptions', '/requests', '/keys', '/data/Client']) {
-      await page.goto(`${address}/console${path}`);
-      await check(page, `dark${path.replaceAll('/', '-')}`);
-    }
-    await page.context().close();
-  });
+  if (name === 'desktop')
+    nightlyTest?.('has no accessibility violations in dark colors', async () => {
+      const page = await open({ colorScheme: 'dark' });
+      await page.goto(`${address}/console`);
+      await page.getByLabel('API key').fill((await newKey('ops')).key);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      for (const path of ['/subscriptions', '/requests', '/keys', '/data/Client']) {
+        await page.goto(`${address}/console${path}`);
+        await check(page, `dark${path.replaceAll('/', '-')}`);
+      }
+      await page.context().close();
+    });
 });
