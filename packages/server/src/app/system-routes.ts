@@ -43,7 +43,7 @@ export function documentRoutes({ keys, config: { publicUrl } }: Pick<Service, 'k
   ];
 }
 
-export function healthRoutes({ store, log }: Pick<Service, 'store' | 'log'>): readonly Route[] {
+export function healthRoutes({ store, log, lifetime }: Pick<Service, 'store' | 'log' | 'lifetime'>): readonly Route[] {
   let check: Promise<void> | undefined;
   // Concurrent requests share one check, so that none queues behind others.
   const ready = () => {
@@ -53,6 +53,7 @@ export function healthRoutes({ store, log }: Pick<Service, 'store' | 'log'>): re
     return check;
   };
   const isReady = async (): Promise<Result> => {
+    if (lifetime.isStopping) throw new Rejection('SERVICE_UNAVAILABLE', 'The process is stopping.');
     try {
       await ready();
       const standbys = store.standbys?.states.map(({ leftOut }) => leftOut ?? 'used');

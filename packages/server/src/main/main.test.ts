@@ -29,7 +29,8 @@ test('operator commands work with and without a running server, which notices th
   const again = await runCli(environment, 'tenant', 'create', 'hartwell');
   expect(again).toMatchObject({ code: 1, out: '', error: 'The tenant hartwell already exists.\n' });
 
-  const server = await startServer(environment);
+  const metricsPort = String(await freePort());
+  const server = await startServer({ ...environment, METRICS_PORT: metricsPort });
   const created = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R,CLNT_R');
   expect(created).toMatchObject({ code: 0, error: expect.stringContaining('valid until') });
   const token = await tokenFor(server.address, created.out.trim());
@@ -64,19 +65,21 @@ test('operator commands work with and without a running server, which notices th
   const id = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(listed.out)?.[0] ?? '';
   expect(await runCli(environment, 'api-key', 'revoke', 'hartwell', id)).toMatchObject({ code: 0 });
 
-  await expectDrained(server);
+  await expectDrained(server, `http://127.0.0.1:${metricsPort}`);
 });
 
 /** On SIGTERM, a process serves what callers send before they learn that it stops, on connections that are open or new. */
-async function expectDrained(server: TestProcess): Promise<void> {
+async function expectDrained(server: TestProcess, probes: string): Promise<void> {
   const { hostname, port } = new URL(server.address);
   const socket = connect(Number(port), hostname);
   const received = text(socket);
   const send = () => socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   send();
-  expect(await wire(server.address, { path: '/readyz' })).toMatchObject({ status: 200 });
+  for (const address of [server.address, probes])
+    expect(await wire(address, { path: '/readyz' })).toMatchObject({ status: 200 });
   server.kill('SIGTERM');
   await expect.poll(() => wire(server.address, { path: '/readyz' })).toMatchObject({ status: 503 });
+  expect(await wire(probes, { path: '/readyz' })).toMatchObject({ status: 503 });
   send();
   const [first, second] = (await received).split(/(?=HTTP\/1.1)/);
   expect(first).toMatch(/^HTTP\/1.1 200 [\s\S]*\r\nConnection: keep-alive\r\n/);

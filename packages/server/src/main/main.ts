@@ -38,9 +38,7 @@ export interface Running {
 export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWork): Promise<Running> {
   const config = readServerConfig(environment);
   const log = pino(logOptions(config.logLevel), batchedLines(pino.destination({ fd: 1, sync: true })));
-  const reject = (response: ServerResponse, detail: string) => void rejectAll(response, detail, config.corsOrigins);
-  let handle: RequestListener = (_request, response) =>
-    reject(response, 'The service is starting. Try again in a second.');
+  let handle: RequestListener = (_request, response) => void rejectWhileStarting(response, config.corsOrigins);
   const connections = new Connections({
     total: config.maxConnections,
     // Behind a proxy, all connections come from the proxy's address.
@@ -74,10 +72,10 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
     const stopBackground = config.background ? startBackground() : async () => {};
 
     const drain = async () => {
+      service.lifetime.isStopping = true;
       handle = (request, response) => {
         response.setHeader('Connection', 'close');
-        if (request.url === '/readyz') reject(response, 'The service is stopping. Another process may be ready.');
-        else listener(request, response);
+        listener(request, response);
       };
       await unused(server, drainMilliseconds);
     };
@@ -108,13 +106,14 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
   }
 }
 
-/** Responds to requests that the service cannot serve yet, or no longer. */
-async function rejectAll(response: ServerResponse, detail: string, corsOrigins: readonly string[]): Promise<void> {
+/** Responds to requests while the service starts. */
+async function rejectWhileStarting(response: ServerResponse, corsOrigins: readonly string[]): Promise<void> {
   const [{ Rejection }, { sendProblem }] = await Promise.all([
     import('../contract/rejection.ts'),
     import('../http/send-problem.ts'),
   ]);
   const headers = { 'Retry-After': '1' };
+  const detail = 'The service is starting. Try again in a second.';
   sendProblem(response, new Rejection('SERVICE_UNAVAILABLE', detail, { headers }), corsOrigins);
 }
 

@@ -54,6 +54,8 @@ export interface Service {
   readonly deliveryAddresses: DeliveryAddresses;
   /** Undefined if payment links cannot be paid. */
   readonly processor: PaymentProcessor | undefined;
+  /** A process that was asked to stop is not ready any more, while it still serves. */
+  readonly lifetime: { isStopping: boolean };
 }
 
 /** Number of requests that use PGlite concurrently, as if it had this many connections. */
@@ -100,5 +102,6 @@ export async function createService(
     metrics,
     deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),
     processor: await openProcessor(config.payments, store, log),
+    lifetime: { isStopping: false },
   };
 }
