@@ -63,6 +63,7 @@ export interface Progress {
 /**
  * Authentication of requests: the default export of an `--auth` module. Each function returns headers, and is
  * called again when a request returns 401. All identities except `caller` are optional, and each enables further checks.
+ * A function that declares a parameter is called for each operation, any other once.
  */
 export interface Auth {
   /** Headers of a user who can do everything. */
