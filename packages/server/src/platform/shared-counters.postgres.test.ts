@@ -33,8 +33,11 @@ test('SharedLimit › holds for two processes on one database, with less than a 
   const taken = await Promise.all(
     Array.from({ length: 1_000 }, (_, index) => limits[index % 2]?.take('caller') ?? Promise.reject(new Error())),
   );
-  expect(taken.filter(({ isAllowed }) => isAllowed)).toHaveLength(600);
   expect(calls).toBeLessThan(100);
+  let allowed = taken.filter(({ isAllowed }) => isAllowed).length;
+  // A process that was faster than the other one may have reserved a few points more than it had requests.
+  for (const limit of limits) while ((await limit.take('caller')).isAllowed) allowed += 1;
+  expect(allowed).toBe(600);
   expect(await limits[0]?.take('another caller')).toMatchObject({ isAllowed: true, remaining: 599 });
 });
 
