@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * started last, would run alone at the end.
  */
 const long =
-  /\/(contract-check|workflows|drifts|samples|reference|browser|processes|batch-processes|crash|kill|demo|main|pglite|mcp|delivery|left|load-profile|move-tenant|payments-of-moved-tenant)(\.\w+)*\.test\.ts$/;
+  /\/(contract-check|workflows|drifts|samples|reference|browser|processes|batch-processes|crash|kill|demo|main|pglite|mcp|delivery|left|move-tenant|payments-of-moved-tenant)(\.\w+)*\.test\.ts$/;
 
 /**
  * Runs project by project, because a worker goes on only with a file of the same project: the next one loads all modules
