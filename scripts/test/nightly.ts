@@ -33,7 +33,7 @@ const proofs: readonly Proof[] = [
   {
     name: 'files that only this run has',
     sample:
-      'all rules of Spectral but those of examples on the bundle and all of ours on its sources, one generator of clients, two tags of the mock, loads of a profile for other tests, a clock that is advanced, two processes that share jobs, drifts of the workshop, inputs that are known to grow',
+      'all rules of Spectral but those of examples on the bundle and all of ours on its sources, one generator of clients, one tag of the mock, loads of a profile for other tests, a clock that is advanced, two processes that share jobs, drifts of the workshop, inputs that are known to grow',
     command: [...vitest, '.nightly.test'],
     environment: { NIGHTLY: 'yes' },
   },
