@@ -38,9 +38,13 @@ describe('the reference on the server', () => {
     const page = await browser.newPage();
     const network = await page.context().newCDPSession(page);
     await network.send('Network.enable');
+    const fromNetwork = new Set<string>();
+    network.on('Network.responseReceived', ({ requestId, response }) => {
+      if (!response.url.startsWith('data:')) fromNetwork.add(requestId);
+    });
     let transferred = 0;
-    network.on('Network.loadingFinished', ({ encodedDataLength }) => {
-      transferred += encodedDataLength;
+    network.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      if (fromNetwork.has(requestId)) transferred += encodedDataLength;
     });
     await page.goto(`${running.address}/reference`, { waitUntil: 'networkidle' });
     await page.locator('h1').first().waitFor();
