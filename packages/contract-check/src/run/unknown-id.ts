@@ -2,7 +2,7 @@ import type { Operation } from '../document/operation.ts';
 import type { Call } from '../http/call.ts';
 import { serialize } from '../http/serialize.ts';
 import type { JsonObject } from '../json.ts';
-import { isReadingPost, partsOf } from './names.ts';
+import { isReadingPost, lastParameter, partsOf } from './names.ts';
 import { ifSent } from './parallel.ts';
 import type { Session } from './session.ts';
 
@@ -26,6 +26,14 @@ export function unlikelyIds(known: unknown, seed: number): unknown[] {
 }
 
 const hexadecimalEnd = /[\da-f]{8}$/i;
+
+/** The call with an unknown ID in place of the last parameter of its path; undefined if there is none. */
+export function withUnknownId(session: Session, call: Call, seed: number): Call | undefined {
+  const name = lastParameter(call.operation.path);
+  const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
+  const id = parameter && unknownId(session, parameter.schema, call.path[parameter.name], seed);
+  return parameter && id !== undefined ? { ...call, path: { ...call.path, [parameter.name]: id } } : undefined;
+}
 
 /** An ID that a schema allows and that is unlikely to exist; undefined if the schema allows no other value. */
 export function unknownId(session: Session, schema: JsonObject, known: unknown, seed: number): unknown {

@@ -359,11 +359,7 @@ function onDay(value: unknown, bound: unknown, isFrom: boolean, includes: boolea
   const end = start + 24 * hour;
   if (time >= end + slack) return isFrom;
   if (time < start - slack) return !isFrom;
-  if (time >= start + slack && time < end - slack) return includes;
-  // The row is late enough on this day in every time zone.
-  return includes && (isFrom ? time >= start + slack && time < end : time < end - slack && time >= start)
-    ? true
-    : undefined;
+  return time >= start + slack && time < end - slack ? includes : undefined;
 }
 
 function hasZone(value: unknown): boolean {

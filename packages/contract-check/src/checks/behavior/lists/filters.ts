@@ -1,8 +1,16 @@
 import { dice, shuffled } from '../../../schema/dice.ts';
 import { type Difference, valued } from '../observe.ts';
 import { type Condition, conditionsOf, reach } from './conditions.ts';
-import { finding, type ListCheck, type ListSubject } from './list-check.ts';
-import { type FullList, type Listing, largest, type Page, shown } from './listing.ts';
+import {
+  type FullList,
+  finding,
+  type ListCheck,
+  type Listing,
+  type ListSubject,
+  largest,
+  type Page,
+  shown,
+} from './listing.ts';
 import { positionsOf } from './positions.ts';
 import { isInside, type Slot } from './slots.ts';
 import { and } from './values.ts';

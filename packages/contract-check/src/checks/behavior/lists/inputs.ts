@@ -2,8 +2,7 @@ import { isObject, type JsonObject } from '../../../json.ts';
 import { wordsOf } from '../../../run/words.ts';
 import { type Difference, need, valued } from '../observe.ts';
 import { chooserOf, chosenDifferences } from './chosen-members.ts';
-import { finding, type ListCheck, type ListSubject } from './list-check.ts';
-import { isSameSequence, keyFor, type Page, shown } from './listing.ts';
+import { finding, isSameSequence, keyFor, type ListCheck, type ListSubject, type Page, shown } from './listing.ts';
 import type { Slot } from './slots.ts';
 import { distinct, matchOf, type Property, valueIn } from './values.ts';
 

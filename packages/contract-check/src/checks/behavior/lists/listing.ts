@@ -1,12 +1,14 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import { extensionOf, type Operation } from '../../../document/operation.ts';
+import type { CheckName } from '../../../finding/rules.ts';
 import { bodySchemaOf, type Call, type Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
+import type { Identity } from '../../../run/identities.ts';
 import { isOwnId, rowsSchema } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import { responseSchema } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
-import { need } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, type Facts, need } from '../observe.ts';
 import { type ListMetadata, listMetadataOf, type Next, rowsIn } from './metadata.ts';
 import { type Controls, controlsOf, placed, type Slot, slotsOf } from './slots.ts';
 import { type Property, propertiesOf } from './values.ts';
@@ -215,6 +217,49 @@ export class Listing {
     const isOffset = (this.declared.paging ?? (isOffsetName(position.name) ? 'offset' : 'page')) === 'offset';
     return [...settings, [position, isOffset ? rows : pages + (typeof first === 'number' ? first : 0)]];
   }
+}
+
+/** What a check of lists gets. The list is read again before a finding is confirmed. */
+export interface ListSubject {
+  readonly listing: Listing;
+  readonly list: FullList;
+}
+
+export type ListCheck = BehaviorCheck<ListSubject>;
+
+/** A difference that is about a parameter, or about the operation as a whole. */
+export function finding({ operation }: Listing, check: CheckName, slot: Slot | undefined, facts: Facts): Difference[] {
+  const about = slot === undefined ? '' : `${slot.place} ${slot.name}`;
+  return [differ(check, operation, about, { node: slot?.source, ...facts })];
+}
+
+/** Maximum number of requests to read one list of resources. */
+const requestsForOne = 20;
+
+/** Reads a list, up to a few pages; undefined if it cannot be read. */
+export async function readCollection(
+  context: CheckContext,
+  operation: Operation,
+  path: Readonly<Record<string, unknown>> = {},
+  query: Readonly<Record<string, unknown>> = {},
+): Promise<FullList | undefined> {
+  const listing = Listing.of(context, operation, requestsForOne, path);
+  const settings = (listing?.slots ?? []).filter(({ name }) => Object.hasOwn(query, name));
+  return listing?.walk(settings.map((slot) => [slot, query[slot.name]] as const));
+}
+
+/** The first page of a list with the largest size, requested by another identity. */
+export async function listAs(
+  context: CheckContext,
+  operation: Operation,
+  identity: Identity,
+): Promise<{ rows: readonly JsonObject[]; exchange: Exchange } | undefined> {
+  const listing = Listing.of(context, operation, requestsForOne);
+  const call = listing?.callOf(listing.widest);
+  if (listing === undefined || call === undefined) return undefined;
+  const exchange = await context.session.send(call, { identity });
+  const rows = rowsIn(exchange, listing.member);
+  return rows && { rows, exchange };
 }
 
 export function isOffsetName(name: string): boolean {

@@ -2,8 +2,7 @@ import type { JsonObject } from '../../../json.ts';
 import { dice, shuffled } from '../../../schema/dice.ts';
 import { type Difference, need } from '../observe.ts';
 import { isSurelyShown } from './conditions.ts';
-import { finding, type ListCheck, type ListSubject } from './list-check.ts';
-import { isSameSequence, isSameSet, type Page, shown } from './listing.ts';
+import { finding, isSameSequence, isSameSet, type ListCheck, type ListSubject, type Page, shown } from './listing.ts';
 import {
   breachOf,
   type DeclaredOrder,
@@ -27,7 +26,7 @@ export function* orderChecks({ listing, list }: ListSubject): Generator<ListChec
   const declared = declaredOrder(listing, list);
   const { order, direction } = listing.controls;
   const isPlain = listing.declared.order !== false && order === undefined;
-  if (isPlain && direction !== undefined && list.rows.length > 1)
+  if (isPlain && direction !== undefined && list.rows.length > 1 && declared.keys.length > 0)
     yield check('A direction sorts the list.', (subject) => inDirection(subject, direction, declared));
   else if (isPlain && declared.keys.length > 0)
     yield check('The list has its declared order.', async (subject) =>
@@ -203,42 +202,20 @@ async function acrossPages(
   });
 }
 
-/** A direction without an order applies to the declared property, or to the one that is ascending. */
+/** A direction without an order applies to the first declared key. */
 async function inDirection(
   subject: ListSubject,
   direction: Slot,
-  { keys, ties }: DeclaredOrder,
-): Promise<Difference[] | undefined> {
-  const { listing, list } = subject;
+  { keys: [main], ties }: DeclaredOrder,
+): Promise<Difference[]> {
   const ways = (direction.shape.enum ?? []).map((way) => ({ way, meant: directionOf(way) }));
-  const inWay = (isDescending: boolean) => {
-    const found = ways.find(({ meant }) => meant?.isDescending === isDescending && meant.nulls === undefined);
-    return listing.page([...listing.widest, [direction, need(found).way]]);
-  };
-  const [up, down] = [await inWay(false), await inWay(true)];
-  const key = (property: Property, isDescending: boolean) => {
-    return { property, isDescending, nulls: undefined, label: property.name };
-  };
-  const property = keys[0]?.property;
-  if (property !== undefined)
-    return [up, down]
-      .flatMap((page, index) => {
-        const main = key(property, index > 0);
-        const all = [main, ...(ties === undefined ? [] : [tieOf(ties, main)])];
-        return breaches(subject, page.rows, all, [page], direction);
-      })
-      .slice(0, 1);
-  // No property is ascending in ascending order, and one is descending in it and ascending in descending order.
-  const telling = list.properties.filter((one) => [up, down].every(({ rows }) => distinct(rows, one).length >= 4));
-  const isOrdered =
-    ({ rows }: Page, isDescending: boolean) =>
-    (one: Property) =>
-      breachOf(rows, key(one, isDescending)) === undefined;
-  const wrong = telling.find((one) => isOrdered(up, true)(one) && isOrdered(down, false)(one));
-  if (wrong === undefined || telling.some(isOrdered(up, false)) || telling.some(isOrdered(down, true))) return [];
-  return finding(listing, 'order-ignored', direction, {
-    expected: 'ascending rows if the request asks for ascending order',
-    actual: `\`${wrong.name}\` is descending, and no property is ascending`,
-    exchanges: [up.exchange, down.exchange],
-  });
+  const found: Difference[] = [];
+  for (const isDescending of [false, true]) {
+    const { way } = need(ways.find(({ meant }) => meant?.isDescending === isDescending && meant.nulls === undefined));
+    const page = await subject.listing.page([...subject.listing.widest, [direction, way]]);
+    const key = { ...need(main), isDescending, nulls: undefined };
+    const all = [key, ...(ties === undefined ? [] : [tieOf(ties, key)])];
+    found.push(...breaches(subject, page.rows, all, [page], direction));
+  }
+  return found.slice(0, 1);
 }

@@ -1,14 +1,14 @@
-import { idOf } from '../../../run/pool.ts';
 import { keyOfName } from '../../../run/words.ts';
 import { shapeOf } from '../../../schema/shape.ts';
 import { responseSchema } from '../../../schema/view.ts';
 import { type Difference, need, valued } from '../observe.ts';
-import { finding, type ListCheck } from './list-check.ts';
 import {
   type FullList,
+  finding,
   firstRepeated,
   hasOwnIds,
   isSameSequence,
+  type ListCheck,
   type Listing,
   largest,
   type Page,
@@ -134,8 +134,8 @@ async function linkedPages(listing: Listing, list: FullList, size: number): Prom
   const pages = [first];
   while (pages.length < Math.ceil(list.rows.length / size) + 2) {
     const last = pages.at(-1) ?? first;
-    const next = last.metadata.next ?? afterLastRow(listing, last);
-    const exchange = next === undefined ? undefined : await listing.follow(next, settings);
+    const { next } = last.metadata;
+    const exchange = next && (await listing.follow(next, settings));
     if (exchange === undefined) break;
     const page = listing.pageOf(exchange);
     const { status, text } = exchange.response;
@@ -148,15 +148,6 @@ async function linkedPages(listing: Listing, list: FullList, size: number): Prom
   }
   if (pages.length === 1 && !first.metadata.namesNext) return undefined;
   return linkedDifferences(listing, list, pages, size);
-}
-
-/** A cursor whose name says so continues after the ID of the last row. */
-function afterLastRow({ controls: { cursor } }: Listing, { metadata, rows }: Page) {
-  const last = rows.at(-1);
-  const isAfter = cursor !== undefined && /^(?:starting|start)after/.test(keyOfName(cursor.name));
-  if (last === undefined || metadata.namesNext || metadata.hasMore?.value === false || !isAfter) return undefined;
-  const id = idOf(last);
-  return typeof id === 'string' ? { kind: 'token' as const, value: id } : undefined;
 }
 
 function linkedDifferences(listing: Listing, list: FullList, pages: readonly Page[], size: number): Difference[] {

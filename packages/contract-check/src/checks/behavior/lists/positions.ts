@@ -1,6 +1,5 @@
 import { type Difference, need } from '../observe.ts';
-import { finding } from './list-check.ts';
-import { type FullList, isOffsetName, isSameSequence, type Listing, type Page, shown } from './listing.ts';
+import { type FullList, finding, isOffsetName, isSameSequence, type Listing, type Page, shown } from './listing.ts';
 import type { Slot } from './slots.ts';
 
 interface Meaning {

@@ -2,8 +2,7 @@ import type { Exchange } from '../../../http/call.ts';
 import type { Difference } from '../observe.ts';
 import { inOtherCase } from './conditions.ts';
 import { isUncut } from './filters.ts';
-import { finding, type ListCheck, type ListSubject } from './list-check.ts';
-import { isSameSet, shown } from './listing.ts';
+import { finding, isSameSet, type ListCheck, type ListSubject, shown } from './listing.ts';
 import type { Slot } from './slots.ts';
 import { distinct, folded, mentions, type Property, valueIn } from './values.ts';
 

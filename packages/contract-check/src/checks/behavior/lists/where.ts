@@ -36,7 +36,7 @@ interface Candidate extends Condition {
   readonly value: JsonObject;
 }
 
-const maxSingle = 26;
+const maxConditions = 30;
 
 /** Conditions on single columns that cover each operator and column, and combinations of them. */
 export function whereConditions(listing: Listing, list: FullList, slot: Slot): Condition[] {
@@ -49,21 +49,16 @@ export function whereConditions(listing: Listing, list: FullList, slot: Slot): C
       (left, right) => 2 * Math.sign(right.no) + Math.sign(right.yes) - 2 * Math.sign(left.no) - Math.sign(left.yes),
     );
   const all = telling.map(({ candidate }) => candidate);
-  const chosen: Candidate[] = [];
-  const add = (test: (one: Candidate) => boolean) => {
-    const found = all.find((one) => !chosen.includes(one) && test(one));
-    if (found !== undefined && chosen.length < maxSingle) chosen.push(found);
-  };
-  const kinds = new Set(all.map(({ operator }) => operatorKey(operator)));
-  const isOf = (kind: string) => (one: Candidate) => operatorKey(one.operator) === kind;
-  for (const kind of kinds) add(isOf(kind));
+  const firstOfEach = (key: (one: Candidate) => string) =>
+    [...Map.groupBy(all, key).values()].flatMap((group) => group.slice(0, 1));
   // A column that is ignored shows with any of its conditions.
-  for (const column of new Set(all.map((one) => one.column)))
-    if (!chosen.some((one) => one.column === column)) add((one) => one.column === column);
-  for (const kind of kinds)
-    add((one) => isOf(kind)(one) && !chosen.some((other) => isOf(kind)(other) && other.column === one.column));
+  const chosen = [
+    ...firstOfEach(({ operator }) => operatorKey(operator)),
+    ...firstOfEach(({ column }) => column),
+    ...firstOfEach(({ operator, column }) => `${operatorKey(operator)} ${column}`),
+  ];
   const splitting = telling.filter(({ yes, no }) => yes > 0 && no > 0).map(({ candidate }) => candidate);
-  return [...joined(listing, list, slot, splitting), ...chosen];
+  return [...joined(listing, list, slot, splitting), ...new Set(chosen)].slice(0, maxConditions);
 }
 
 function columnCandidates(

@@ -15,8 +15,8 @@ import {
 import { requestSchema, responseSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { type ItemResult, itemResultsIn } from '../../outcome.ts';
-import { readCollection } from './collection.ts';
-import { isScalar, resourceIn } from './compare.ts';
+import { readCollection } from '../lists/listing.ts';
+import { isScalar, ownId, resourceIn } from './compare.ts';
 import { declaredKind, hasRows } from './resource-types.ts';
 
 /** An operation that processes many resources in one call and returns a result for each. */
@@ -150,9 +150,8 @@ export function listIn({ body }: Call, member: string): unknown[] {
 
 /** The ID in a result: its own, or that of the embedded resource. */
 export function idIn(row: JsonObject): unknown {
-  const own = (one: JsonObject) => one[Object.keys(one).find(isOwnId) ?? ''];
-  const embedded = Object.values(row).filter(isObject).map(own);
-  return own(row) ?? embedded.find((id) => id !== undefined);
+  const embedded = Object.values(row).filter(isObject).map(ownId);
+  return ownId(row) ?? embedded.find((id) => id !== undefined);
 }
 
 export interface Observed {

@@ -12,6 +12,9 @@ export function resourceIn({ response }: Exchange): JsonObject {
   return !hasId(body) && isWrapped ? inner : body;
 }
 
+/** The own ID of a resource. */
+export const ownId = (row: JsonObject) => row[Object.keys(row).find(isOwnId) ?? ''];
+
 export const isScalar = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value);
 export const isGone = ({ response }: Exchange) => response.status === 404 || response.status === 410;
 export const isRejection = ({ response }: Exchange) => response.status >= 400 && response.status < 500;

@@ -3,14 +3,12 @@ import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { View } from '../../../schema/view.ts';
-import { type BehaviorCheck, type Difference, differ, need, text } from '../observe.ts';
-import { changesOf } from './bodies.ts';
+import { type BehaviorCheck, type Difference, differ, need, needs, text } from '../observe.ts';
 import { isGone, isScalar } from './compare.ts';
 import { anyOf } from './effects.ts';
-import type { Created, ResourceHarness } from './harness.ts';
+import type { Created, ResourceHarness, Shown } from './harness.ts';
 import { declares } from './resource-types.ts';
-import type { Updating } from './update.ts';
+import { Updating } from './updating.ts';
 
 /** Checks of ETags and preconditions (RFC 9110, 13.1). */
 
@@ -23,29 +21,41 @@ const named = (operation: Operation | undefined, name: RegExp): Parameter | unde
 const statusesOf = (exchanges: readonly Exchange[]) =>
   exchanges.map(({ response }) => `${response.status} ${response.headers.etag ?? ''}`.trim()).join(', ');
 
-export const tags: BehaviorCheck<{ harness: ResourceHarness; update: Operation | undefined }> = {
+const etagOf = (shown: Shown | undefined) => shown?.exchange.response.headers.etag;
+
+export const tags: BehaviorCheck<Updating> = {
   name: 'tags',
   describe: 'An ETag is stable without changes, changes with every update, and protects updates with `If-Match`.',
   applies: ({ harness }) => harness.resourceType.read !== undefined,
-  async run({ harness, update }, label) {
-    const read = need(harness.resourceType.read);
-    const created = await harness.createAndRead(label);
-    const etag = need(created.exchange.response.headers.etag);
-    const again = await harness.read(created.resource);
-    const now = again?.response.headers.etag;
-    const found: Difference[] = [];
-    if (now !== undefined && !isSameTag(now, etag) && again?.response.text === created.exchange.response.text)
-      found.push(differ('etag-moves', read, '', { expected: etag, actual: now, exchanges: [created.exchange, again] }));
-    if (declares(read, 304))
-      found.push(...(await revalidated(harness, created, 'if-none-match', etag, '"of-no-version"')));
-    if (update === undefined || found.length > 0) return found;
-    const [first, ...others] = changesOf(harness, update, created, label);
+  async run(updating, label) {
+    const { created, found } = await tagged(updating.harness, label);
+    if (found.length > 0) return found;
+    const [first, ...others] = updating.changes(created, label);
     const second = others.find((body) => JSON.stringify(body) !== JSON.stringify(first)) ?? first;
-    return first === undefined || second === undefined
-      ? found
-      : [...found, ...(await guarded(harness, update, read, { ...created, etag }, first, second))];
+    return first === undefined || second === undefined ? [] : guarded(updating, created, first, second);
   },
 };
+
+export const tagsOfRead: BehaviorCheck<ResourceHarness> = {
+  name: 'tags',
+  describe: 'An ETag is stable without changes.',
+  run: async (harness, label) => (await tagged(harness, label)).found,
+};
+
+/** Creates a resource with an ETag, and reads it again. */
+async function tagged(harness: ResourceHarness, label: string): Promise<{ created: Created; found: Difference[] }> {
+  const read = need(harness.resourceType.read);
+  const created = await harness.createAndRead(label);
+  const etag = need(etagOf(created));
+  const again = await harness.read(created.resource);
+  const now = again?.response.headers.etag;
+  const isMoved = now !== undefined && !isSameTag(now, etag) && again?.response.text === created.exchange.response.text;
+  const moved = { expected: etag, actual: now ?? '', exchanges: [created.exchange, again] };
+  const found = isMoved ? [differ('etag-moves', read, '', moved)] : [];
+  if (declares(read, 304))
+    found.push(...(await revalidated(harness, created, 'if-none-match', etag, '"of-no-version"')));
+  return { created, found };
+}
 
 /** A conditional read returns 304 only for an unchanged resource. */
 async function revalidated(
@@ -55,19 +65,17 @@ async function revalidated(
   current: string,
   outdated: string,
 ): Promise<Difference[]> {
-  const { read } = harness.resourceType;
+  const read = need(harness.resourceType.read);
   const node = named(read, new RegExp(`^${check}$`, 'i'))?.node;
-  const [same, other] = [
-    await harness.read(resource, { headers: { [check]: current } }),
-    await harness.read(resource, { headers: { [check]: outdated } }),
-  ];
-  const differs = (about: string, expected: string, last: Exchange | undefined) =>
-    read === undefined || last === undefined
-      ? []
-      : [differ(check, read, about, { expected, actual: statusesOf([last]), node, exchanges: [exchange, last] })];
+  const same = await harness.read(resource, { headers: { [check]: current } });
+  const other = await harness.read(resource, { headers: { [check]: outdated } });
+  const differs = (about: string, expected: string, last: Exchange) =>
+    differ(check, read, about, { expected, actual: statusesOf([last]), node, exchanges: [exchange, last] });
   return [
-    ...(same && isSuccess(same) ? differs('unchanged', '304, because the resource is unchanged', same) : []),
-    ...(other?.response.status === 304 ? differs('another version', '200, because the version is another', other) : []),
+    ...(same && isSuccess(same) ? [differs('unchanged', '304, because the resource is unchanged', same)] : []),
+    ...(other?.response.status === 304
+      ? [differs('another version', '200, because the version is another', other)]
+      : []),
   ];
 }
 
@@ -83,37 +91,38 @@ export const readUnmodified: BehaviorCheck<ResourceHarness> = {
   },
 };
 
+/** Updates with the current ETag, with an outdated one, with none, and with `*`. */
 async function guarded(
-  harness: ResourceHarness,
-  update: Operation,
-  read: Operation,
-  created: Created & { readonly etag: string },
+  updating: Updating,
+  created: Created,
   first: JsonObject,
   second: JsonObject,
 ): Promise<Difference[]> {
+  const { harness, update } = updating;
+  const { resource, exchange } = created;
+  const etag = need(etagOf(created));
   const condition = named(update, /^if-match$/i);
-  const { resource, etag } = created;
-  const differs = (check: CheckName, about: string, expected: string, ...exchanges: Exchange[]): Difference[] => {
-    const operation = check === 'etag-stays' ? read : update;
+  const differs = (check: CheckName, about: string, expected: string, ...exchanges: Exchange[]) => {
+    const operation = check === 'etag-stays' ? need(harness.resourceType.read) : update;
     const node = operation === update ? condition?.node : undefined;
     return [differ(check, operation, about, { expected, actual: statusesOf(exchanges), node, exchanges })];
   };
-  const changed = await harness.change(update, resource, first, condition === undefined ? {} : { 'if-match': etag });
+  const { response: changed, after } = await updating.apply(created, first, condition && { 'if-match': etag });
   if (changed.response.status === 412)
-    return differs('if-match-rejected', 'current', 'a successful update', created.exchange, changed);
-  const after = isSuccess(changed) ? await harness.shown(resource) : undefined;
-  const now = after?.exchange.response.headers.etag;
+    return differs('if-match-rejected', 'current', 'a successful update', exchange, changed);
+  const now = etagOf(after);
   if (after === undefined || now === undefined || JSON.stringify(after.row) === JSON.stringify(created.row)) return [];
   if (isSameTag(now, etag))
-    return differs('etag-stays', 'update', `an ETag other than ${etag}`, created.exchange, changed, after.exchange);
+    return differs('etag-stays', 'update', `an ETag other than ${etag}`, exchange, changed, after.exchange);
   const returned = changed.response.headers.etag;
   const isOtherTag = returned !== undefined && !isSameTag(returned, now);
   const found = isOtherTag ? differs('etag-response', 'update', now, changed, after.exchange) : [];
   if (condition === undefined || !declares(update, 412)) return found;
-  const stale = await harness.change(update, resource, second, { 'if-match': etag });
+  const stale = await updating.send(resource, second, { 'if-match': etag });
   const later = await harness.shown(resource);
-  const isStored =
-    later && Object.keys(after.row).some((name) => isScalar(after.row[name]) && after.row[name] !== later.row[name]);
+  const isStored = Object.keys(after.row).some(
+    (name) => isScalar(after.row[name]) && after.row[name] !== later?.row[name],
+  );
   const { status } = stale.response;
   if (isSuccess(stale)) found.push(...differs('if-match-ignored', 'stale', '412', after.exchange, stale));
   else if (status === 409) found.push(...differs('if-match-status', 'stale', '412', after.exchange, stale));
@@ -123,11 +132,10 @@ async function guarded(
   if (without && isSuccess(without)) found.push(...differs('if-match-missing', 'none', '428, as declared', without));
   // `If-Match: *` matches any existing resource, if the contract allows it (RFC 9110, 13.1.1).
   const isAnyAllowed = harness.session.validators.accepts(condition.schema, '*', 'request');
-  const any = isAnyAllowed ? await harness.change(update, resource, second, { 'if-match': '*' }) : undefined;
-  if (any === undefined || isSuccess(any)) return found;
-  const current = (await harness.shown(resource))?.exchange.response.headers.etag;
-  const isOnlyAny =
-    current !== undefined && isSuccess(await harness.change(update, resource, second, { 'if-match': current }));
+  const any = isAnyAllowed ? await updating.send(resource, second, { 'if-match': '*' }) : undefined;
+  const current = any === undefined || isSuccess(any) ? undefined : etagOf(await harness.shown(resource));
+  if (any === undefined || current === undefined) return found;
+  const isOnlyAny = isSuccess(await updating.send(resource, second, { 'if-match': current }));
   return isOnlyAny ? [...found, ...differs('if-match-rejected', 'any', 'a successful update', any)] : found;
 }
 
@@ -135,20 +143,18 @@ export const versioned: BehaviorCheck<Updating> = {
   name: 'version',
   describe: 'A version in the body protects updates like `If-Match`, if a conflict is declared.',
   applies: ({ update }) => declares(update, 409) || declares(update, 412),
-  async run({ harness, update }, label) {
-    const view = View.ofRequest(harness.document, update);
+  async run(updating, label) {
+    const { harness, update, view } = updating;
     const isVersion = /^_?(?:version|revision|rev|lockVersion|lock_version)$/i;
     const name = need(view.names.find((one) => isVersion.test(one) && !view.member(one).has('readOnly')));
     const created = await harness.createAndRead(label);
     const version = created.row[name];
-    const [first, second = first] = changesOf(harness, update, created, label);
+    const [first, second = first] = updating.changes(created, label);
     if (typeof version !== 'number' || first === undefined) return undefined;
-    const changed = await harness.change(update, created.resource, { ...first, [name]: version });
-    const after = need(isSuccess(changed) ? await harness.shown(created.resource) : undefined);
+    const after = need((await updating.apply(created, { ...first, [name]: version })).after);
     // A version that the server does not increment is an ordinary property.
-    if (typeof after.row[name] !== 'number' || after.row[name] === version) return undefined;
-    const stale = await harness.change(update, created.resource, { ...second, [name]: version });
-    const later = isSuccess(stale) ? await harness.shown(created.resource) : undefined;
+    needs(typeof after.row[name] === 'number' && after.row[name] !== version);
+    const { response: stale, after: later } = await updating.apply(created, { ...second, [name]: version });
     if (later === undefined || later.row[name] === version) return [];
     const actual = `${stale.response.status}, ${name}: ${text(later.row[name])}`;
     return [differ('version-ignored', update, name, { actual, exchanges: [after.exchange, stale] })];
@@ -166,15 +172,11 @@ async function outdated(
   const isDelete = operation === harness.resourceType.remove;
   const created = await harness.createAndRead(`${label} ${name}`);
   const headers = { [name.toLowerCase()]: need(staleFor(harness, condition, created.exchange.response.headers)) };
+  const change = () => need(new Updating(harness, operation).changes(created, label)[0]);
   const response = isDelete
     ? await harness.remove(created.resource, headers)
-    : await harness.change(
-        operation,
-        created.resource,
-        need(changesOf(harness, operation, created, label)[0]),
-        headers,
-      );
-  need(isSuccess(response) || response.response.status === 412 ? response : undefined);
+    : await harness.change(operation, created.resource, change(), headers);
+  needs(isSuccess(response) || response.response.status === 412);
   const after = isDelete ? await harness.read(created.resource) : undefined;
   const differs = (check: CheckName, ...exchanges: Exchange[]) => [
     differ(check, operation, name, { actual: statusesOf(exchanges), node, exchanges }),
@@ -186,11 +188,9 @@ async function outdated(
 export const changedUnmodified: BehaviorCheck<Updating> = {
   name: 'unmodified',
   describe: '`If-Unmodified-Since` rejects updates of resources that changed since.',
-  applies: ({ update }) => declares(update, 412) && named(update, /^if-unmodified-since$/i) !== undefined,
-  async run({ harness, update }, label) {
-    const condition = named(update, /^if-unmodified-since$/i);
-    return condition && outdated(harness, update, condition, label);
-  },
+  applies: ({ update }) => declares(update, 412),
+  run: async ({ harness, update }, label) =>
+    outdated(harness, update, need(named(update, /^if-unmodified-since$/i)), label),
 };
 
 export const removedUnchanged: BehaviorCheck<ResourceHarness> = {
@@ -200,7 +200,7 @@ export const removedUnchanged: BehaviorCheck<ResourceHarness> = {
   async run(harness, label) {
     const { remove } = harness.resourceType;
     const conditions = [named(remove, /^if-match$/i), named(remove, /^if-unmodified-since$/i)];
-    return anyOf(...conditions.map((one) => () => outdated(harness, need(remove), need(one), label)));
+    return anyOf(...conditions.map((one) => async () => outdated(harness, need(remove), need(one), label)));
   },
 };
 

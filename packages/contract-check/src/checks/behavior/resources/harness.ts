@@ -12,10 +12,9 @@ import type { SendOptions, Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { hasItemErrors } from '../../outcome.ts';
-import type { FullList } from '../lists/listing.ts';
+import { type FullList, readCollection } from '../lists/listing.ts';
 import { need } from '../observe.ts';
-import { readCollection } from './collection.ts';
-import { resourceIn } from './compare.ts';
+import { ownId, resourceIn } from './compare.ts';
 import { enriched, otherValues, withoutOptional } from './enrich.ts';
 import type { ResourceType } from './resource-types.ts';
 
@@ -181,13 +180,12 @@ export class ResourceHarness {
 
   /** The resource as returned by its read operation, or by its list if there is none; undefined if it cannot be read. */
   async shown(resource: Resource): Promise<Shown | undefined> {
-    const { read, lists, collection } = this.resourceType;
+    const { read, list } = this.resourceType;
     if (read !== undefined) {
       const exchange = await this.read(resource);
       const isRead = exchange !== undefined && isSuccess(exchange) && isObject(exchange.response.json?.value);
       return isRead ? { row: resourceIn(exchange), exchange } : undefined;
     }
-    const list = lists.find(({ path }) => path === collection);
     const all = list && (await readCollection(this.context, list, resource.call.path));
     const row = all?.rows.find((one) => this.isOf(resource, one));
     return all && row && { row, exchange: all.exchange, schema: all.rowSchema };
@@ -254,7 +252,7 @@ export class ResourceHarness {
   #idIn(address: Readonly<Record<string, unknown>>, body: JsonObject): unknown {
     const { read, updates, remove } = this.resourceType;
     const name = lastParameter((read ?? updates[0] ?? remove)?.path ?? '');
-    return name === undefined ? body[Object.keys(body).find(isOwnId) ?? ''] : address[name];
+    return name === undefined ? ownId(body) : address[name];
   }
 
   #pathOf({ path, parameters }: Operation, { id, body, call, address }: Resource): Record<string, unknown> | undefined {
@@ -289,13 +287,12 @@ function addressesOf({ create, read, updates, remove, kind }: ResourceType, call
   if (item === undefined || name === undefined) return [];
   const body = resourceIn(created);
   const sent = isObject(call.body) ? call.body : {};
-  const own = Object.keys(body).find(isOwnId) ?? '';
   const ofKind = Object.keys(body).find((key) => kindOfReference(key) === kind && !Array.isArray(body[key])) ?? '';
   const located = locationIn(item, created);
   const found: [string, unknown][] = [
     ...linked(created, item, name).map((value): [string, unknown] => ['link', value]),
     [`response ${name}`, body[name]],
-    ['response id', body[own]],
+    ['response id', ownId(body)],
     ['response kind', body[ofKind]],
     ['location', located?.[name]],
     [`request ${name}`, sent[name]],

@@ -2,8 +2,7 @@ import { Big } from 'big.js';
 import { extensionOf, groupOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
-import { evaluate } from '../../../http/links.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { isObject } from '../../../json.ts';
 import { agrees, calculationOf, numberOf, type Sum, sumOver } from '../../../run/arithmetic.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import {
@@ -16,15 +15,15 @@ import {
   rowsSchema,
   singular,
 } from '../../../run/names.ts';
-import { isHarmless, unknownId } from '../../../run/unknown-id.ts';
+import { isHarmless, withUnknownId } from '../../../run/unknown-id.ts';
 import { shapeOf } from '../../../schema/shape.ts';
 import { responseSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { chooserOf, chosenDifferences } from '../lists/chosen-members.ts';
+import { readCollection } from '../lists/listing.ts';
 import { rowsIn } from '../lists/metadata.ts';
 import { type BehaviorCheck, type Difference, differ, need, needs, text, valued } from '../observe.ts';
-import { readCollection } from './collection.ts';
-import { isGone, resourceIn } from './compare.ts';
+import { resourceIn } from './compare.ts';
 import { anyOf } from './effects.ts';
 import { declaredKind, declares, hasRows } from './resource-types.ts';
 
@@ -53,18 +52,16 @@ const unknown: OperationCheck = {
   },
   async run({ context: { session }, operation, known }, label) {
     const name = lastParameter(operation.path) ?? '';
-    const parameter = need(operation.parameters.find((one) => one.in === 'path' && one.name === name));
-    const seed = session.seedFor(`nobody ${label}`);
-    const id = need(unknownId(session, parameter.schema, known.path[name], seed));
-    const call: Call = { ...known, path: { ...known.path, [name]: id } };
+    const call = need(withUnknownId(session, known, session.seedFor(`nobody ${label}`)));
     if (!(await isHarmless(session, call))) return undefined;
     const exchange = await session.send(call);
     // Codes of a few letters are often generated twice, also for a resource that was created a moment ago.
-    if (session.pool.isCreated(operation, name, id)) return undefined;
+    if (session.pool.isCreated(operation, name, call.path[name])) return undefined;
     const rows = rowsSchema(session.document, responseSchema(operation));
     // An empty list is a valid response for an unknown parent.
     if (!isSuccess(exchange) || (rows !== undefined && (rowsIn(exchange, rows.member) ?? []).length === 0)) return [];
-    const facts = { actual: responseText(exchange), node: parameter.node, exchanges: [exchange] };
+    const node = operation.parameters.find((one) => one.in === 'path' && one.name === name)?.node;
+    const facts = { actual: responseText(exchange), node, exchanges: [exchange] };
     return [differ(isReader(operation) ? 'read-unknown' : 'change-unknown', operation, '', facts)];
   },
 };
@@ -239,44 +236,5 @@ const headed: OperationCheck = {
   },
 };
 
-const linked: OperationCheck = {
-  name: 'links',
-  describe: 'Declared links to read operations work.',
-  applies: ({ operation }) => operation.responses.some(({ links }) => Object.keys(links).length > 0),
-  async run({ context: { session, baselines }, operation }, label) {
-    const from = need(await baselines.again(operation, label));
-    const { status } = from.exchange.response;
-    const response = need(operation.responses.find((one) => one.status === String(status)));
-    const found: Difference[] = [];
-    for (const [name, link] of Object.entries(response.links)) {
-      const target = session.operations.find(({ id }) => id === link.operationId);
-      const known = target && baselines.of(target)?.call;
-      const values = isObject(link.parameters) ? valuesOf(link.parameters, from.exchange, from.call.path) : undefined;
-      if (target === undefined || known === undefined || values === undefined || !isReader(target)) continue;
-      const placed = (place: string) =>
-        Object.fromEntries(
-          Object.entries(values).filter(([key]) =>
-            target.parameters.some((one) => one.in === place && one.name === key),
-          ),
-        );
-      const path = { ...known.path, ...placed('path') };
-      const there = await session.send({ ...known, path, query: { ...known.query, ...placed('query') } });
-      if (!isGone(there) && there.response.status !== 400) continue;
-      const facts = { expected: `${target.id} succeeds with the values of the response`, actual: responseText(there) };
-      found.push(differ('link', operation, name, { ...facts, node: link, exchanges: [from.exchange, there] }));
-    }
-    return found;
-  },
-};
-
-/** The values of a link; undefined if the response lacks one of them. */
-function valuesOf(parameters: JsonObject, exchange: Exchange, path: Call['path']): JsonObject | undefined {
-  const values = Object.entries(parameters).map(([name, expression]): [string, unknown] => [
-    name.replace(/^(?:path|query|header)\./, ''),
-    evaluate(expression, exchange, path) ?? undefined,
-  ]);
-  return values.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(values);
-}
-
 /** Checks that do not require a create operation. */
-export const operationChecks: readonly OperationCheck[] = [unknown, omitted, chosen, counts, headed, linked];
+export const operationChecks: readonly OperationCheck[] = [unknown, omitted, chosen, counts, headed];

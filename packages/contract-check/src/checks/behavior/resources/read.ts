@@ -15,9 +15,19 @@ import {
 } from '../../../run/names.ts';
 import { responseSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
+import { listAs, readCollection } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, need, valued } from '../observe.ts';
-import { listAs, readCollection } from './collection.ts';
-import { isFleeting, isGone, isNothing, isSame, isScalar, isServerOwned, isSteady, resourceIn } from './compare.ts';
+import {
+  isFleeting,
+  isGone,
+  isNothing,
+  isSame,
+  isScalar,
+  isServerOwned,
+  isSteady,
+  ownId,
+  resourceIn,
+} from './compare.ts';
 import { declaredKind, hasRows } from './resource-types.ts';
 import { isPrivate } from './tenants.ts';
 
@@ -60,7 +70,7 @@ interface Disagreement {
   readonly difference: Difference;
 }
 
-const idIn = (row: JsonObject, name: string) => row[name] ?? row[Object.keys(row).find(isOwnId) ?? ''];
+const idIn = (row: JsonObject, name: string) => row[name] ?? ownId(row);
 
 /** The number of properties with a value. */
 const fullness = (row: JsonObject) =>

@@ -1,12 +1,11 @@
 import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
-import type { Call, Exchange } from '../../../http/call.ts';
+import type { Exchange } from '../../../http/call.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { lastParameter } from '../../../run/names.ts';
-import { unknownId } from '../../../run/unknown-id.ts';
+import { withUnknownId } from '../../../run/unknown-id.ts';
+import { readCollection } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, ifSeen, need, text } from '../observe.ts';
-import { readCollection } from './collection.ts';
 import { isGone, resourceIn } from './compare.ts';
 import type { Resource, ResourceHarness } from './harness.ts';
 import { declares } from './resource-types.ts';
@@ -17,12 +16,11 @@ export const removed: BehaviorCheck<ResourceHarness> = {
   describe: 'A deleted resource is gone or marked as deleted, and no other resource is affected.',
   applies: ({ resourceType: { remove, read } }) => remove !== undefined && read !== undefined,
   async run(harness, label) {
-    const { lists, collection, ...type } = harness.resourceType;
+    const { list, ...type } = harness.resourceType;
     const [remove, read] = [need(type.remove), need(type.read)];
     const created = await harness.createAndRead(label);
     const other = await ifSeen(() => harness.createAndRead(`${label} other`));
     const { resource } = created;
-    const list = lists.find((one) => one.path === collection);
     const before = list && (await harness.list(list));
     const response = await harness.remove(resource);
     if (!isSuccess(response) || response.response.status === 202) return undefined;
@@ -111,17 +109,11 @@ async function beneath(harness: ResourceHarness, remove: Operation, resource: Re
   for (const reader of readers.slice(0, 4)) {
     const call = harness.callOn(reader, resource);
     const after = call && (await session.send(call));
-    if (call === undefined || after === undefined || !isSuccess(after) || !(await isGoneForUnknownId(harness, call)))
-      continue;
+    if (call === undefined || after === undefined || !isSuccess(after)) continue;
+    const unknown = withUnknownId(session, call, session.seedFor('nobody, never'));
+    if (unknown === undefined || !isGone(await session.send(unknown))) continue;
     const facts = { expected: '404, as for an unknown id', actual: responseText(after), exchanges: [after] };
     found.push(differ('deleted-parent', reader, remove.id, facts));
   }
   return found;
-}
-
-async function isGoneForUnknownId({ session }: ResourceHarness, call: Call): Promise<boolean> {
-  const name = lastParameter(call.operation.path) ?? '';
-  const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
-  const id = parameter && unknownId(session, parameter.schema, call.path[name], session.seedFor('nobody, never'));
-  return id !== undefined && isGone(await session.send({ ...call, path: { ...call.path, [name]: id } }));
 }

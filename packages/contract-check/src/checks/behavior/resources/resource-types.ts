@@ -25,6 +25,8 @@ export interface ResourceType {
   readonly updates: readonly Operation[];
   readonly remove: Operation | undefined;
   readonly lists: readonly Operation[];
+  /** The list at the path of the collection. */
+  readonly list: Operation | undefined;
   /** Operations on a single resource below its path: `POST /orders/{id}/cancel`. */
   readonly actions: readonly Operation[];
 }
@@ -64,9 +66,10 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
   );
   const remove = items.find((one) => one.method === 'DELETE' && declaredKind(one, 'deletes') !== false);
   const item = (read ?? [...updates, remove].find((one) => one?.path.endsWith('}')))?.path;
+  const lists = listsOf(document, operations, collection, read, kind);
   return {
-    ...{ kind, collection, create, read, hasCertainRead: sure !== undefined, updates, remove },
-    lists: listsOf(document, operations, collection, read, kind),
+    ...{ kind, collection, create, read, hasCertainRead: sure !== undefined, updates, remove, lists },
+    list: lists.find((one) => one.path === collection),
     actions: operations.filter((one) => extensionOf(one.node).acts !== false && isAction(one, item, operations)),
   };
 }

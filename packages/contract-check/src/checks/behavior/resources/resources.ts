@@ -5,7 +5,7 @@ import { type BehaviorCheck, runChecks } from '../observe.ts';
 import { actionEffects } from './actions.ts';
 import { bulked, bulkRemoved } from './bulk.ts';
 import { bulksOf } from './bulk-calls.ts';
-import { changedUnmodified, readUnmodified, removedUnchanged, tags, versioned } from './conditions.ts';
+import { changedUnmodified, readUnmodified, removedUnchanged, tags, tagsOfRead, versioned } from './conditions.ts';
 import { defaults, echo, listed, location } from './create.ts';
 import { idempotency, misplaced, ownedInChange, ownedInCreation, unique } from './created.ts';
 import { ResourceHarness } from './harness.ts';
@@ -15,7 +15,8 @@ import { removed } from './remove.ts';
 import { type ResourceType, resourceTypesOf } from './resource-types.ts';
 import { checkSafety } from './safe.ts';
 import { separated } from './tenants.ts';
-import { changed, rejected, replaced, replacedAsAWhole, type Updating } from './update.ts';
+import { changed, rejected, replaced, replacedAsAWhole } from './update.ts';
+import { Updating } from './updating.ts';
 
 const updateChecks: readonly BehaviorCheck<Updating>[] = [
   ...[changed, replaced, replacedAsAWhole, rejected, ownedInChange, tags, versioned, changedUnmodified],
@@ -63,9 +64,9 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
       await runChecks(session, [echo, defaults], branch, [create]);
   }
   await runChecks(session, [location, ...lists.slice(0, 3).map(listed)], harness, [create]);
-  for (const update of updates.slice(0, 3)) await runChecks(session, updateChecks, { harness, update }, [update]);
-  if (updates.length === 0 && read !== undefined)
-    await runChecks(session, [tags], { harness, update: undefined }, [read]);
+  for (const update of updates.slice(0, 3))
+    await runChecks(session, updateChecks, new Updating(harness, update), [update]);
+  if (updates.length === 0 && read !== undefined) await runChecks(session, [tagsOfRead], harness, [read]);
   await runChecks(session, [idempotency], harness, [create]);
   await runChecks(session, [unique], harness, [create, ...updates]);
   await runChecks(session, [separated], harness, [create, ...concerned]);

@@ -4,9 +4,8 @@ import { isSuccess } from '../../../run/baseline.ts';
 import { isReadingPost, rowsSchema } from '../../../run/names.ts';
 import { responseSchema } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
-import type { FullList } from '../lists/listing.ts';
+import { type FullList, readCollection } from '../lists/listing.ts';
 import { type Difference, differ, type Observation, observe } from '../observe.ts';
-import { readCollection } from './collection.ts';
 
 /** Snapshots of lists for comparison. */
 type Prints = ReadonlyMap<Operation, { readonly print: string; readonly list: FullList }>;

@@ -3,11 +3,11 @@ import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isSuccess } from '../../../run/baseline.ts';
+import { listAs } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, ifSeen } from '../observe.ts';
-import { changesOf } from './bodies.ts';
-import { listAs } from './collection.ts';
 import { isGone } from './compare.ts';
 import type { ResourceHarness } from './harness.ts';
+import { Updating } from './updating.ts';
 
 /** Whether an operation requires authentication. */
 export function isPrivate({ security, node }: Operation): boolean {
@@ -35,7 +35,7 @@ export const separated: BehaviorCheck<ResourceHarness> = {
       if (page?.rows.some((row) => harness.isOf(resource, row))) differs('tenant-lists', list, page.exchange);
     }
     for (const update of updates.filter(isPrivate)) {
-      const [body] = changesOf(harness, update, created, label);
+      const [body] = new Updating(harness, update).changes(created, label);
       const response = body && (await ifSeen(() => harness.change(update, resource, body, {}, 'otherTenant')));
       // A PUT may create a resource with the same name for the other tenant.
       const isOwn =

@@ -1,70 +1,56 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject, withoutMember } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { View } from '../../../schema/view.ts';
 import { type BehaviorCheck, type Difference, differ, ifSeen, need, text, valued } from '../observe.ts';
-import { changesIn, changesOf, isWritable, wholeOf, writableNames } from './bodies.ts';
 import { isNothing, isRejection, isSame, isScalar, resourceIn } from './compare.ts';
 import { notKept, once } from './effects.ts';
-import type { Created, ResourceHarness } from './harness.ts';
-import { keepsTheRest } from './resource-types.ts';
-
-export interface Updating {
-  readonly harness: ResourceHarness;
-  readonly update: Operation;
-}
+import type { Created, ResourceHarness, Shown } from './harness.ts';
+import { changesIn, isWritable, type Updating } from './updating.ts';
 
 type UpdateCheck = BehaviorCheck<Updating>;
 
-const bodyOf = ({ harness, update }: Updating) => View.ofRequest(harness.document, update);
-const hasBody = (updating: Updating) => !bodyOf(updating).isEmpty;
+const hasBody = ({ view }: Updating) => !view.isEmpty;
 
 export const changed: UpdateCheck = {
   name: 'change',
   describe: 'An update is stored and returned, and changes only what was sent.',
   applies: hasBody,
-  async run({ harness, update }, label) {
+  async run(updating, label) {
+    const { harness, update } = updating;
     const created = await harness.createAndRead(label);
     const other = await ifSeen(() => harness.createAndRead(`${label} other`));
     const started = performance.now();
     const differences: Difference[] = [];
     let before = created;
-    for (const body of changesOf(harness, update, created, label)) {
+    for (const body of updating.changes(created, label)) {
       if (harness.session.isOver) break;
-      const response = await harness.change(update, created.resource, body);
-      if (!isSuccess(response) || response.response.status === 202) continue;
-      const shown = await harness.shown(created.resource);
-      if (shown === undefined) continue;
-      const after = { ...before, ...shown };
-      differences.push(...compared({ harness, update }, body, before, after, response));
-      before = after;
+      const { response, after } = await updating.apply(created, body);
+      if (after === undefined || response.response.status === 202) continue;
+      differences.push(...compared(updating, body, before, after, response));
+      before = { ...before, ...after };
     }
     if (before === created) return undefined;
     return once([
       ...differences,
-      ...(await unmoved(harness, update, created, before, started)),
+      ...(await unmoved(updating, created, before, started)),
       ...(await untouched(harness, update, other, before.exchange)),
     ]);
   },
 };
 
-function compared(updating: Updating, body: JsonObject, before: Created, after: Created, by: Exchange): Difference[] {
-  const { harness, update } = updating;
+function compared(updating: Updating, body: JsonObject, before: Created, after: Shown, by: Exchange): Difference[] {
+  const { harness, update, view } = updating;
   const { document, resourceType } = harness;
   const exchanges = [by, after.exchange];
-  const view = bodyOf(updating);
   const sent = { value: changesIn(body, before.row), view };
   const isReturned = isObject(by.response.json?.value);
   const returned = isReturned ? View.ofResponse(document, update, by.response.status) : View.of(document, undefined);
+  const shown = { row: after.row, view: View.ofResponse(document, resourceType.read) };
   return [
-    ...notKept(
-      'update-lost',
-      update,
-      sent,
-      { row: after.row, view: View.ofResponse(document, resourceType.read) },
-      exchanges,
-    ),
+    ...notKept('update-lost', update, sent, shown, exchanges),
     ...notKept('update-echo', update, sent, { row: resourceIn(by), view: returned, isPartial: true }, exchanges),
     ...othersIn(updating, body, before, after).map((name) => {
       const facts = { ...valued(name, before.row[name], after.row[name]), node: view.member(name).node, exchanges };
@@ -74,48 +60,37 @@ function compared(updating: Updating, body: JsonObject, before: Created, after: 
 }
 
 /** Properties that were not sent but changed, although only this update can have changed them. */
-function othersIn({ harness, update }: Updating, body: JsonObject, before: Created, after: Created): string[] {
-  const { document, resourceType } = harness;
-  const writable = writableNames(View.ofRequest(document, update));
+function othersIn(updating: Updating, body: JsonObject, { row, resource }: Created, after: Shown): string[] {
+  const { document, resourceType } = updating.harness;
   const created = View.ofRequest(document, resourceType.create);
-  return Object.keys(before.row).filter((name) => {
-    const value = before.row[name];
+  return Object.keys(row).filter((name) => {
     // A PUT may clear properties that it omits.
-    if (name in body || isNothing(value) || (!keepsTheRest(document, update) && writable.includes(name))) return false;
+    const mayClear = !updating.isMerging && isWritable(updating.view, name) && updating.view.names.includes(name);
+    if (name in body || isNothing(row[name]) || mayClear) return false;
     const isFixed = /^(?:id|uuid|created_?at|created|created_?on)$/i.test(name);
-    const wasSet = name in before.resource.sent && isWritable(created, name);
-    return (isFixed || wasSet) && JSON.stringify(after.row[name]) !== JSON.stringify(value);
+    const wasSet = name in resource.sent && isWritable(created, name);
+    return (isFixed || wasSet) && JSON.stringify(after.row[name]) !== JSON.stringify(row[name]);
   });
 }
 
 /** Reports a version or modification time that an update does not change. */
-async function unmoved(
-  harness: ResourceHarness,
-  update: Operation,
-  first: Created,
-  last: Created,
-  started: number,
-): Promise<Difference[]> {
-  const written = View.ofRequest(harness.document, update).names;
-  const names = Object.keys(first.row).filter((name) => !written.includes(name));
+async function unmoved(updating: Updating, first: Created, last: Created, started: number): Promise<Difference[]> {
+  const names = Object.keys(first.row).filter((name) => !updating.view.names.includes(name));
   const version = names.find((name) => /^_?(?:version|revision|rev)$/i.test(name) && Number.isInteger(first.row[name]));
-  const moment = names.find(
-    (name) =>
-      /^(?:updated|modified|lastModified|last_modified|lastUpdated)[-_]?(?:at|on|date|time)?$/i.test(name) &&
-      typeof first.row[name] === 'string',
-  );
-  const differs = (name: string, { row, exchange }: Pick<Created, 'row' | 'exchange'>) => {
+  const isMoment = /^(?:updated|modified|lastModified|last_modified|lastUpdated)[-_]?(?:at|on|date|time)?$/i;
+  const moment = names.find((name) => isMoment.test(name) && typeof first.row[name] === 'string');
+  const stays = (name: string | undefined, { row, exchange }: Shown) => {
+    if (name === undefined || first.row[name] !== row[name]) return [];
     const facts = { actual: `${name}: ${text(row[name])}`, exchanges: [first.exchange, exchange] };
-    return differ('update-timestamp', update, name, facts);
+    return [differ('update-timestamp', updating.update, name, facts)];
   };
-  const found = version !== undefined && first.row[version] === last.row[version] ? [differs(version, last)] : [];
+  const found = stays(version, last);
   if (moment === undefined || first.row[moment] !== last.row[moment]) return found;
   // With a resolution of one second, the time may still be the same.
-  await new Promise((resolve) => setTimeout(resolve, Math.max(0, 1100 - (performance.now() - started))));
-  const [body] = changesOf(harness, update, last, `${text(first.resource.id)} later`);
-  const response = body && (await harness.change(update, first.resource, body));
-  const later = response && isSuccess(response) ? await harness.shown(first.resource) : undefined;
-  return later?.row[moment] === first.row[moment] && later !== undefined ? [...found, differs(moment, later)] : found;
+  await pause(Math.max(0, 1100 - (performance.now() - started)));
+  const [body] = updating.changes(last, `${text(first.resource.id)} later`);
+  const { after } = body === undefined ? {} : await updating.apply(first, body);
+  return after === undefined ? found : [...found, ...stays(moment, after)];
 }
 
 /** Another resource must be unaffected. */
@@ -140,22 +115,20 @@ export async function untouched(
 export const replaced: UpdateCheck = {
   name: 'replace',
   describe: 'PUT clears omitted properties (RFC 9110, 9.3.4).',
-  applies: (updating) =>
-    updating.update.method === 'PUT' && hasBody(updating) && !keepsTheRest(updating.harness.document, updating.update),
-  async run({ harness, update }, label) {
-    const view = bodyOf({ harness, update });
+  applies: (updating) => updating.update.method === 'PUT' && hasBody(updating) && !updating.isMerging,
+  async run(updating, label) {
+    const { harness, update, view } = updating;
     const created = await harness.createAndRead(label);
-    const whole = wholeOf(harness, update, created);
-    const optional = writableNames(view).filter((name) => {
+    const whole = updating.whole(created);
+    const optional = updating.writable.filter((name) => {
       const value = whole[name];
       const isShown = !isNothing(value) && isScalar(value) && isSame(value, created.row[name], { name });
-      return isShown && harness.accepts(update, withoutMember(whole, name));
+      return isShown && updating.accepts(withoutMember(whole, name));
     });
     const least = Object.fromEntries(Object.entries(whole).filter(([name]) => !optional.includes(name)));
-    if (optional.length === 0 || !harness.accepts(update, least)) return undefined;
-    const response = await harness.change(update, created.resource, least);
-    if (!isSuccess(response)) return undefined;
-    const after = need(await harness.shown(created.resource));
+    if (optional.length === 0 || !updating.accepts(least)) return undefined;
+    const { response, ...shown } = await updating.apply(created, least);
+    const after = need(shown.after);
     const isDefault = (name: string) =>
       view
         .member(name)
@@ -172,26 +145,23 @@ export const replaced: UpdateCheck = {
 export const replacedAsAWhole: UpdateCheck = {
   name: 'whole',
   describe: 'A property that is declared to be replaced as a whole keeps nothing of its previous value.',
-  applies: ({ harness: { document }, update }) => keepsTheRest(document, update),
-  async run({ harness, update }, label) {
-    const view = bodyOf({ harness, update });
-    const names = view.names.filter((name) => view.member(name).states('replaced', true));
-    if (names.length === 0) return undefined;
+  applies: ({ isMerging, view }) => isMerging && view.names.some((name) => view.member(name).states('replaced', true)),
+  async run(updating, label) {
+    const { harness, update, view } = updating;
     const created = await harness.createAndRead(label);
     const found: Difference[] = [];
-    for (const name of names) {
+    for (const name of view.names.filter((one) => view.member(one).states('replaced', true))) {
       const now = created.row[name];
       // The value without one of its properties; for a map, with another key instead.
       const [first] = Object.entries(isObject(now) ? now : {}).flatMap(([left, value]) => {
         const ways = [withoutMember(now as JsonObject, left), { [`${left}-b`]: value }, { [`${left}b`]: value }];
-        const least = ways.find((one) => Object.keys(one).length > 0 && harness.accepts(update, { [name]: one }));
+        const least = ways.find((one) => Object.keys(one).length > 0 && updating.accepts({ [name]: one }));
         return isNothing(value) || least === undefined ? [] : [{ left, value, least }];
       });
-      const response = first && (await harness.change(update, created.resource, { [name]: first.least }));
-      const after = response && isSuccess(response) ? await harness.shown(created.resource) : undefined;
+      if (first === undefined) continue;
+      const { response, after } = await updating.apply(created, { [name]: first.least });
       const shown = after?.row[name];
-      if (first === undefined || !isObject(shown) || !isSame(shown[first.left], first.value, { name: first.left }))
-        continue;
+      if (!isObject(shown) || !isSame(shown[first.left], first.value, { name: first.left })) continue;
       const exchanges = [created.exchange, response, after?.exchange];
       const actual = `${first.left}: ${text(first.value)}, as it was before`;
       found.push(differ('update-merged', update, name, { actual, node: view.member(name).node, exchanges }));
@@ -204,13 +174,11 @@ export const rejected: UpdateCheck = {
   name: 'rejected',
   describe: 'A rejected update changes nothing.',
   applies: hasBody,
-  async run({ harness, update }, label) {
+  async run(updating, label) {
+    const { harness, update } = updating;
     const created = await harness.createAndRead(label);
-    const right = need(changesOf(harness, update, created, label)[0]);
-    const response = await harness.change(update, created.resource, {
-      ...right,
-      ...wrongMember(harness, update, right),
-    });
+    const right = need(updating.changes(created, label)[0]);
+    const response = await updating.send(created.resource, { ...right, ...wrongMember(updating, right) });
     if (!isRejection(response)) return undefined;
     const after = need(await harness.shown(created.resource));
     const exchanges = [created.exchange, response, after.exchange];
@@ -223,10 +191,10 @@ export const rejected: UpdateCheck = {
 };
 
 /** A property with an invalid value, to send beside valid ones. */
-function wrongMember(harness: ResourceHarness, update: Operation, right: JsonObject): JsonObject {
-  const candidates = View.ofRequest(harness.document, update)
-    .names.toReversed()
+function wrongMember(updating: Updating, right: JsonObject): JsonObject {
+  const candidates = updating.view.names
+    .toReversed()
     .filter((name) => !(name in right) || Object.keys(changesIn(right, {})).length !== 1)
     .flatMap((name) => [{ wrong: true }, 'wrong', -1].map((value) => ({ [name]: value })));
-  return need(candidates.find((one) => !harness.accepts(update, { ...right, ...one })));
+  return need(candidates.find((one) => !updating.accepts({ ...right, ...one })));
 }

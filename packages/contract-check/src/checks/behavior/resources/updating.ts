@@ -1,0 +1,130 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Operation } from '../../../document/operation.ts';
+import type { Exchange } from '../../../http/call.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+import { isSuccess } from '../../../run/baseline.ts';
+import { isNoReference } from '../../../run/names.ts';
+import type { Session } from '../../../run/session.ts';
+import { View } from '../../../schema/view.ts';
+import { isSame, isScalar, isServerOwned } from './compare.ts';
+import { otherValues } from './enrich.ts';
+import type { Created, Resource, ResourceHarness, Shown } from './harness.ts';
+import { keepsTheRest } from './resource-types.ts';
+
+/** Maximum number of properties to update separately. */
+const maxMembers = 20;
+
+export function isWritable(view: View, name: string): boolean {
+  const member = view.member(name);
+  return !isServerOwned(name) && !member.has('readOnly') && !member.has('writeOnly');
+}
+
+/** An update of resources of one type, and the bodies to send to it. */
+export class Updating {
+  readonly harness: ResourceHarness;
+  readonly update: Operation;
+  readonly view: View;
+  /** Whether it keeps omitted properties. */
+  readonly isMerging: boolean;
+
+  constructor(harness: ResourceHarness, update: Operation) {
+    this.harness = harness;
+    this.update = update;
+    this.view = View.ofRequest(harness.document, update);
+    this.isMerging = keepsTheRest(harness.document, update);
+  }
+
+  get writable(): string[] {
+    return this.view.names.filter((name) => isWritable(this.view, name));
+  }
+
+  accepts(body: JsonObject): boolean {
+    return this.harness.accepts(this.update, body);
+  }
+
+  send(resource: Resource, body: JsonObject, headers?: Readonly<Record<string, string>>): Promise<Exchange> {
+    return this.harness.change(this.update, resource, body, headers);
+  }
+
+  /** Sends a body, and reads the resource if the update succeeds. */
+  async apply(
+    { resource }: Created,
+    body: JsonObject,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<{ readonly response: Exchange; readonly after: Shown | undefined }> {
+    const response = await this.send(resource, body, headers);
+    return { response, after: isSuccess(response) ? await this.harness.shown(resource) : undefined };
+  }
+
+  /** Bodies that each change one property. Other required properties are sent unchanged. */
+  changes(created: Created, label: string): JsonObject[] {
+    const { view, isMerging } = this;
+    const { session } = this.harness;
+    const seed = session.seedFor(`${this.update.id} ${label}`);
+    const whole = this.whole(created);
+    // If the update merges, tries the property alone first.
+    const bodiesWith = (name: string, all: readonly unknown[]) =>
+      (isMerging ? [{}, whole] : [whole])
+        .flatMap((base) => all.map((value) => ({ ...base, [name]: value })))
+        .filter((body) => this.accepts(body));
+    const bodies = this.writable.flatMap((name, index) => {
+      const member = view.member(name);
+      const sample = () => session.values.sample(member.target ?? {}, 'request', 'some', seed + index)?.value;
+      const now = created.row[name] ?? whole[name] ?? sample();
+      const [body] = bodiesWith(name, othersOf(session, member, now, name, seed + index));
+      // Null and zero are easily mistaken for absent values.
+      const empty = typeof now === 'number' && now !== 0 ? [0, null] : [null];
+      const clears = isMerging && isScalar(now) ? empty.flatMap((value) => bodiesWith(name, [value]).slice(0, 1)) : [];
+      return body === undefined ? [] : [{ body, clears }];
+    });
+    const sets = bodies.map(({ body }) => body).slice(0, maxMembers);
+    const all = Object.entries(Object.assign({}, ...sets) as JsonObject).map(([name, value]) => {
+      const [other] = isScalar(value) ? otherValues(session, view.member(name), value, name, seed + 77) : [];
+      return [name, other ?? value] as const;
+    });
+    const together = Object.fromEntries(all);
+    // Values are cleared late, because cleared values cannot show whether they are kept.
+    const clears = bodies.flatMap((one) => one.clears).slice(0, maxMembers);
+    return [...sets, ...clears, ...(sets.length > 1 && this.accepts(together) ? [together] : [])];
+  }
+
+  /** A valid body with the values that a resource has, or was sent with, or that the known call has. */
+  whole({ resource, row }: Created): JsonObject {
+    const known = this.harness.context.baselines.of(this.update)?.call.body;
+    const base = isObject(known) ? known : {};
+    const present = this.writable.flatMap((name) => {
+      const values = [row[name], resource.sent[name], base[name]].filter((value) => (value ?? null) !== null);
+      return values.length > 0 ? [{ name, values }] : [];
+    });
+    let whole: JsonObject = Object.fromEntries(present.map(({ name, values }) => [name, values[0]]));
+    for (const { name, values } of present)
+      for (const value of values) if (!this.accepts(whole)) whole = { ...whole, [name]: value };
+    return this.accepts(whole) ? whole : base;
+  }
+}
+
+/**
+ * Other values: of a scalar, copies of an object with one scalar changed, and copies of a list with other items, all of
+ * them and one alone. References are not changed.
+ */
+function othersOf(session: Session, view: View, now: unknown, name: string, seed: number): unknown[] {
+  if (isObject(now))
+    return Object.entries(now).flatMap(([key, value]) =>
+      otherValues(session, view.member(key), value, key, seed)
+        .slice(0, 1)
+        .map((other) => ({ ...now, [key]: other })),
+    );
+  if (!Array.isArray(now)) return otherValues(session, view, now, name, seed);
+  if (view.target === undefined || now.length === 0) return [];
+  const { words } = view.items;
+  if (words.length > 0) return words.filter((word) => !now.includes(word)).map((word) => [word]);
+  const fresh = session.values.fresh(view.target, now, seed, (_pointer, key) => isNoReference(key));
+  return Array.isArray(fresh) && !isDeepStrictEqual(fresh, now) ? [fresh, fresh.slice(0, 1)] : [];
+}
+
+/** The properties that a body changes. Only these reveal whether an update is applied. */
+export function changesIn(body: JsonObject, row: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => !isSame(row[name], value, { name }) || isObject(value)),
+  );
+}
