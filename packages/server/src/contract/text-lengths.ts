@@ -46,7 +46,17 @@ function counter({ gen }: KeywordCxt) {
 
 /** An unpaired surrogate is a character. */
 function charactersIn(text: string): number {
-  let count = 0;
-  for (const _character of text) count += 1;
+  // Most texts have no pair. The iterator of a text creates a text for each character.
+  let count = text.length;
+  for (let index = 1; index < text.length; index += 1)
+    if (isLow(text.charCodeAt(index)) && isHigh(text.charCodeAt(index - 1))) count -= 1;
   return count;
+}
+
+function isHigh(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function isLow(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
 }
