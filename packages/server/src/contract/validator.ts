@@ -1,6 +1,6 @@
 import { withOpenItems } from '@financial-automation/spec/open-items';
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
-import type { Operation } from './contract.ts';
+import type { Operation, Schema } from './contract.ts';
 import { contractAjv } from './contract-ajv.ts';
 import type { OperationId } from './handler.ts';
 import { hasManyValues } from './many-values.ts';
@@ -55,7 +55,8 @@ export async function createContractValidator(
   const responses = lazily(() => contractAjv({ allErrors: true, useDefaults: false, verbose: false }));
   const parameters = new Map<OperationId, { readonly declared: Parameters; readonly validate: ValidateFunction }>();
   const bodies = { all: new Map<OperationId, ValidateFunction>(), first: new Map<OperationId, ValidateFunction>() };
-  const ofResponses = new Map<string, ValidateFunction>();
+  /** By reference, which operations share for errors, or by the schema itself. */
+  const ofResponses = new Map<string | Schema, ValidateFunction>();
 
   const parametersFor = (operation: Operation) =>
     cached(parameters, operation.id, () => {
@@ -95,8 +96,7 @@ export async function createContractValidator(
         return [
           { path: '/response', keyword: '', message: `The contract declares no ${contentType} with status ${status}.` },
         ];
-      const key = schema.$ref ?? `${operation.id} ${status}`;
-      const validate = cached(ofResponses, key, () => compile(responses(), schema));
+      const validate = cached(ofResponses, schema.$ref ?? schema, () => compile(responses(), schema));
       return findingsOf(validate, body, '/response');
     },
   };

@@ -45,14 +45,18 @@ function responseMetrics(registers: Registry[]): Pick<Metrics, 'responded' | 'in
     registers,
   });
   // Looking up the series of two labels costs more than counting; operations and statuses are few.
-  const series = new Map<string, ReturnType<typeof durations.labels>>();
+  const series = new Map<string, Map<number, ReturnType<typeof durations.labels>>>();
   return {
     responded(operation, status, seconds) {
-      const name = `${operation} ${status}`;
-      let one = series.get(name);
+      let ofOperation = series.get(operation);
+      if (ofOperation === undefined) {
+        ofOperation = new Map();
+        series.set(operation, ofOperation);
+      }
+      let one = ofOperation.get(status);
       if (one === undefined) {
         one = durations.labels(operation, String(status));
-        series.set(name, one);
+        ofOperation.set(status, one);
       }
       one.observe(seconds);
     },
