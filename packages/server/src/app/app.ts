@@ -54,7 +54,8 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
   const app = express();
   app.disable('x-powered-by');
   extendMessages(app);
-  app.use((request, response) => pipeline.handle(request, response));
+  // Express would wait for a promise that it receives, and handle its rejection: this one has none.
+  app.use((request, response) => void pipeline.handle(request, response));
   return withPacedBodies((request, response) =>
     // Express has no route for a target that is not a path.
     app(request as Request, response as Response, () => void pipeline.handle(request, response)),
@@ -105,8 +106,6 @@ class Pipeline {
       return route?.rejected?.(problem, exchange) ?? problemResult(problem, exchange.id);
     };
     try {
-      // Places are free for others before the response is sent, which can take long.
-      using _places = exchange;
       const preflight = this.#crossOrigin.preflight(exchange);
       if (preflight !== undefined) return { route, result: preflight };
       const found = this.#findRoute(exchange.method, exchange.path);
@@ -114,6 +113,9 @@ class Pipeline {
       result = await route.handle(exchange, found.parameters);
     } catch (error) {
       result = rejected(error);
+    } finally {
+      // Places are free for others before the response is sent, which can take long.
+      exchange.leavePlaces();
     }
     try {
       return { route, result: (await route?.checked?.(result, exchange)) ?? result };

@@ -22,20 +22,22 @@ import { signIn } from './sign-in.ts';
 
 /** A route for each operation of the contract. */
 export function operationRoutes(service: Service): readonly Route[] {
-  return allOperations.map((operation) => ({
-    name: operation.id,
-    path: operation.path,
-    methods: [operation.method],
-    // Not of the path: another method may not be deprecated.
-    headers: {},
-    isRecorded: true,
-    handle(exchange, path) {
-      Object.assign(exchange.headers, deprecationHeaders(operation));
-      return call(service, operation, exchange, path);
-    },
-    checked: async (result, exchange) =>
-      withoutKnown(operation, await checkResult(service, operation, result, exchange), exchange),
-  }));
+  return allOperations.map((operation) => {
+    const deprecation = deprecationHeaders(operation);
+    return {
+      name: operation.id,
+      path: operation.path,
+      methods: [operation.method],
+      // Not of the path: another method may not be deprecated.
+      headers: {},
+      isRecorded: true,
+      handle(exchange, path) {
+        Object.assign(exchange.headers, deprecation);
+        return call(service, operation, exchange, path);
+      },
+      checked: (result, exchange) => checkResult(service, operation, result, exchange),
+    };
+  });
 }
 
 /** The steps of an operation, in order. */
@@ -152,7 +154,8 @@ function storingResult(context: Context, claim: Claim): Context['write'] {
 
 /**
  * Replaces a response that violates the contract with an `INTERNAL_ERROR` problem, and logs the findings. If stored values
- * only exceed a bound, it is sent: one row must not prevent the others from being read.
+ * only exceed a bound, it is sent: one row must not prevent the others from being read. A response that the caller already
+ * has becomes a 304.
  */
 async function checkResult(
   { config, validator, metrics }: Service,
@@ -163,9 +166,9 @@ async function checkResult(
   if (result.kind !== 'json') return result;
   const { status, body } = result;
   const isProblem = status >= 400;
-  if (!isProblem && Math.random() >= config.responseValidation) return result;
-  const findings = await validator.response(operation, status, jsonType(status), body);
-  if (findings.length === 0) return result;
+  const isChecked = isProblem || Math.random() < config.responseValidation;
+  const findings = isChecked ? await validator.response(operation, status, jsonType(status), body) : [];
+  if (findings.length === 0) return withoutKnown(operation, result, exchange);
   const rows = isProblem ? undefined : rowsBeyondBounds(findings, body);
   const outcome = rows === undefined ? 'withheld' : 'sent';
   metrics.invalidResponses.inc({ operation: operation.id, status, outcome });
@@ -175,7 +178,7 @@ async function checkResult(
         { operation: operation.id, ...row },
         'A row exceeds a bound of the contract. It was sent as it is stored.',
       );
-    return result;
+    return withoutKnown(operation, result, exchange);
   }
   exchange.log.error(
     { operation: operation.id, status, findings },
@@ -186,7 +189,7 @@ async function checkResult(
 }
 
 /** Returns 304 instead if the caller already has the current representation, by its `If-None-Match`. */
-function withoutKnown(operation: Operation, result: Result, exchange: Exchange): Result {
+function withoutKnown(operation: Operation, result: JsonResult, exchange: Exchange): JsonResult {
   const tag = result.headers?.ETag;
   if (result.status !== 200 || tag === undefined || !operation.statuses.includes(304)) return result;
   return hasTag(exchange.header('if-none-match'), tag) ? { ...result, status: 304 } : result;

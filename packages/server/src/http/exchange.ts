@@ -87,7 +87,7 @@ export class Exchange {
    * @throws Rejection like `Shares.enter`
    */
   async turn(tenant: string, user: string): Promise<Turn> {
-    const turn = await Turn.start(this.#services, tenant, user);
+    const turn = new Turn(this.#services, tenant, user, await this.#services.shares.enter(tenant, user));
     this.#places.push(() => turn.end());
     return turn;
   }
@@ -102,7 +102,7 @@ export class Exchange {
     return readRawBody(this.#request, this.#response, limit);
   }
 
-  [Symbol.dispose](): void {
+  leavePlaces(): void {
     while (this.#places.length > 0) this.#places.pop()?.();
   }
 }

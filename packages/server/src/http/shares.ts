@@ -264,14 +264,15 @@ class Share {
 
   addInProgress(change: number): void {
     if (change === 0) return;
-    this.#average = this.average();
-    this.#since = performance.now();
+    const now = performance.now();
+    this.#average = this.average(now);
+    this.#since = now;
     this.inProgress += change;
   }
 
   /** Requests in progress, as an exponentially weighted moving average. */
-  average(): number {
-    const kept = Math.exp((this.#since - performance.now()) / averageOver);
+  average(now = performance.now()): number {
+    const kept = Math.exp((this.#since - now) / averageOver);
     return this.#average * kept + this.inProgress * (1 - kept);
   }
 }

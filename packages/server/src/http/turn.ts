@@ -13,20 +13,12 @@ export class Turn {
   readonly #user: string;
   #leave: () => void;
 
-  private constructor(queues: Queues, tenant: string, user: string, leave: () => void) {
+  /** @param leave ends the place that it has, as `Shares.enter` returns it. */
+  constructor(queues: Queues, tenant: string, user: string, leave: () => void) {
     this.#queues = queues;
     this.#tenant = tenant;
     this.#user = user;
     this.#leave = leave;
-  }
-
-  /**
-   * Waits for the turn of a request.
-   *
-   * @throws Rejection like `Shares.enter`
-   */
-  static async start(queues: Queues, tenant: string, user: string): Promise<Turn> {
-    return new Turn(queues, tenant, user, await queues.shares.enter(tenant, user));
   }
 
   /**

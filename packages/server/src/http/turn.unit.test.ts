@@ -9,7 +9,7 @@ const sharesOf = (changed: Partial<ShareLimits>) =>
 
 test('a costly search waits without a place, and returns both at its end', async () => {
   const queues = { shares: sharesOf({}), costlySearches: sharesOf({ total: 1 }) };
-  const start = () => Turn.start(queues, 'a', 'x');
+  const start = async () => new Turn(queues, 'a', 'x', await queues.shares.enter('a', 'x'));
   let finish: (value: string) => void = () => {};
   const first = await start();
   const running = first.costly(() => new Promise<string>((resolve) => (finish = resolve)));
