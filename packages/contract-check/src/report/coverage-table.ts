@@ -22,6 +22,7 @@ export interface CoverageRow {
   readonly share: Share;
   /** From 0 to 1; 1 if the contract has no items of this kind. */
   readonly part: number;
+  readonly state: 'good' | 'fair' | 'bad';
 }
 
 /** One row for each kind in the contract, and one for the total. */
@@ -31,7 +32,10 @@ export function coverageRows({ byKind, total }: Coverage): CoverageRow[] {
     ...kinds.map((kind) => ({ name: kindNames[kind], share: byKind[kind] })),
     { name: 'total', share: total },
   ];
-  return rows.map((row) => ({ ...row, part: partOf(row.share) }));
+  return rows.map((row) => {
+    const part = partOf(row.share);
+    return { ...row, part, state: part === 1 ? 'good' : part >= 0.8 ? 'fair' : 'bad' };
+  });
 }
 
 export function partOf({ exercised, all }: Share): number {

@@ -1,5 +1,6 @@
 /** The relevant part of a JSON body, short enough to read. */
 import type { Finding } from '../finding/finding.ts';
+import type { ReceivedResponse } from '../http/call.ts';
 import { isObject, unescapeSegment } from '../json.ts';
 
 /** A line of an excerpt. The marked line is the one that the finding is about. */
@@ -16,14 +17,21 @@ const longestText = 600;
 const maxTextLines = 10;
 
 /** The body around the relevant part, or its beginning if the finding concerns the whole body. */
-export function excerptOf(
-  finding: Finding,
-  response: { readonly text: string; readonly json: { readonly value: unknown } | undefined },
-): ExcerptLine[] {
+export function excerptOf(finding: Finding, response: Pick<ReceivedResponse, 'text' | 'json'>): ExcerptLine[] {
   if (response.json === undefined) return textExcerpt(response.text);
   const { value } = response.json;
   const path = finding.pointer === undefined ? undefined : pathTo(finding.pointer, value);
   return [...print(value, path, '', '')];
+}
+
+/** Headers that the checks examine, or that the finding mentions. */
+export function headersOf({ title, expected, actual }: Finding, { headers }: ReceivedResponse): ExcerptLine[] {
+  const words = `${title} ${expected} ${actual}`.toLowerCase();
+  const usual =
+    /^(allow|location|etag|link|retry-after|www-authenticate|last-modified|idempotency-.*|x-total-.*|deprecation|sunset)$/;
+  const isShown = (name: string) =>
+    name === 'content-type' ? /content-type|media type/.test(words) : usual.test(name) || words.includes(name);
+  return Object.entries(headers).flatMap(([name, value]) => (isShown(name) ? [plain(`${name}: ${value}`)] : []));
 }
 
 function textExcerpt(text: string): ExcerptLine[] {

@@ -127,7 +127,7 @@ describe('the page', () => {
     expect(await page.locator('.card[open]').count()).toBe(0);
     await page.locator('td.bad a').nth(1).click();
     await page.locator('#finding-2[open]').waitFor();
-    expect(await page.locator('#finding-2 .line code').first().textContent()).toBe('openapi/schemas/project.yaml:31');
+    expect(await page.locator('#finding-2 .contract code').textContent()).toBe('openapi/schemas/project.yaml:31');
   });
 
   it('filters findings by text and by category', async () => {

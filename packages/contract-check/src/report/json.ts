@@ -13,7 +13,7 @@ export function renderJson(report: Report, options: Presentation = {}): string {
 export function jsonReport(report: Report, options: Presentation = {}) {
   const { spec, title, url, seed, milliseconds, requests, ...shown } = present(report, options);
   const { operations, coverage, plan, stopped = null, shortfall = null, left, notices } = shown;
-  const findings = shown.findings.map(({ number: _, address: _a, contract: _c, details: _d, ...finding }) => ({
+  const findings = shown.findings.map(({ number: _, address: _a, fields: _f, ...finding }) => ({
     ...finding,
     places: finding.places.map((one) => ({ ...one, place: one.place ?? null })),
     place: finding.place ?? null,

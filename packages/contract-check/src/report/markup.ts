@@ -1,4 +1,5 @@
 /** HTML templates that escape all inserted values. */
+import { visible } from './words.ts';
 
 /** Escaped HTML, created only by `html` and `raw`. */
 export class Markup {
@@ -9,9 +10,12 @@ export class Markup {
   }
 }
 
-type Content = Markup | string | number | undefined | readonly Content[];
+type Content = Markup | string | number | undefined | false | readonly Content[];
 
-/** A template tag. Escapes inserted texts for elements and double-quoted attributes, and joins lists. */
+/**
+ * A template tag. Escapes inserted texts for elements and double-quoted attributes, shows their invisible characters,
+ * and joins lists.
+ */
 export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Markup {
   return new Markup(String.raw({ raw: parts }, ...contents.map(written)));
 }
@@ -22,13 +26,9 @@ export function raw(text: string): Markup {
 }
 
 function written(content: Content): string {
-  if (content === undefined) return '';
+  if (content === undefined || content === false) return '';
   if (content instanceof Markup) return content.text;
-  return typeof content === 'string' || typeof content === 'number'
-    ? escaped(String(content))
-    : content.map(written).join('');
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  if (typeof content === 'object') return content.map(written).join('');
+  const lines = String(content).split(/\r?\n/).map(visible).join('\n');
+  return lines.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

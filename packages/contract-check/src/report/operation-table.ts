@@ -7,17 +7,24 @@ export interface TableRow {
   /** Shown after the label, less prominently. */
   readonly detail: string;
   readonly state: 'found' | 'clean' | 'unreached';
+  readonly reason?: string | undefined;
   readonly checks: Readonly<Record<Category, Tally>>;
 }
 
-/** Up to this number, each operation has its own row. */
-const maxSingleRows = 24;
+/** Signs before the labels and the numbers of rows. */
+export const marks = { found: '✗', clean: '✓', unreached: '–' } as const;
+
+/** How a cell looks, and what it says. */
+export function cellOf({ observations, findings }: Tally): { state: TableRow['state']; text: string } {
+  const state = findings > 0 ? 'found' : observations > 0 ? 'clean' : 'unreached';
+  return { state, text: `${marks[state]} ${findings || observations || ''}`.trim() };
+}
 
 /**
  * Operations with findings have a row each, at the top. Others also do if there are few; otherwise, operations of the
  * same resource share a row.
  */
-export function tableRows({ operations }: Report): TableRow[] {
+export function tableRows({ operations }: Report, maxSingleRows = Number.POSITIVE_INFINITY): TableRow[] {
   const { found = [], clean = [], unreached = [] } = Object.groupBy(operations, stateOf);
   if (operations.length <= maxSingleRows)
     return [...found, ...operations.filter((one) => !found.includes(one))].map(singleRow);
@@ -33,15 +40,15 @@ export function tableRows({ operations }: Report): TableRow[] {
   ];
 }
 
-export function stateOf(operation: OperationReport): TableRow['state'] {
+function stateOf(operation: OperationReport): TableRow['state'] {
   if (categories.some((category) => operation.checks[category].findings > 0)) return 'found';
   return operation.reached ? 'clean' : 'unreached';
 }
 
 function singleRow(operation: OperationReport): TableRow {
-  const { id, method, path, checks } = operation;
+  const { id, method, path, checks, reason } = operation;
   const address = `${method} ${path}`;
-  return { label: id, detail: id === address ? '' : address, state: stateOf(operation), checks };
+  return { label: id, detail: id === address ? '' : address, state: stateOf(operation), reason, checks };
 }
 
 function groupRow(label: string, operations: readonly OperationReport[], state: TableRow['state']): TableRow {

@@ -1,7 +1,6 @@
 /** The plan of a run, and what it left on the server. */
-import { counted } from './presented.ts';
 import type { Effect, Left, PlanEntry, Stopped } from './report.ts';
-import { visible } from './visible.ts';
+import { counted, visible } from './words.ts';
 
 const names: Readonly<Record<Effect, string>> = {
   read: 'reads',
@@ -19,8 +18,8 @@ export function renderPlan(entries: readonly PlanEntry[]): string {
     if (own.length === 0) return [];
     const lines = own.map(({ method, path, operation, skipped }) => {
       const address = `${method} ${path}`;
-      const name = operation === address ? '' : `  ${operation}`;
-      return `  ${skipped === undefined ? '✓' : '–'} ${visible(`${address}${name}`)}${skipped === undefined ? '' : `  (${skipped})`}`;
+      const parts = [address, ...(operation === address ? [] : [operation]), ...(skipped ? [`(${skipped})`] : [])];
+      return `  ${skipped === undefined ? '✓' : '–'} ${visible(parts.join('  '))}`;
     });
     return [[names[effect], ...lines].join('\n')];
   });

@@ -1,4 +1,4 @@
-/** Prepares a report for display: masks secrets, adds commands that reproduce findings, and shortens paths. */
+/** What all formats of a report show: masked, with commands that reproduce findings, and short paths. */
 import { isAbsolute, relative } from 'node:path';
 import type { Place } from '../document/document.ts';
 import type { Finding } from '../finding/finding.ts';
@@ -6,8 +6,11 @@ import { ruleOf, type Severity } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { kindNames, percentText, reachText } from './coverage-table.ts';
 import { curlOf } from './curl.ts';
+import { type ExcerptLine, excerptOf, headersOf } from './excerpt.ts';
 import { maskExchange, maskText, type Secret, secretsIn } from './mask.ts';
+import { leftLines, stoppedText } from './plan.ts';
 import { type CoverageItem, coverageKinds, type OperationReport, type Report, type Shortfall } from './report.ts';
+import { counted, durationText } from './words.ts';
 
 export interface Presentation {
   /** Credentials to mask. Secrets are also masked by name. */
@@ -22,7 +25,19 @@ export interface PresentedReport extends Report {
   readonly verdict: string;
   readonly state: 'good' | 'fair' | 'bad';
   readonly findings: readonly PresentedFinding[];
-  readonly gaps: readonly Gap[];
+  /** What follows the findings and the coverage. */
+  readonly sections: readonly Section[];
+}
+
+/** A list with a title: what was not covered, what is left on the server, notes. */
+export interface Section {
+  readonly title: string;
+  readonly entries: readonly { readonly text: string; readonly items: readonly Item[] }[];
+}
+
+interface Item {
+  readonly name: string;
+  readonly place: string | undefined;
 }
 
 export interface PresentedFinding extends Finding {
@@ -31,27 +46,24 @@ export interface PresentedFinding extends Finding {
   readonly rule: string;
   /** `GET /clients`; undefined outside the contract, or if it is the ID of the operation. */
   readonly address: string | undefined;
-  /** The place in the contract. */
-  readonly contract: string | undefined;
-  /** What follows the requests: what to do, and where else the cause was observed. */
-  readonly details: readonly Detail[];
   readonly exchanges: readonly PresentedExchange[];
+  /** The description, in the order in which every format has it. */
+  readonly fields: readonly Field[];
 }
 
-export type Detail = readonly [label: 'fix' | 'also in' | 'same cause', text: string];
+export interface Field {
+  readonly label: string;
+  readonly text: string;
+  /** Whether the text is a command to copy, which is not wrapped. */
+  readonly isCommand?: boolean;
+  /** What is below the text: headers and the relevant part of the body. */
+  readonly lines?: readonly ExcerptLine[];
+}
 
 export interface PresentedExchange extends Exchange {
   readonly curl: string;
   /** `200 application/json`. */
   readonly summary: string;
-}
-
-/** What was not covered, for one reason. */
-export interface Gap {
-  /** `3 statuses`. */
-  readonly count: string;
-  readonly reason: string;
-  readonly items: readonly { readonly name: string; readonly place: Place | undefined }[];
 }
 
 /** The only way from a report to an output: masks every text of it. */
@@ -74,48 +86,70 @@ export function present(report: Report, { secrets: known = [], directory }: Pres
       ...{ fix: mask(finding.fix), cause: mask(finding.cause) },
       places: finding.places.map((one) => ({ ...one, title: mask(one.title), cause: mask(one.cause) })),
     };
+    const exchanges = finding.exchanges.map((one) => {
+      return { ...maskExchange(one, secrets), curl: curlOf(one, secrets), summary: responseLine(one) };
+    });
+    const contract = finding.place && placeText(finding.place, directory);
     return {
-      ...shown,
-      ...{ number: index + 1, severity, rule, address: address === finding.operation ? undefined : address },
-      contract: finding.place && placeText(finding.place, directory),
-      details: detailsOf(shown),
-      exchanges: finding.exchanges.map((one) => {
-        return { ...maskExchange(one, secrets), curl: curlOf(one, secrets), summary: responseLine(one) };
-      }),
+      ...{ ...shown, number: index + 1, severity, rule, exchanges },
+      address: address === finding.operation ? undefined : address,
+      fields: fieldsOf(shown, contract, exchanges),
     };
   });
+  const left = {
+    created: report.left.created.map((one) => ({ ...one, targets: one.targets.map(mask) })),
+    changed: report.left.changed.map((one) => ({ ...one, target: mask(one.target) })),
+  };
+  const notices = report.notices.map(mask);
+  const textsIn = (title: string, texts: readonly string[]) => ({
+    title,
+    entries: texts.map((text) => ({ text, items: [] })),
+  });
+  const sections = [
+    { title: 'Not covered', entries: gapsOf(coverage.items, operations, directory) },
+    textsIn('Left on the server', leftLines(left)),
+    textsIn('Notes', notices),
+    textsIn('Ended early', report.stopped === undefined ? [] : [stoppedText(report.stopped)]),
+  ];
   return {
-    ...{
-      ...report,
-      operations,
-      coverage,
-      findings,
-      verdict: verdict(report),
-      gaps: gapsOf(coverage.items, operations),
-    },
-    state: report.findings.length > 0 ? 'bad' : isComplete(report) ? 'good' : 'fair',
+    ...{ ...report, operations, coverage, findings, left, notices, verdict: verdict(report) },
     ...{ spec: mask(report.spec), url: mask(report.url) },
-    left: {
-      created: report.left.created.map((one) => ({ ...one, targets: one.targets.map(mask) })),
-      changed: report.left.changed.map((one) => ({ ...one, target: mask(one.target) })),
-    },
-    notices: report.notices.map(mask),
+    state: report.findings.length > 0 ? 'bad' : isComplete(report) ? 'good' : 'fair',
+    sections: sections.filter(({ entries }) => entries.length > 0),
   };
 }
 
-function detailsOf({ fix, also, places, title }: Finding): Detail[] {
+function fieldsOf(finding: Finding, contract: string | undefined, exchanges: readonly PresentedExchange[]): Field[] {
+  const { fix, also, places, title, expected, actual } = finding;
   const different = places.slice(1).filter((place) => place.title !== title);
   const others = also.filter((id) => !different.some(({ operation }) => operation === id));
+  const field = (label: string, text: string, isShown = true) => (isShown ? [{ label, text }] : []);
   return [
-    // Many titles say what the server must do.
-    ...(title.startsWith(fix.replace(/\.$/, '')) ? [] : [['fix', fix] as const]),
-    ...(others.length === 0 ? [] : [['also in', others.join(', ')] as const]),
-    ...different.map((place) => ['same cause', `${place.operation}: ${place.title}`] as const),
+    // Many titles say what is expected, or what the server must do.
+    ...field('expected', expected, !title.startsWith(expected)),
+    ...field('actual', actual),
+    ...field('contract', contract ?? '', contract !== undefined),
+    ...exchanges.flatMap((exchange, index): Field[] => {
+      const number = exchanges.length === 1 ? '' : ` ${index + 1}`;
+      const isLast = index === exchanges.length - 1;
+      const lines = isLast ? [...headersOf(finding, exchange.response), ...excerptOf(finding, exchange.response)] : [];
+      return [
+        { label: `request${number}`, text: exchange.curl, isCommand: true },
+        { label: 'response', text: exchange.summary, lines },
+      ];
+    }),
+    ...field('fix', fix, !title.startsWith(fix.replace(/\.$/, ''))),
+    ...field('also in', others.join(', '), others.length > 0),
+    ...different.flatMap((place) => field('same cause', `${place.operation}: ${place.title}`)),
   ];
 }
 
 /** Operations that were not reached, and items of the others that were not covered, most frequent reason first. */
-function gapsOf(items: readonly CoverageItem[], operations: readonly OperationReport[]): Gap[] {
+function gapsOf(
+  items: readonly CoverageItem[],
+  operations: readonly OperationReport[],
+  directory: string | undefined,
+): Section['entries'] {
   const missed = operations.filter(({ reached }) => !reached);
   const ids = new Set(missed.map(({ id }) => id));
   const all = [
@@ -132,23 +166,18 @@ function gapsOf(items: readonly CoverageItem[], operations: readonly OperationRe
     const one = kindNames[kind].replace(/(?<=us)es$|s$/, '');
     return groups
       .sort(([, left], [, right]) => right.length - left.length)
-      .map(([reason, items]) => ({ reason, items, count: counted(items.length, one, kindNames[kind]) }));
+      .map(([reason, items]) => ({
+        text: `${counted(items.length, one, kindNames[kind])}: ${reason}`,
+        items: items.map(({ name, place }) => ({ name, place: place && placeText(place, directory) })),
+      }));
   });
 }
 
-/** A finding as plain text. */
-export function plainText(
-  { title, expected, actual, contract, exchanges, details }: PresentedFinding,
-  longestBody: number,
-): string {
+/** A finding as plain text, with the beginning of its last response. */
+export function plainText({ title, fields, exchanges }: PresentedFinding, longestBody: number): string {
   const body = exchanges.at(-1)?.response.text.slice(0, longestBody) ?? '';
-  return [
-    ...[title, ...(title.startsWith(expected) ? [] : [`Expected: ${expected}`]), `Actual: ${actual}`],
-    ...(contract === undefined ? [] : [`Contract: ${contract}`]),
-    ...exchanges.map(({ curl, summary }) => `Request: ${curl}\nResponse: ${summary}`),
-    ...(body === '' ? [] : [body]),
-    ...details.map(([label, text]) => `${label[0]?.toUpperCase()}${label.slice(1)}: ${text}`),
-  ].join('\n');
+  const lines = fields.map(({ label, text }) => `${label[0]?.toUpperCase()}${label.slice(1)}: ${text}`);
+  return [title, ...lines, ...(body === '' ? [] : [body])].join('\n');
 }
 
 /** The path of a file relative to a directory that contains it; unchanged otherwise. */
@@ -167,32 +196,6 @@ export function placeText(place: Place, directory?: string): string {
 function responseLine({ response }: Exchange): string {
   if (response.status === 0) return 'no response';
   return [response.status, response.mediaType || 'no media type'].join(' ');
-}
-
-/** Headers that the checks examine, or that the finding mentions. */
-export function relevantHeaders(finding: Finding, { response }: Exchange): [name: string, value: string][] {
-  const words = `${finding.title} ${finding.expected} ${finding.actual}`.toLowerCase();
-  const usual =
-    /^(allow|location|etag|link|retry-after|www-authenticate|last-modified|idempotency-.*|x-total-.*|deprecation|sunset)$/;
-  return Object.entries(response.headers).filter(
-    ([name]) =>
-      usual.test(name) ||
-      (name !== 'content-type' && words.includes(name)) ||
-      (name === 'content-type' && /content-type|media type/.test(words)),
-  );
-}
-
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
-}
-
-/** `4 ms`, `0.8 s`, `41 s`, `2 min 5 s`. */
-export function durationText(milliseconds: number): string {
-  if (milliseconds < 100) return `${Math.round(milliseconds)} ms`;
-  const seconds = milliseconds / 1000;
-  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
-  const whole = Math.round(seconds);
-  return whole < 120 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
 const stopNames = { time: 'time limit', interrupted: 'interrupted', dead: 'the server stopped responding' } as const;
