@@ -1,6 +1,7 @@
 import { type Content, groupOf, type Parameter } from '../document/operation.ts';
 import type { Call } from '../http/call.ts';
 import { isJson } from '../http/call.ts';
+import { parsedAs } from '../http/deserialize.ts';
 import type { JsonObject } from '../json.ts';
 import { escapeSegment, isObject } from '../json.ts';
 import { general } from '../judge/judge.ts';
@@ -194,9 +195,5 @@ function readBack(session: Session, schema: JsonObject, value: unknown): unknown
       ]),
     );
   }
-  const text = textOf(value);
-  const asNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/.test(text) ? Number(text) : undefined;
-  const asBoolean = text === 'true' ? true : text === 'false' ? false : undefined;
-  const readings = [asNumber, asBoolean, text].filter((reading) => reading !== undefined);
-  return readings.find((reading) => session.validators.accepts(schema, reading, 'request')) ?? text;
+  return parsedAs(session, schema, textOf(value));
 }

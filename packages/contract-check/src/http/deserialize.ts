@@ -1,30 +1,36 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Parameter } from '../document/operation.ts';
 import { isObject, type JsonObject, parsedJson } from '../json.ts';
+import type { Validators } from '../schema/validators.ts';
 import { isJson } from './call.ts';
 
-/** Parses a text into the type of a schema, if possible. */
-function typed(document: OpenApiDocument, schema: JsonObject, text: string): unknown {
-  const types = [document.object(schema).type].flat();
-  const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text);
-  if ((types.includes('integer') || types.includes('number')) && isNumber) return Number(text);
-  if (types.includes('boolean') && (text === 'true' || text === 'false')) return text === 'true';
-  return text;
+/** The schemas of a contract, and what accepts their values. */
+interface Schemas {
+  readonly document: OpenApiDocument;
+  readonly validators: Validators;
+}
+
+/** Parses text as a server does: into a type that the schema accepts, or that it names. */
+export function parsedAs({ document, validators }: Schemas, schema: JsonObject, text: string): unknown {
+  const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text) ? [Number(text)] : [];
+  const readings = [...number, ...(text === 'true' || text === 'false' ? [text === 'true'] : []), text];
+  const types = [document.object(schema).type].flat().map((type) => (type === 'integer' ? 'number' : type));
+  return (
+    readings.find((reading) => validators.accepts(schema, reading, 'request')) ??
+    readings.find((reading) => types.includes(typeof reading)) ??
+    text
+  );
 }
 
 /** Parses the text of a header. */
-export function fromText(
-  document: OpenApiDocument,
-  { mediaType, explode, ...header }: Parameter,
-  text: string,
-): unknown {
+export function fromText(schemas: Schemas, { mediaType, explode, ...header }: Parameter, text: string): unknown {
   if (mediaType !== undefined && isJson(mediaType)) return (parsedJson(text) ?? { value: text }).value;
-  const schema = document.object(header.schema);
+  const schema = schemas.document.object(header.schema);
   const types = [schema.type].flat();
   const parts = text === '' ? [] : text.split(',').map((part) => part.trim());
-  const memberOf = (of: unknown, part: string) => typed(document, isObject(of) ? of : {}, part);
+  const memberOf = (of: unknown, part: string) => parsedAs(schemas, isObject(of) ? of : {}, part);
   if (types.includes('array')) return parts.map((part) => memberOf(schema.items, part));
-  if (!types.includes('object')) return typed(document, schema, text);
+  if (!types.includes('object')) return parsedAs(schemas, header.schema, text);
   const pairs = explode
     ? parts.map((part) => part.split('='))
     : parts.flatMap((part, at) => (at % 2 === 0 ? [[part, parts[at + 1]]] : []));
@@ -39,9 +45,9 @@ export function pathTexts(template: string, path: string): Record<string, string
 }
 
 /** A regular expression that matches the paths of a template. */
-export function pathPattern(template: string): RegExp {
-  const parts = template.split(/\{[^}]+\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('([^/]+)')}$`);
+export function pathPattern(template: string, end = '', flags = ''): RegExp {
+  const parts = template.split(/\{[^}]*\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('([^/]+)')}${end}$`, flags);
 }
 
 export function decoded(text: string): string {

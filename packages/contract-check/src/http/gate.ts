@@ -1,4 +1,5 @@
 import type { Operation } from '../document/operation.ts';
+import { pathPattern } from './deserialize.ts';
 import { NotAllowed } from './not-sent.ts';
 import type { WireRequest } from './serialize.ts';
 
@@ -105,9 +106,7 @@ function methodsOf(method: string, headers: WireRequest['headers']): string[] {
 
 /** The pattern of a path template, in lower case, because some routers ignore case. */
 function templatePattern(template: string, end = ''): RegExp {
-  const parts = normal(template).split(/(\{[^}]*\})/);
-  const text = parts.map((part) => (part.startsWith('{') ? '[^/]+' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')));
-  return new RegExp(`^${text.join('')}${end}$`, 'is');
+  return pathPattern(normal(template), end, 'is');
 }
 
 /** Orders templates: fixed segments precede parameters (OpenAPI, "Path Templating Matching"). */

@@ -1,4 +1,4 @@
-import type { Parameter } from '../document/operation.ts';
+import type { Operation, Parameter } from '../document/operation.ts';
 import { isObject } from '../json.ts';
 import { type Call, isJson } from './call.ts';
 
@@ -25,24 +25,22 @@ export function serialize(call: Call): WireRequest {
   if (contentType !== undefined) headers['content-type'] = contentType;
   for (const parameter of operation.parameters) {
     const value = parameter.in === 'header' ? call.headers[parameter.name] : undefined;
-    if (value !== undefined) headers[parameter.name.toLowerCase()] = simple(parameter, value, headerText);
+    if (value !== undefined)
+      headers[parameter.name.toLowerCase()] = styled({ ...parameter, style: 'simple' }, value, headerText);
   }
   const cookie = cookieOf(call);
-  for (const [name, value] of Object.entries(raw?.headers ?? {})) {
-    if (value === null) delete headers[name.toLowerCase()];
-    else headers[name.toLowerCase()] = value;
+  const own = Object.entries(raw?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const);
+  for (const [name, value] of own) {
+    if (value === null) delete headers[name];
+    else headers[name] = value;
   }
   return {
     method: raw?.method ?? operation.method,
     target: query === '' ? path : `${path}?${query}`,
     headers,
     body: raw?.body ?? body,
-    ...(cookie === '' || Object.keys(raw?.headers ?? {}).some((name) => name.toLowerCase() === 'cookie')
-      ? {}
-      : { cookie }),
-    without: Object.entries(raw?.headers ?? {}).flatMap(([name, value]) =>
-      value === null ? [name.toLowerCase()] : [],
-    ),
+    ...(cookie === '' || own.some(([name]) => name === 'cookie') ? {} : { cookie }),
+    without: own.flatMap(([name, value]) => (value === null ? [name] : [])),
   };
 }
 
@@ -53,112 +51,88 @@ function acceptOf({ operation }: Call): string {
 }
 
 function pathOf({ operation, path }: Call): string {
-  return operation.path.replaceAll(/\{([^}]+)\}/g, (_whole, name: string) => {
-    const parameter = operation.parameters.find((one) => one.in === 'path' && one.name === name);
-    const value = path[name];
-    if (parameter === undefined) return encodeURIComponent(text(value));
-    if (parameter.style === 'label') return labelled(parameter, value);
-    if (parameter.style === 'matrix') return matrix(parameter, value);
-    return simple(parameter, value, encodeURIComponent);
-  });
-}
-
-function labelled({ explode }: Parameter, value: unknown): string {
-  return `.${joined(value, explode ? '.' : ',', explode, encodeURIComponent)}`;
-}
-
-function matrix({ name, explode }: Parameter, value: unknown): string {
-  if (explode && Array.isArray(value))
-    return value.map((item) => `;${name}=${encodeURIComponent(text(item))}`).join('');
-  if (explode && isObject(value)) {
-    return Object.entries(value)
-      .map(([key, item]) => `;${encodeURIComponent(key)}=${encodeURIComponent(text(item))}`)
-      .join('');
-  }
-  return `;${name}=${joined(value, ',', false, encodeURIComponent)}`;
+  return operation.path.replaceAll(/\{([^}]+)\}/g, (_whole, name: string) =>
+    styled(parameterOf(operation, 'path', name), path[name], encodeURIComponent),
+  );
 }
 
 function queryOf({ operation, query }: Call): string {
-  const parts: string[] = [];
-  for (const [name, value] of Object.entries(query)) {
-    if (value === undefined) continue;
-    const parameter = operation.parameters.find((one) => one.in === 'query' && one.name === name);
-    parts.push(...queryParts(parameter, name, value));
-  }
+  const parts = Object.entries(query).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    const parameter = parameterOf(operation, 'query', name);
+    return styled(parameter, value, parameter.allowReserved ? encodeReserved : encodeURIComponent) || [];
+  });
   return parts.join('&');
 }
 
-function queryParts(parameter: Parameter | undefined, name: string, value: unknown): string[] {
-  const encode = parameter?.allowReserved === true ? encodeReserved : encodeURIComponent;
-  const pair = (key: string, item: unknown) => `${encodeURIComponent(key)}=${encode(text(item))}`;
-  if (parameter?.mediaType !== undefined) return [`${encodeURIComponent(name)}=${encode(JSON.stringify(value))}`];
-  const explode = parameter?.explode ?? true;
-  if (Array.isArray(value)) {
-    if (parameter?.style === 'pipeDelimited' && !explode)
-      return [`${name}=${value.map((item) => encode(text(item))).join('|')}`];
-    if (parameter?.style === 'spaceDelimited' && !explode)
-      return [`${name}=${value.map((item) => encode(text(item))).join('%20')}`];
-    if (explode) return value.map((item) => pair(name, item));
-    return [`${encodeURIComponent(name)}=${value.map((item) => encode(text(item))).join(',')}`];
-  }
-  if (isObject(value)) {
-    const entries = Object.entries(value).filter(([, item]) => item !== undefined);
-    if (parameter?.style === 'deepObject')
-      return entries.map(
-        ([key, item]) => `${encodeURIComponent(name)}[${encodeURIComponent(key)}]=${encode(text(item))}`,
-      );
-    if (explode) return entries.map(([key, item]) => pair(key, item));
-    return [`${encodeURIComponent(name)}=${joined(value, ',', false, encode)}`];
-  }
-  return [pair(name, value)];
-}
-
 function cookieOf({ operation, cookies }: Call): string {
-  const declared = operation.parameters.filter((parameter) => parameter.in === 'cookie');
-  return declared
-    .filter(({ name }) => cookies[name] !== undefined)
-    .map(({ name }) => `${name}=${joined(cookies[name], ',', false, encodeURIComponent)}`)
+  return operation.parameters
+    .filter(({ in: place, name }) => place === 'cookie' && cookies[name] !== undefined)
+    .map((parameter) => styled({ ...parameter, explode: false }, cookies[parameter.name], encodeURIComponent))
     .join('; ');
 }
 
-function simple({ explode, mediaType }: Parameter, value: unknown, encode: (value: string) => string): string {
-  if (mediaType !== undefined) return encode(JSON.stringify(value));
-  return joined(value, ',', explode, encode);
+type Styled = Pick<Parameter, 'name' | 'style' | 'explode' | 'mediaType' | 'allowReserved'>;
+
+/** A parameter of an operation, or what OpenAPI assumes about one that is not declared. */
+function parameterOf({ parameters }: Operation, place: 'path' | 'query', name: string): Styled {
+  const style = place === 'path' ? 'simple' : 'form';
+  const other = { name, style, explode: place === 'query', mediaType: undefined, allowReserved: false };
+  return parameters.find((one) => one.in === place && one.name === name) ?? other;
 }
 
-function joined(value: unknown, separator: string, explode: boolean, encode: (value: string) => string): string {
-  if (Array.isArray(value)) return value.map((item) => encode(text(item))).join(separator);
-  if (isObject(value)) {
-    return Object.entries(value)
-      .map(([key, item]) => `${encode(key)}${explode ? '=' : ','}${encode(text(item))}`)
-      .join(separator);
-  }
-  return encode(text(value));
+/** How each style writes a value: what is before it, between members that are apart, and between others. */
+const styles: Readonly<Record<string, { start: string; apart: string; together: string; isNamed: boolean }>> = {
+  simple: { start: '', apart: ',', together: ',', isNamed: false },
+  label: { start: '.', apart: '.', together: ',', isNamed: false },
+  matrix: { start: ';', apart: ';', together: ',', isNamed: true },
+  pipeDelimited: { start: '', apart: '&', together: '|', isNamed: true },
+  spaceDelimited: { start: '', apart: '&', together: '%20', isNamed: true },
+};
+const form = { start: '', apart: '&', together: ',', isNamed: true };
+
+function styled({ name, style, explode, mediaType }: Styled, value: unknown, encode: (text: string) => string): string {
+  const { start, apart, together, isNamed } = styles[style] ?? form;
+  const pair = (key: string, one: string) => `${key}=${encode(one)}`;
+  const whole = mediaType === undefined ? value : JSON.stringify(value);
+  if (typeof whole !== 'object' || whole === null)
+    return start + (isNamed ? pair(encode(name), text(whole)) : encode(text(whole)));
+  const isList = Array.isArray(whole);
+  const members = Object.entries(whole).flatMap(([key, one]) =>
+    one === undefined && !isList ? [] : [[key, text(one)] as const],
+  );
+  if (style === 'deepObject' && !isList)
+    return members.map(([key, one]) => pair(`${encode(name)}[${encode(key)}]`, one)).join('&');
+  if (explode && isList)
+    return start + members.map(([, one]) => (isNamed ? pair(encode(name), one) : encode(one))).join(apart);
+  if (explode) return start + members.map(([key, one]) => pair(encode(key), one)).join(apart);
+  const texts = isList ? members.map(([, one]) => one) : members.flat();
+  return `${start}${isNamed ? `${encode(name)}=` : ''}${texts.map(encode).join(together)}`;
 }
 
 function bodyOf(call: Call): { body: string | Buffer | undefined; contentType: string | undefined } {
   const { body, mediaType } = call;
   if (body === undefined || mediaType === undefined) return { body: undefined, contentType: undefined };
   if (isJson(mediaType)) return { body: JSON.stringify(body), contentType: mediaType };
-  if (mediaType === 'application/x-www-form-urlencoded') return { body: formOf(body), contentType: mediaType };
   if (mediaType.startsWith('multipart/')) return multipart(call, body, mediaType);
+  const pairs = () => fieldsOf(body).map(([name, value]) => [name, text(value)] as [string, string]);
+  if (mediaType === 'application/x-www-form-urlencoded')
+    return { body: new URLSearchParams(pairs()).toString(), contentType: mediaType };
   return { body: sampleOf(mediaType) ?? text(body), contentType: mediaType };
 }
 
-function formOf(body: unknown): string {
-  const pairs = Object.entries(isObject(body) ? body : {}).flatMap(([key, value]) =>
-    (Array.isArray(value) ? value : [value]).map((item) => [key, text(item)] as [string, string]),
+/** The fields of a form. A list is a repeated field. */
+function fieldsOf(body: unknown): [name: string, value: unknown][] {
+  return Object.entries(isObject(body) ? body : {}).flatMap(([name, value]) =>
+    [value].flat().map((item): [string, unknown] => [name, item]),
   );
-  return new URLSearchParams(pairs).toString();
 }
 
 function multipart(call: Call, body: unknown, mediaType: string): { body: Buffer; contentType: string } {
   // A constant boundary keeps requests reproducible by seed.
   const boundary = 'contract-check-boundary-7d1f0c';
   const types = partTypes(call, mediaType);
-  const parts = Object.entries(isObject(body) ? body : {}).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((item) => part(boundary, name, item, types.get(name))),
-  );
+  const parts = fieldsOf(body).map(([name, item]) => part(boundary, name, item, types.get(name)));
   return {
     body: Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]),
     contentType: `${mediaType}; boundary=${boundary}`,

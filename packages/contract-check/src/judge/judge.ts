@@ -6,7 +6,7 @@ import type { Exchange, ReceivedResponse } from '../http/call.ts';
 import { isJson } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { fromText } from '../http/deserialize.ts';
-import { at, isObject, type JsonObject } from '../json.ts';
+import { at, isDeep, isObject, type JsonObject } from '../json.ts';
 import type { Validators } from '../schema/validators.ts';
 import { undeclaredPropertiesIn } from './known.ts';
 
@@ -14,6 +14,19 @@ import { undeclaredPropertiesIn } from './known.ts';
 export function declaredResponseFor(operation: Operation, status: number): DeclaredResponse | undefined {
   const named = (name: string) => operation.responses.find((response) => response.status.toUpperCase() === name);
   return named(String(status)) ?? named(`${Math.floor(status / 100)}XX`) ?? named('DEFAULT');
+}
+
+/** The JSON of a successful response that is not too deep for recursion. */
+export interface Success {
+  readonly operation: Operation;
+  readonly declared: DeclaredResponse;
+  readonly value: unknown;
+}
+
+export function successIn({ operation, response: { status, json } }: Exchange): Success | undefined {
+  if (operation === undefined || status >= 300 || json === undefined || isDeep(json.value)) return undefined;
+  const declared = declaredResponseFor(operation, status);
+  return declared && { operation, declared, value: json.value };
 }
 
 /** Whether the operation is not implemented, so that nothing else of it can be checked. */
@@ -91,7 +104,11 @@ export class Judge {
         title: `The header ${name} is missing in ${status}`,
         ...{ actual: `no ${name}`, place: this.#placeOf(node, 'required') },
       });
-    const [breach] = this.#validators.breaches(schema, fromText(this.#document, header, value), 'response');
+    const [breach] = this.#validators.breaches(
+      schema,
+      fromText({ document: this.#document, validators: this.#validators }, header, value),
+      'response',
+    );
     if (breach !== undefined)
       yield candidateOf('response-header', operation, `${status} ${name} ${breach.keyword}`, {
         title: `The header ${name} in ${status} ${breach.message}`,
@@ -201,7 +218,8 @@ export function general(pointer: string): string {
   return pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*');
 }
 
-function firstOfEach(candidates: readonly Candidate[]): Candidate[] {
+/** One candidate for each cause. */
+export function firstOfEach(candidates: readonly Candidate[]): Candidate[] {
   return [...new Map(candidates.toReversed().map((one) => [one.cause, one])).values()].reverse();
 }
 

@@ -6,6 +6,7 @@ import { OpenApiDocument } from '../document/document.ts';
 import { operationsOf } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
 import { responseOf } from '../http/client.ts';
+import { type Success, successIn } from '../judge/judge.ts';
 import { EtagRegistry } from './etag-registry.ts';
 import { disagreeingReferences } from './references.ts';
 
@@ -46,10 +47,16 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
+/** What a rule reports about an exchange, if it applies. */
+function reported<Found>(exchange: Exchange, rule: (success: Success) => readonly Found[]): readonly Found[] {
+  const success = successIn(exchange);
+  return success === undefined ? [] : rule(success);
+}
+
 describe('a strong ETag', () => {
   const looks = (...exchanges: readonly Exchange[]) => {
     const book = new EtagRegistry(document);
-    return exchanges.flatMap((exchange) => book.judge(exchange));
+    return exchanges.flatMap((exchange) => reported(exchange, (success) => book.judge(exchange, success)));
   };
 
   it('identifies one state', () => {
@@ -74,7 +81,8 @@ describe('a strong ETag', () => {
 });
 
 describe('an embedded resource', () => {
-  const found = (value: unknown) => disagreeingReferences(document, record('"1"', value));
+  const found = (value: unknown) =>
+    reported(record('"1"', value), (success) => disagreeingReferences(document, success));
 
   it.each([
     ['in snake case', { maker_id: 3, maker: { id: 4 } }],
@@ -105,9 +113,7 @@ describe('an embedded resource', () => {
 describe('a deeply nested response', () => {
   const deep = JSON.parse(`${'{"a":['.repeat(4000)}1${']}'.repeat(4000)}`);
 
-  it('is checked without a stack overflow', () => {
-    const book = new EtagRegistry(document);
-    expect(book.judge(record('"1"', deep))).toEqual([]);
-    expect(disagreeingReferences(document, record('"1"', deep))).toEqual([]);
+  it('is not compared, so that it causes no stack overflow', () => {
+    expect(successIn(record('"1"', deep))).toBeUndefined();
   });
 });

@@ -2,36 +2,25 @@ import { Big } from 'big.js';
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf } from '../document/operation.ts';
 import { type Candidate, candidateOf } from '../finding/finding.ts';
-import type { Exchange } from '../http/call.ts';
 import { isJson } from '../http/call.ts';
-import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
-import { declaredResponseFor, general } from '../judge/judge.ts';
+import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { general, type Success } from '../judge/judge.ts';
 import { objectsIn, View } from '../schema/view.ts';
 
 /** Reports numbers that differ from the calculation that `x-contract-check: { calculated }` declares. */
-export function miscalculated(document: OpenApiDocument, { operation, response }: Exchange): Candidate[] {
-  if (operation === undefined || response.status >= 300 || response.json === undefined) return [];
-  if (isDeep(response.json.value)) return [];
-  const schema = declaredResponseFor(operation, response.status)?.contents.find(({ mediaType }) =>
-    isJson(mediaType),
-  )?.schema;
-  if (schema === undefined) return [];
-  const found = new Map<string, Candidate>();
-  for (const { pointer: at, object, view } of objectsIn(View.of(document, schema), response.json.value)) {
-    for (const { name, node, calculation } of calculatedIn(view)) {
-      const stated = object[name];
+export function miscalculated(document: OpenApiDocument, { operation, declared, value }: Success): Candidate[] {
+  const schema = declared.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
+  return [...objectsIn(View.of(document, schema), value)].flatMap(({ pointer, object, view }) =>
+    calculatedIn(view).flatMap(({ name, node, calculation }) => {
       const expected = resultOf(calculation, object);
-      if (expected === undefined || agrees(stated, expected)) continue;
-      const pointer = `${at}/${escapeSegment(name)}`;
-      const candidate = candidateOf('calculated-wrong', operation, general(pointer), {
+      if (expected === undefined || agrees(object[name], expected)) return [];
+      return candidateOf('calculated-wrong', operation, general(`${pointer}/${escapeSegment(name)}`), {
         expected: `${expected.toFixed()}: ${JSON.stringify(extensionOf(node).calculated)}`,
-        actual: JSON.stringify(stated),
+        actual: JSON.stringify(object[name]),
         place: document.placeOf(node),
       });
-      found.set(candidate.cause, candidate);
-    }
-  }
-  return [...found.values()];
+    }),
+  );
 }
 
 /** A sum over rows. */

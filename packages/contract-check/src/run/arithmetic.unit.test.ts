@@ -6,6 +6,7 @@ import { OpenApiDocument } from '../document/document.ts';
 import { operationsOf } from '../document/operation.ts';
 import type { Candidate } from '../finding/finding.ts';
 import { responseOf } from '../http/client.ts';
+import { successIn } from '../judge/judge.ts';
 import { miscalculated } from './arithmetic.ts';
 
 const calculated = (calculated: object | false) => ({ 'x-contract-check': { calculated } });
@@ -44,12 +45,14 @@ beforeAll(async () => {
   await writeFile(file, JSON.stringify(contract));
   const document = await OpenApiDocument.load(file);
   const [operation] = operationsOf(document);
-  found = (...orders) =>
-    miscalculated(document, {
+  found = (...orders) => {
+    const success = successIn({
       operation,
       request: { method: 'GET', url: 'http://localhost/orders', headers: {}, body: undefined },
       response: responseOf(200, { 'content-type': 'application/json' }, JSON.stringify(orders), 1),
     });
+    return success === undefined ? [] : miscalculated(document, success);
+  };
 });
 afterAll(() => rm(folder, { recursive: true }));
 

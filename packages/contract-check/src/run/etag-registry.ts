@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
 import { type Candidate, candidateOf } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
-import { escapeSegment, isDeep, isObject } from '../json.ts';
-import { declaredResponseFor } from '../judge/judge.ts';
+import { escapeSegment, isObject } from '../json.ts';
+import type { Success } from '../judge/judge.ts';
 import { isOwnId } from './names.ts';
 
 /** The first state that a tag was returned with. */
@@ -32,17 +32,15 @@ export class EtagRegistry {
    * Reports a response whose ETag was returned with another state before. Keeps the first state, so that a second
    * request can confirm the finding.
    */
-  judge({ operation, request, response }: Exchange): Candidate[] {
+  judge({ request, response }: Exchange, { operation, declared, value: whole }: Success): Candidate[] {
     const tag = response.headers.etag;
-    if (operation === undefined || request.method !== 'GET' || response.status !== 200) return [];
+    if (request.method !== 'GET' || response.status !== 200) return [];
     // A query can embed other resources, which have their own ETags.
-    if (request.url.includes('?')) return [];
-    if (!tag?.startsWith('"') || response.json === undefined || response.text.length > longestResponse) return [];
-    if (isDeep(response.json.value)) return [];
-    const header = declaredResponseFor(operation, response.status)?.headers.find(({ name }) => /^etag$/i.test(name));
+    if (request.url.includes('?') || !tag?.startsWith('"') || response.text.length > longestResponse) return [];
+    const header = declared.headers.find(({ name }) => /^etag$/i.test(name));
     if (header === undefined) return [];
     const key = JSON.stringify([request.url, request.headers]);
-    const value = ownOf(response.json.value);
+    const value = ownOf(whole);
     const before = this.#known.get(key);
     if (before?.tag !== tag) {
       this.#known.delete(key);

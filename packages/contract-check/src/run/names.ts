@@ -1,6 +1,8 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import { isObject, type JsonObject } from '../json.ts';
+import { type Shape, shapeOf } from '../schema/shape.ts';
+import { View } from '../schema/view.ts';
 import { singularKey, wordsOf } from './words.ts';
 
 /**
@@ -62,19 +64,8 @@ export function collectionPath(path: string, parameter: string): string {
 
 /** The resource types that a schema describes, by the names of its parts: `client` for `ClientDetails`. */
 export function kindsOfSchema(document: OpenApiDocument, schema: JsonObject | undefined): string[] {
-  const kinds = new Set<string>();
-  const visit = (node: JsonObject, depth: number): void => {
-    if (depth > 6) return;
-    const [target] = document.referred(node);
-    if (typeof node.$ref === 'string') {
-      const name = nameOfReference(node.$ref);
-      if (name !== undefined) kinds.add(name);
-    }
-    if (target !== undefined) visit(target, depth + 1);
-    for (const part of Array.isArray(node.allOf) ? node.allOf.filter(isObject) : []) visit(part, depth + 1);
-  };
-  if (schema !== undefined) visit(schema, 0);
-  return [...kinds];
+  const parts = schema === undefined ? [] : shapeOf(document, schema).sources;
+  return [...new Set(parts.flatMap(({ $ref }) => (typeof $ref === 'string' ? (nameOfReference($ref) ?? []) : [])))];
 }
 
 function nameOfReference(reference: string): string | undefined {
@@ -112,48 +103,27 @@ export interface Rows {
  */
 export function rowsSchema(document: OpenApiDocument, schema: JsonObject | undefined): Rows | undefined {
   if (schema === undefined) return undefined;
-  const parts = partsOf(document, schema);
-  if (parts.some((part) => [part.type].flat().includes('array'))) {
-    const items = parts.map((part) => part.items).find(isObject);
-    return items === undefined || !isObjectSchema(document, items) ? undefined : { member: '', schema: items };
-  }
-  const lists = parts.flatMap((part) =>
-    Object.entries(isObject(part.properties) ? part.properties : {}).flatMap(([name, member]) => {
-      if (!isObject(member)) return [];
-      const inner = partsOf(document, member);
-      if (!inner.some((one) => [one.type].flat().includes('array'))) return [];
-      const items = inner.map((one) => one.items).find(isObject);
-      return items !== undefined && isObjectSchema(document, items) ? [{ member: name, schema: items }] : [];
-    }),
-  );
+  const { properties, ...shape } = shapeOf(document, schema);
+  if (isList(shape)) return listedIn(document, shape).map((rows) => ({ member: '', schema: rows }))[0];
   // Lists in a resource with an ID or a name are properties of the resource, not rows.
-  const isId = (name: string) => isOwnId(name) || /^(?:name|key|slug)$/.test(name);
-  const hasId = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).some(isId));
-  if (hasId) return undefined;
+  if ([...properties.keys()].some((name) => isOwnId(name) || /^(?:name|key|slug)$/.test(name))) return undefined;
+  const lists = [...properties].flatMap(([member, schemas]) =>
+    listedIn(document, shapeOf(document, ...schemas)).map((rows) => ({ member, schema: rows })),
+  );
   return lists.find(({ member }) => usualNames.test(member)) ?? (lists.length === 1 ? lists[0] : undefined);
 }
 
 const usualNames = /^(?:data|items|rows|results|records|content|list|entries|values|elements|collection)$/i;
 
-function isObjectSchema(document: OpenApiDocument, schema: JsonObject): boolean {
-  const visit = (node: JsonObject, depth: number): boolean => {
-    const parts = partsOf(document, node);
-    if (parts.some((part) => [part.type].flat().includes('object') || isObject(part.properties))) return true;
-    if (depth > 3) return false;
-    return parts.some((part) =>
-      ['oneOf', 'anyOf'].some(
-        (key) => Array.isArray(part[key]) && part[key].some((branch) => isObject(branch) && visit(branch, depth + 1)),
-      ),
-    );
-  };
-  return visit(schema, 0);
-}
+const isList = ({ sources }: Pick<Shape, 'sources'>) => sources.some(({ type }) => [type].flat().includes('array'));
 
-/** A schema with its references and `allOf` parts. */
-export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
-  if (depth > 20) return [];
-  const inner = [...document.referred(schema), ...(Array.isArray(schema.allOf) ? schema.allOf.filter(isObject) : [])];
-  return [schema, ...inner.flatMap((one) => partsOf(document, one, depth + 1))];
+/** The schema of the objects in a list: none if it has none. */
+function listedIn(document: OpenApiDocument, shape: Pick<Shape, 'sources' | 'items'>): JsonObject[] {
+  const [items] = isList(shape) ? (shape.items ?? []) : [];
+  const isOfObjects = View.of(document, items).parts.some(
+    ({ type, properties }) => [type].flat().includes('object') || isObject(properties),
+  );
+  return items !== undefined && isOfObjects ? [items] : [];
 }
 
 /** Whether the operation creates the resource that it returns. */

@@ -1,28 +1,21 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { type Candidate, candidateOf } from '../finding/finding.ts';
-import type { Exchange } from '../http/call.ts';
-import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
-import { declaredResponseFor, general } from '../judge/judge.ts';
+import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { general, type Success } from '../judge/judge.ts';
 import { isOwnId } from './names.ts';
 
 /**
  * Reports a nested resource whose ID differs from the reference beside it: `driver` and `driver_id`. IDs in different
  * formats are skipped, because they may be of different kinds.
  */
-export function disagreeingReferences(document: OpenApiDocument, { operation, response }: Exchange): Candidate[] {
-  if (operation === undefined || response.status >= 300 || response.json === undefined) return [];
-  if (isDeep(response.json.value)) return [];
-  const declared = declaredResponseFor(operation, response.status);
-  const found = new Map<string, Candidate>();
-  for (const { pointer, reference, resource } of disagreeing(response.json.value)) {
-    const candidate = candidateOf('reference-disagrees', operation, general(pointer), {
+export function disagreeingReferences(document: OpenApiDocument, { operation, declared, value }: Success): Candidate[] {
+  return [...disagreeing(value)].map(({ pointer, reference, resource }) =>
+    candidateOf('reference-disagrees', operation, general(pointer), {
       expected: `id ${JSON.stringify(reference)}, as in the reference next to it`,
       actual: `id ${JSON.stringify(resource)}`,
-      place: declared === undefined ? undefined : document.placeOf(declared.node),
-    });
-    found.set(candidate.cause, candidate);
-  }
-  return [...found.values()];
+      place: document.placeOf(declared.node),
+    }),
+  );
 }
 
 interface Pair {
@@ -47,9 +40,8 @@ function* disagreeing(value: unknown, pointer = ''): Generator<Pair> {
 
 /** The ID next to a nested resource: `driver_id` or `driverId` beside `driver`. */
 function referenceTo(beside: JsonObject, name: string): unknown {
-  return [`${name}_id`, `${name}Id`, `${name}ID`, `${name}_uuid`, `${name}Uuid`]
-    .filter((one) => Object.hasOwn(beside, one))
-    .map((one) => beside[one])[0];
+  const names = [`${name}_id`, `${name}Id`, `${name}ID`, `${name}_uuid`, `${name}Uuid`];
+  return beside[names.find((one) => Object.hasOwn(beside, one)) ?? ''];
 }
 
 /** The format of an ID. IDs of different formats are not comparable. */

@@ -4,8 +4,8 @@ import type { Operation } from '../document/operation.ts';
 import { type Call, type Exchange, isJson } from '../http/call.ts';
 import type { WireRequest } from '../http/serialize.ts';
 import { isObject, type JsonObject } from '../json.ts';
+import { shapeOf } from '../schema/shape.ts';
 import type { Changed } from './footprint.ts';
-import { partsOf } from './names.ts';
 import { ifSent } from './parallel.ts';
 
 /** The parts of a session that restoring needs. */
@@ -52,8 +52,6 @@ function read(session: Sender, target: string): Promise<Exchange> {
 }
 
 function writableIn({ document }: Sender, schema: JsonObject): Set<string> {
-  const properties = partsOf(document, schema).flatMap((part) =>
-    Object.entries(isObject(part.properties) ? part.properties : {}),
-  );
-  return new Set(properties.flatMap(([name, property]) => (document.object(property).readOnly === true ? [] : [name])));
+  const properties = [...shapeOf(document, schema).properties];
+  return new Set(properties.flatMap(([name, schemas]) => (shapeOf(document, ...schemas).readOnly ? [] : [name])));
 }

@@ -11,7 +11,7 @@ import { pathTexts } from '../http/deserialize.ts';
 import { Gate, safeMethods } from '../http/gate.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
 import { at } from '../json.ts';
-import { declaredResponseFor, isNotImplemented, Judge } from '../judge/judge.ts';
+import { declaredResponseFor, firstOfEach, isNotImplemented, Judge, successIn } from '../judge/judge.ts';
 import { breachesOf } from '../judge/request.ts';
 import type { CheckOptions } from '../options.ts';
 import { Validators } from '../schema/validators.ts';
@@ -344,12 +344,13 @@ export class Session {
 
   /** Compares a response with its declaration and with earlier responses. */
   #judged(exchange: Exchange): Candidate[] {
-    return [
-      ...this.judge.judge(exchange),
-      ...this.#tags.judge(exchange),
-      ...disagreeingReferences(this.document, exchange),
-      ...miscalculated(this.document, exchange),
+    const success = successIn(exchange);
+    const others = success && [
+      ...this.#tags.judge(exchange, success),
+      ...disagreeingReferences(this.document, success),
+      ...miscalculated(this.document, success),
     ];
+    return [...this.judge.judge(exchange), ...firstOfEach(others ?? [])];
   }
 
   /** Confirms candidates by repeating the request. A write is not repeated: a later write confirms it. */

@@ -2,7 +2,8 @@ import type { Operation } from '../document/operation.ts';
 import type { Call } from '../http/call.ts';
 import { serialize } from '../http/serialize.ts';
 import type { JsonObject } from '../json.ts';
-import { isReadingPost, lastParameter, partsOf } from './names.ts';
+import { shapeOf } from '../schema/shape.ts';
+import { isReadingPost, lastParameter } from './names.ts';
 import { ifSent } from './parallel.ts';
 import type { Session } from './session.ts';
 
@@ -38,7 +39,7 @@ export function withUnknownId(session: Session, call: Call, seed: number): Call 
 /** An ID that a schema allows and that is unlikely to exist; undefined if the schema allows no other value. */
 export function unknownId(session: Session, schema: JsonObject, known: unknown, seed: number): unknown {
   const { document, values, validators } = session;
-  if (partsOf(document, schema).some((part) => Array.isArray(part.enum) || 'const' in part)) return undefined;
+  if (shapeOf(document, schema).enum !== undefined) return undefined;
   const candidates = [
     ...unlikelyIds(known, seed),
     ...(known === undefined ? [] : [values.fresh(schema, known, seed)]),
