@@ -50,3 +50,12 @@ test('credentials are recorded by identity, and passed on unchanged', async () =
     { value: 'key', variable: 'API_KEY' },
   ]);
 });
+
+test('a function that declares a parameter receives the operation, and any other has none', async () => {
+  const auth = remembering(
+    { caller: (operation) => ({ who: operation?.id ?? '' }), expired: () => ({}) },
+    () => undefined,
+  );
+  expect([auth.caller.length, auth.expired?.length]).toEqual([1, 0]);
+  expect(await auth.caller({ id: 'getBook', method: 'GET', path: '/books' })).toEqual({ who: 'getBook' });
+});

@@ -41,6 +41,34 @@ export function put(value: unknown, pointer: string, member: unknown): unknown {
   return copy;
 }
 
+/** A copy of the value without the member at a pointer. */
+export function removed(value: unknown, pointer: string): unknown {
+  const copy = structuredClone(value);
+  const end = pointer.lastIndexOf('/');
+  const parent = at(copy, pointer.slice(0, end));
+  const name = unescapeSegment(pointer.slice(end + 1));
+  if (Array.isArray(parent)) parent.splice(Number(name), 1);
+  else if (isObject(parent)) delete parent[name];
+  return copy;
+}
+
+/** A copy of the value with other scalars. Items have the name of their list. */
+export function mapped(
+  value: unknown,
+  change: (scalar: unknown, name: string, pointer: string) => unknown,
+  name = '',
+  pointer = '',
+): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => mapped(item, change, name, `${pointer}/${index}`));
+  if (!isObject(value)) return change(value, name, pointer);
+  return objectOf(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      mapped(member, change, key, `${pointer}/${escapeSegment(key)}`),
+    ]),
+  );
+}
+
 /** Whether a value is nested too deeply for recursion. */
 export function isDeep(value: unknown, depth = 100): boolean {
   if (depth === 0) return true;

@@ -79,11 +79,10 @@ export async function checkInvalidInput(
     session.observed(operation, 'invalid input');
     session.coverage.recordConstraint(operation, probe.place);
     if (isRejected(exchange)) {
-      if (![401, 403, 404, 429].includes(exchange.response.status)) {
-        statuses.add(exchange.response.status);
-        const code = codeOf(exchange);
-        for (const word of [...(code === undefined ? [] : [code]), ...detailCodesOf(exchange)]) codes.add(word);
-      }
+      const { status } = exchange.response;
+      if ([401, 403, 404, 429].includes(status)) return;
+      statuses.add(status);
+      for (const code of [codeOf(exchange) ?? [], detailCodesOf(exchange)].flat()) codes.add(code);
       return;
     }
     if (hasItemErrors(exchange)) halfRejected.push({ probe, exchange });
@@ -283,27 +282,18 @@ function bodyProbes({ session }: CheckContext, operation: Operation, call: Call)
   const declared = body.contents.map(({ mediaType }) => mediaType.split(';')[0]?.toLowerCase() ?? '');
   const isDeclared = (type: string) =>
     declared.some((one) => one === type || one === '*/*' || one === `${type.split('/')[0]}/*`);
-  const others = ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'application/json'].filter(
-    (type) => !isDeclared(type),
-  );
+  const types = ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'application/json'];
   const text = JSON.stringify(call.body);
-  const types = others.map(
-    (type): Probe => ({
-      keyword: 'media-type',
-      at: 'body',
-      note: `the media type of the body is ${type}, which is not declared`,
-      place,
-      call: withText(call, text, type),
-    }),
-  );
   const around = isJson(call.mediaType) ? malformedAround(text) : [];
-  const broken = [...oddBodies(call.mediaType).malformed, ...around].map(
-    (malformed): Probe => ({
-      ...{ keyword: 'malformed', at: 'body', note: `the body is malformed (${malformed.slice(0, 40)})`, place },
-      call: withText(call, malformed),
-    }),
+  const typed = types
+    .filter((type) => !isDeclared(type))
+    .map((type) => ['media-type', `the media type of the body is ${type}, which is not declared`, text, type] as const);
+  const malformed = [...oddBodies(call.mediaType).malformed, ...around].map(
+    (one) => ['malformed', `the body is malformed (${one.slice(0, 40)})`, one, call.mediaType] as const,
   );
-  return [...types, ...broken];
+  return [...typed, ...malformed].map(([keyword, note, body, mediaType]) => {
+    return { keyword, at: 'body', note, place, call: withText(call, body, mediaType) };
+  });
 }
 
 function finding(operation: Operation, { keyword, at, note, place }: Probe, exchange: Exchange): Candidate {

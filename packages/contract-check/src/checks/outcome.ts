@@ -66,15 +66,8 @@ function placesIn(value: unknown, depth: number): string[] {
 
 /** The names in a pointer, a dotted path or a list of keys, without indexes and without a prefix such as `body`. */
 function segmentsOf(place: string): string[] {
-  return place
-    .split(/[^A-Za-z0-9_$-]+/)
-    .filter(
-      (segment) =>
-        segment !== '' &&
-        !/^\d+$/.test(segment) &&
-        !/^(?:body|query|path|header|headers|params|requestBody)$/.test(segment),
-    )
-    .map(plain);
+  const segments = place.split(/[^A-Za-z0-9_$-]+/);
+  return segments.filter((one) => !/^(?:\d*|body|query|path|headers?|params|requestBody)$/.test(one)).map(plain);
 }
 
 function plain(segment: string): string {
@@ -112,7 +105,7 @@ export function itemErrorsIn({ response }: Exchange): unknown[] {
     if (isObject(value.error)) return [value.error];
     if (value.success === false) return [value];
     return Object.entries(value).flatMap(([name, member]) =>
-      isListOfFailures(name) && Array.isArray(member) ? member.filter(isObject) : visit(member, depth + 1),
+      namesFailure(name) && Array.isArray(member) ? member.filter(isObject) : visit(member, depth + 1),
     );
   };
   return visit(response.json?.value, 0);
@@ -135,29 +128,17 @@ export function itemResultsIn(exchange: Exchange | undefined): ItemResult[] | un
   const body = exchange?.response.json?.value;
   const lists = Array.isArray(body) ? [['', body] as const] : Object.entries(isObject(body) ? body : {});
   const found = lists.flatMap(([name, list]) =>
-    Array.isArray(list)
-      ? list.filter(isObject).map((row, place) => ({
-          index: typeof row.index === 'number' ? row.index : place,
-          row,
-          isFailure: isFailure(name, row),
-        }))
-      : [],
+    (Array.isArray(list) ? list.filter(isObject) : []).map((row, place) => {
+      return { index: typeof row.index === 'number' ? row.index : place, row, isFailure: isFailure(name, row) };
+    }),
   );
   return found.length === 0 ? undefined : found;
 }
 
-/** Some bulk responses list failures separately. */
-function isListOfFailures(name: string): boolean {
-  return /fail|error|reject/i.test(name);
-}
+/** Whether a status is of a failure, or a list is of failures, which some bulk responses list separately. */
+const namesFailure = (name: unknown) => /fail|error|reject/i.test(String(name ?? ''));
 
-function isFailure(list: string, row: JsonObject): boolean {
-  return (
-    isListOfFailures(list) ||
-    (row.error !== undefined && row.error !== null) ||
-    row.success === false ||
-    (typeof row.status === 'number' && row.status >= 400) ||
-    (Array.isArray(row.errors) && row.errors.length > 0) ||
-    /fail|error|reject/i.test(String(row.status ?? ''))
-  );
+function isFailure(list: string, { error, errors, status, success }: JsonObject): boolean {
+  const hasErrors = (error !== undefined && error !== null) || (Array.isArray(errors) && errors.length > 0);
+  return hasErrors || success === false || Number(status) >= 400 || namesFailure(status) || namesFailure(list);
 }

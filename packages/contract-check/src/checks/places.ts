@@ -3,7 +3,7 @@ import type { Call } from '../http/call.ts';
 import { isJson } from '../http/call.ts';
 import { parsedAs } from '../http/deserialize.ts';
 import type { JsonObject } from '../json.ts';
-import { escapeSegment, isObject } from '../json.ts';
+import { escapeSegment, isObject, objectOf } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import type { Session } from '../run/session.ts';
 import type { Break } from '../schema/site.ts';
@@ -93,17 +93,11 @@ function isTransport(name: string): boolean {
 
 function bodyPlace(call: Call, content: Content | undefined): CallPlace | undefined {
   if (content?.schema === undefined) return undefined;
-  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(content.mediaType);
-  if (!isJson(content.mediaType) && !(isForm && isObject(call.body))) return undefined;
-  return {
-    name: 'body',
-    schema: content.schema,
-    parameter: undefined,
-    isForm,
-    value: call.body,
-    call,
-    with: (value) => ({ ...call, body: value }),
-  };
+  const { schema, mediaType } = content;
+  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(mediaType);
+  if (!isJson(mediaType) && !(isForm && isObject(call.body))) return undefined;
+  const place = { name: 'body', schema, parameter: undefined, isForm, value: call.body, call };
+  return { ...place, with: (body) => ({ ...call, body }) };
 }
 
 function parameterPlace(session: Session, call: Call, parameter: Parameter): CallPlace {
@@ -112,15 +106,9 @@ function parameterPlace(session: Session, call: Call, parameter: Parameter): Cal
   const example = parameter.examples.find((value) => session.validators.accepts(parameter.schema, value, 'request'));
   const seed = session.seedFor(`${call.operation.id} ${parameter.in}.${parameter.name}`);
   const value = own ?? example ?? session.values.sample(parameter.schema, 'request', 'most', seed)?.value;
-  return {
-    name: `${parameter.in}.${parameter.name}`,
-    schema: parameter.schema,
-    parameter,
-    isForm: false,
-    value,
-    call,
-    with: (changed) => ({ ...call, [group]: { ...call[group], [parameter.name]: changed } }),
-  };
+  const place = { name: `${parameter.in}.${parameter.name}`, schema: parameter.schema, parameter, isForm: false };
+  const write = (changed: unknown): Call => ({ ...call, [group]: { ...call[group], [parameter.name]: changed } });
+  return { ...place, value, call, with: write };
 }
 
 /**
@@ -162,17 +150,14 @@ function canBeParameter(session: Session, parameter: Parameter, value: unknown):
   return texts.every((text) => canCarry(parameter, text));
 }
 
-function canCarry(parameter: Parameter, text: string): boolean {
+const longestParameter = 4000;
+
+function canCarry({ in: place }: Parameter, text: string): boolean {
   // An unpaired surrogate cannot be encoded in a URL.
-  if (!text.isWellFormed()) return false;
-  if (parameter.in === 'path')
-    return text !== '' && !/^\.{1,2}$/.test(text) && !text.includes('\0') && !/[/\\]/.test(text) && text.length < 4000;
-  if (parameter.in === 'query') return text.length < 4000;
-  return (
-    /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) &&
-    text.length < 4000 &&
-    (parameter.in === 'header' || !/[;,"\\ ]/.test(text))
-  );
+  if (!text.isWellFormed() || text.length >= longestParameter) return false;
+  if (place === 'path') return !/^\.{0,2}$|[\0/\\]/.test(text);
+  const isVisible = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text);
+  return place === 'query' || (isVisible && (place === 'header' || !/[;,"\\ ]/.test(text)));
 }
 
 function textOf(value: unknown): string {
@@ -187,13 +172,8 @@ function readBack(session: Session, schema: JsonObject, value: unknown): unknown
     return value.map((item) => readBack(session, items, item));
   }
   if (isObject(value)) {
-    const properties = isObject(described.properties) ? described.properties : {};
-    return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [
-        name,
-        readBack(session, isObject(properties[name]) ? properties[name] : {}, member),
-      ]),
-    );
+    const partOf = (name: string) => Object(Object(described.properties)[name] ?? {}) as JsonObject;
+    return objectOf(Object.entries(value).map(([name, member]) => [name, readBack(session, partOf(name), member)]));
   }
   return parsedAs(session, schema, textOf(value));
 }

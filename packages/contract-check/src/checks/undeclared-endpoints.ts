@@ -31,7 +31,7 @@ export async function checkUndeclaredEndpoints(context: CheckContext): Promise<v
     await otherPaths(context, paths);
   }
   onProgress(paths.length + 1, paths.length + 3);
-  for (const habit of habits) if (!session.isOver) await ifSent(() => byHabit(context, habit));
+  for (const habit of Object.keys(habits) as Habit[]) if (!session.isOver) await ifSent(() => byHabit(context, habit));
   onProgress(paths.length + 3, paths.length + 3);
 }
 
@@ -56,19 +56,31 @@ async function otherMethods({ session, baselines }: CheckContext, operation: Ope
     const hasBody = ['POST', 'PUT', 'PATCH'].includes(method);
     const headers = { accept: '*/*', ...(hasBody ? { 'content-type': 'application/json' } : {}) };
     const wire: WireRequest = { method, target, headers, body: hasBody ? '{}' : undefined };
-    const exchange = await ifSent(() => session.sendRaw(wire, undefined));
-    if (exchange === undefined) continue;
-    session.observed(operation, 'undeclared endpoints');
-    const { status } = exchange.response;
-    const isQuiet = quiet.some((one) => one === method);
-    if (isQuiet && !(method === 'TRACE' && status < 400) && !isFault(status)) continue;
-    const wrong = methodFinding(session, operation, method, own, exchange);
-    if (wrong === undefined) continue;
-    await session.report(wrong, [exchange], async () => {
-      const again = await session.sendRaw(wire, undefined);
-      return methodFinding(session, operation, method, own, again)?.check === wrong.check ? [again] : undefined;
-    });
+    await ifSent(() =>
+      observe(session, operation, wire, (exchange) => {
+        const { status } = exchange.response;
+        const isQuiet = quiet.some((one) => one === method) && !(method === 'TRACE' && status < 400);
+        return isQuiet && !isFault(status) ? undefined : methodFinding(session, operation, method, own, exchange);
+      }),
+    );
   }
+}
+
+/** Sends a request that no operation declares, and reports what two responses to it show. */
+async function observe(
+  session: Session,
+  operation: Operation,
+  wire: WireRequest,
+  wrongIn: (exchange: Exchange) => Candidate | undefined,
+): Promise<void> {
+  const exchange = await session.sendRaw(wire);
+  session.observed(operation, 'undeclared endpoints');
+  const wrong = wrongIn(exchange);
+  if (wrong === undefined) return;
+  await session.report(wrong, [exchange], async () => {
+    const again = await session.sendRaw(wire);
+    return wrongIn(again)?.check === wrong.check ? [again] : undefined;
+  });
 }
 
 /** The path of a call, without its query. */
@@ -77,7 +89,7 @@ const isFault = (status: number) => status >= 500 && status !== 501;
 
 function methodFinding(
   { document }: Session,
-  operation: Operation,
+  { id, path, node }: Operation,
   method: string,
   own: readonly string[],
   exchange: Exchange,
@@ -85,10 +97,9 @@ function methodFinding(
   const { status, headers } = exchange.response;
   const differs = (check: CheckName, about: string, actual = `${method}: ${responseText(exchange)}`) => {
     const expected = `405 with Allow: ${own.join(', ')} (RFC 9110, 15.5.6)`;
-    const facts = { expected, actual, place: document.placeOf(operation.node) };
-    return { ...candidateOf(check, operation, about, facts), cause: `${check} ${about}` };
+    const found = candidateOf(check, { id }, about, { expected, actual, place: document.placeOf(node) });
+    return { ...found, cause: `${check} ${about}` };
   };
-  const { path } = operation;
   if (status >= 500 || status === 0) return differs('method-fault', `${path} ${method}`);
   // A server may check permissions before it routes the request.
   if ([401, 403, 429].includes(status)) return undefined;
@@ -129,22 +140,18 @@ async function otherPaths({ session, baselines }: CheckContext, operations: read
       .map(([method, path]) => ({ operation, method, path }));
   });
   const unique = [...new Map(probes.map((probe) => [`${probe.method} ${probe.path}`, probe])).values()];
+  const { document } = session;
   await inParallel(unique, session.options.concurrency ?? 8, async ({ operation, path, method }) => {
     if (session.isOver) return;
     const wire = { method, target: path, headers: { accept: '*/*' }, body: undefined };
-    const exchange = await session.sendRaw(wire);
-    session.observed(operation, 'undeclared endpoints');
-    const { status } = exchange.response;
-    const succeeds = status > 0 && status < 400;
-    if (!succeeds && !isFault(status)) return;
-    const about = `path ${method} ${general(path, operation)}`;
-    const { document } = session;
-    const facts = { actual: responseText(exchange), place: document.placeOf(document.root, 'paths') };
-    const found = candidateOf('undeclared-operation', operation, about, facts);
-    const check = succeeds ? found.check : 'server-error';
-    await session.report({ ...found, check, cause: `undeclared-operation ${about}` }, [exchange], async () => {
-      const again = await session.sendRaw(wire);
-      return again.response.status === status ? [again] : undefined;
+    await observe(session, operation, wire, (exchange) => {
+      const { status } = exchange.response;
+      const succeeds = status > 0 && status < 400;
+      if (!succeeds && !isFault(status)) return undefined;
+      const about = `path ${method} ${general(path, operation)}`;
+      const facts = { actual: responseText(exchange), place: document.placeOf(document.root, 'paths') };
+      const found = candidateOf('undeclared-operation', operation, about, facts);
+      return { ...found, check: succeeds ? found.check : 'server-error', cause: `${found.check} ${about}` };
     });
   });
 }
@@ -162,27 +169,12 @@ function general(path: string, { path: template }: Operation): string {
  * Behavior that contracts do not describe but servers handle consistently: trailing slashes and undeclared parameters.
  * An operation that deviates from the others is reported.
  */
-interface Habit {
-  readonly check: CheckName;
-  change(wire: WireRequest): WireRequest;
-}
+const habits = {
+  'trailing-slash': (target: string) => target.replace(/(?=\?|$)/, '/'),
+  'reject-unknown-parameter': (target: string) => `${target}${target.includes('?') ? '&' : '?'}undeclaredParameter=1`,
+} as const;
 
-const habits: readonly Habit[] = [
-  {
-    check: 'trailing-slash',
-    change: (wire) => {
-      const [path = '', query] = wire.target.split('?');
-      return { ...wire, target: `${path}/${query === undefined ? '' : `?${query}`}` };
-    },
-  },
-  {
-    check: 'reject-unknown-parameter',
-    change: (wire) => ({
-      ...wire,
-      target: `${wire.target}${wire.target.includes('?') ? '&' : '?'}undeclaredParameter=1`,
-    }),
-  },
-];
+type Habit = keyof typeof habits;
 
 async function byHabit({ session, baselines }: CheckContext, habit: Habit): Promise<void> {
   const readers = session.operations.filter(
@@ -199,25 +191,24 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
     // The resource of the baseline may have been deleted since.
     const before = await session.sendRaw(unchanged, undefined);
     if (!isAccepted(before)) continue;
-    const wire = habit.change(unchanged);
+    const wire = { ...unchanged, target: habits[habit](unchanged.target) };
     const exchange = await session.sendRaw(wire, undefined);
     if (isAccepted(exchange) && exchange.response.text !== before.response.text && session.isJudged(operation)) {
       await anotherResponse(session, operation, habit, [unchanged, wire], [before, exchange]);
     }
-    session.observed(operation, ruleOf(habit.check).category);
+    session.observed(operation, ruleOf(habit).category);
     const { status } = exchange.response;
     if (isAccepted(exchange) || isRejected(exchange) || isFault(status))
       votes.push({ operation, exchange, isAcceptedHere: isSuccess(exchange) || isFault(status) });
   }
-  const accepting = votes.filter(({ isAcceptedHere }) => isAcceptedHere);
-  const isRejecting = accepting.length * 2 < votes.length;
-  const odd = isRejecting ? accepting : votes.filter(({ isAcceptedHere }) => !isAcceptedHere);
+  const isRejecting = votes.filter(({ isAcceptedHere }) => isAcceptedHere).length * 2 < votes.length;
+  const odd = votes.filter(({ isAcceptedHere }) => isAcceptedHere === isRejecting);
   // Without a clear majority there is nothing to deviate from.
   if (votes.length < 3 || odd.length === 0 || odd.length > Math.max(1, votes.length / 4)) return;
   const [here, elsewhere] = isRejecting ? ['accepted', 'rejected'] : ['rejected', 'accepted'];
   for (const { operation, exchange } of odd) {
     if (!session.isJudged(operation)) continue;
-    const found = candidateOf(habit.check, operation, '', {
+    const found = candidateOf(habit, operation, '', {
       expected: `it is ${elsewhere}, as by all other operations`,
       actual: `it is ${here}: ${responseText(exchange)}`,
       place: session.document.placeOf(operation.node),
@@ -234,7 +225,7 @@ async function anotherResponse(
   [unchanged, changed]: readonly [WireRequest, WireRequest],
   [before, after]: readonly [Exchange, Exchange],
 ): Promise<void> {
-  const found = candidateOf(habit.check, operation, 'otherwise', {
+  const found = candidateOf(habit, operation, 'otherwise', {
     expected: before.response.text.slice(0, 160),
     actual: after.response.text.slice(0, 160),
     place: session.document.placeOf(operation.node),

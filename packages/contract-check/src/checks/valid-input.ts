@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import { bodySchemaOf, type Call, type Exchange } from '../http/call.ts';
-import { at, isObject, put, unescapeSegment } from '../json.ts';
+import { at, isObject, put, removed } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
@@ -122,7 +122,9 @@ async function absentAt(
         at(one.value, path) !== undefined &&
         (next === undefined ? one.pointer !== bound.pointer : at(one.value, next) === undefined),
     );
-    if (await someOf(others.slice(0, 4), (other) => isProcessed(other.value))) continue;
+    let isSome = false;
+    for (const other of others.slice(0, 4)) isSome ||= await isProcessed(other.value);
+    if (isSome) continue;
     // An array item can only be judged by its content.
     if (/\/\d+$/.test(path)) continue;
     if (!isSelfContained(session, at(bound.value, path), path)) return undefined;
@@ -136,19 +138,9 @@ async function absentAt(
 
 /** Removes the value at a pointer, and parents that become empty. */
 function withoutAt(value: unknown, pointer: string): unknown {
-  const copy = structuredClone(value);
-  const end = pointer.lastIndexOf('/');
-  const parent = at(copy, pointer.slice(0, end));
-  const name = pointer.slice(end + 1);
-  if (Array.isArray(parent)) parent.splice(Number(name), 1);
-  else if (isObject(parent)) delete parent[unescapeSegment(name)];
-  const isEmpty = end > 0 && Object.keys(Object(parent)).length === 0;
-  return isEmpty ? withoutAt(copy, pointer.slice(0, end)) : copy;
-}
-
-async function someOf<Item>(items: readonly Item[], is: (item: Item) => Promise<boolean>): Promise<boolean> {
-  for (const item of items) if (await is(item)) return true;
-  return false;
+  const rest = removed(value, pointer);
+  const parent = pointer.slice(0, pointer.lastIndexOf('/'));
+  return parent !== '' && Object.keys(Object(at(rest, parent))).length === 0 ? withoutAt(rest, parent) : rest;
 }
 
 /** The part of a body that fresh texts must not change. For a parameter, the whole body may change. */

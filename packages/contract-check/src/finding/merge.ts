@@ -19,26 +19,29 @@ export function mergedByCause(all: readonly Observed[]): Finding[] {
     if (group === undefined || added === undefined || group === added) return;
     for (const finding of added) groups.set(finding, group.add(finding));
   };
-  for (const findings of Map.groupBy(
-    all.flatMap((finding) => keysOf(finding, all).map((key) => ({ key, finding }))),
-    ({ key }) => key,
-  ).values())
-    for (const { finding } of findings) join(findings[0]?.finding ?? finding, finding);
-  for (const finding of all) for (const other of all) if (followsFrom(finding, other)) join(other, finding);
+  const firsts = new Map<string, Observed>();
+  for (const finding of all) {
+    for (const key of keysOf(finding, all)) {
+      join(firsts.get(key) ?? finding, finding);
+      if (!firsts.has(key)) firsts.set(key, finding);
+    }
+    for (const other of all) if (followsFrom(finding, other)) join(other, finding);
+  }
   return [...new Set(groups.values())]
     .flatMap((group) => merged(all.filter((finding) => group.has(finding))))
     .sort(bySeverity);
 }
 
 /** What findings of the same cause have in common. */
-function keysOf({ check, cause, place, title, operation, exchanges }: Observed, all: readonly Observed[]): string[] {
+function keysOf(finding: Observed, all: readonly Observed[]): string[] {
+  const { check, place, title, operation } = finding;
   if (isShared(check)) return [check];
   const isOfSchema = check === 'response-body' || check === 'response-unknown-property';
   const keys = place === undefined ? [] : [`${check} ${place.file} ${place.pointer} ${isOfSchema ? '' : title}`];
-  keys.push(...keysOfResponse({ check, cause, place, title, operation }), ...keysOfFault({ check, exchanges }));
-  const part = partOf({ check, cause, operation });
+  keys.push(...keysOfResponse(finding), ...keysOfFault(finding));
+  const part = partOf(finding);
   if (part === undefined) return keys;
-  const reason = reasonOf({ title });
+  const reason = reasonOf(finding);
   const alike = all.filter((other) => other.check === check && reasonOf(other) === reason);
   if (new Set(alike.map((other) => other.operation)).size >= manyOperations) keys.push(`${check} ${reason}`);
   const isBody = part.startsWith('body');
@@ -49,13 +52,7 @@ function keysOf({ check, cause, place, title, operation, exchanges }: Observed, 
 }
 
 /** Errors come from one part of a server, headers too; properties of one object differ from its schema together. */
-function keysOfResponse({
-  check,
-  cause,
-  place,
-  title,
-  operation,
-}: Omit<Observed, 'exchanges' | 'expected' | 'actual'>) {
+function keysOfResponse({ check, cause, place, title, operation }: Observed): string[] {
   if (ruleOf(check).category !== 'responses') return [];
   const about = cause.slice(`${check} ${operation} `.length);
   if (/^[45]\d\d\b/.test(about)) return [`${check} ${check === 'response-unknown-property' ? 'errors' : about}`];
@@ -68,7 +65,7 @@ function keysOfResponse({
 }
 
 /** Databases and frameworks put the reason of a fault at the end of their message. */
-function keysOfFault({ check, exchanges }: Pick<Observed, 'check' | 'exchanges'>): string[] {
+function keysOfFault({ check, exchanges }: Observed): string[] {
   const body = check === 'server-error' ? exchanges.at(-1)?.response.json?.value : undefined;
   const message = isObject(body) ? (body.detail ?? body.message) : undefined;
   if (typeof message !== 'string' || /internal|unknown|unexpected|wrong|server error/i.test(message)) return [];
@@ -76,12 +73,12 @@ function keysOfFault({ check, exchanges }: Pick<Observed, 'check' | 'exchanges'>
 }
 
 /** What is wrong with a value, without its name and itself: `violates type "string", but the request is accepted`. */
-function reasonOf({ title }: Pick<Observed, 'title'>): string {
+function reasonOf({ title }: Observed): string {
   return title.replace(/^[^:]*: \S+ (?:is .*, which (?=violates))?/, '').replaceAll(/ \([^)]*\)/g, '');
 }
 
 /** The part of the request that a finding about input is about: `query.limit`, `body/name`. */
-function partOf({ check, cause, operation }: Pick<Observed, 'check' | 'cause' | 'operation'>): string | undefined {
+function partOf({ check, cause, operation }: Observed): string | undefined {
   const start = `${check} ${operation} `;
   return /^(?:reject|accept)-/.test(check) && !isShared(check) && cause.startsWith(start)
     ? cause.slice(start.length)

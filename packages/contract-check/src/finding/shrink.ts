@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Call, Exchange } from '../http/call.ts';
-import { at, escapeSegment, isObject, pointersTo, put, unescapeSegment } from '../json.ts';
+import { at, escapeSegment, isObject, pointersTo, put, removed } from '../json.ts';
 
 /** The parts of a call that can be removed or reduced. */
 const groups = ['query', 'headers', 'cookies', 'body'] as const;
@@ -66,7 +66,7 @@ function* smallerThan(call: Call): Iterable<Call> {
   for (const kept of subarrays(members, 0)) {
     const gone = members.filter((pointer) => !kept.includes(pointer));
     // Nested parts are removed together with their parent.
-    yield { ...call, ...(without(whole, gone) as typeof whole) };
+    yield { ...call, ...(gone.reduce(removed, whole as unknown) as typeof whole) };
   }
   for (const pointer of pointersTo(whole, Array.isArray))
     for (const items of subarrays(at(whole, pointer) as unknown[], 1))
@@ -102,14 +102,4 @@ function pointersIn(value: unknown, isEntered: (value: unknown, depth: number) =
     const pointer = `/${escapeSegment(name)}`;
     return [pointer, ...pointersIn(member, isEntered, depth + 1).map((inner) => `${pointer}${inner}`)];
   });
-}
-
-function without(value: unknown, pointers: readonly string[]): unknown {
-  const copy = structuredClone(value);
-  for (const pointer of pointers) {
-    const end = pointer.lastIndexOf('/');
-    const parent = at(copy, pointer.slice(0, end));
-    if (isObject(parent)) delete parent[unescapeSegment(pointer.slice(end + 1))];
-  }
-  return copy;
 }

@@ -93,6 +93,11 @@ export function secretsIn(exchanges: readonly Exchange[], known: readonly Secret
   return [...found.values()].filter(({ value }) => value.length >= shortestLiteral && !/^[a-z]{1,11}$/i.test(value));
 }
 
+/** The secrets in a header, with the variables that are usual for them. */
+export function secretsInHeader(name: string, value: string): Secret[] {
+  return headerSpans(name, value).map(({ start, end, variable }) => ({ value: value.slice(start, end), variable }));
+}
+
 /** The parts of a request, with variables in place of secrets. */
 export function requestPieces(exchange: Exchange, secrets: readonly Secret[] = []): RequestPieces {
   return piecesOf(exchange, new Variables(secrets));

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { hasItemErrors } from '../checks/outcome.ts';
 import type { Operation } from '../document/operation.ts';
+import { responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { NotSent } from '../http/not-sent.ts';
 import { isObject } from '../json.ts';
@@ -72,14 +73,11 @@ export class Baselines {
     for (const operation of this.#session.judged) {
       const state = this.#session.stateOf(operation);
       const known = this.#known.get(operation.id);
-      if (known !== undefined) state.reason = `it returned ${known.exchange.response.status}, which is not declared`;
-      if (known !== undefined) continue;
-      const skipped = this.#session.plan.reasonFor(operation);
-      state.reason =
-        skipped ??
-        (state.isNotImplemented
-          ? 'it returns 501 (not implemented)'
-          : (this.#rejections.get(operation.id) ?? 'no request could be generated'));
+      const rejection = this.#rejections.get(operation.id) ?? 'no request could be generated';
+      const reason = state.isNotImplemented ? 'it returns 501 (not implemented)' : rejection;
+      state.reason = known
+        ? `it returned ${known.exchange.response.status}, which is not declared`
+        : (this.#session.plan.reasonFor(operation) ?? reason);
     }
   }
 
@@ -181,10 +179,8 @@ export class Baselines {
     if (!isCreating(call.operation)) return session.send(call);
     const [least, ...more] = await this.freshnesses(call.operation);
     let exchange = await session.send(renewed(session, call, label, least, kept));
-    for (const freshness of more) {
-      if (!isConflict(exchange)) break;
-      exchange = await session.send(renewed(session, call, label, freshness, kept));
-    }
+    for (const freshness of more)
+      if (isConflict(exchange)) exchange = await session.send(renewed(session, call, label, freshness, kept));
     return this.elsewhere(call, exchange, label);
   }
 
@@ -241,10 +237,7 @@ export class Baselines {
         if (hasItemErrors(exchange) || hasNoRows(this.#session, exchange)) continue;
         return;
       }
-      this.#rejections.set(
-        operation.id,
-        `every request was rejected, last with ${exchange.response.status} ${exchange.response.text.slice(0, 160)}`,
-      );
+      this.#rejections.set(operation.id, `every request was rejected, last with ${responseText(exchange)}`);
       // No other value helps without an implementation or credentials.
       if ([401, 501].includes(exchange.response.status)) return;
     }
@@ -256,11 +249,8 @@ export class Baselines {
     if (operation.method === 'DELETE') return (await this.#onNewResource(call, label)) ?? call;
     if (!isPutCreation(operation, this.#session.operations) || (await isHarmless(this.#session, call))) return call;
     const freshCall = await this.putNew(call, label);
-    if (freshCall === undefined)
-      this.#rejections.set(
-        operation.id,
-        'every path that could be used leads to a resource that this run did not create',
-      );
+    const reason = 'every path that could be used leads to a resource that this run did not create';
+    if (freshCall === undefined) this.#rejections.set(operation.id, reason);
     return freshCall;
   }
 

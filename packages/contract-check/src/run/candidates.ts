@@ -4,6 +4,7 @@ import type { Operation, Parameter } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/call.ts';
 import { at, isObject, sizeOf } from '../json.ts';
+import { shapeOf } from '../schema/shape.ts';
 import { withKnownIds, withoutUnknownIds } from './known-ids.ts';
 import {
   isCreating,
@@ -123,7 +124,7 @@ export class Candidates {
     }
     const sameName = possible.flatMap((value) => this.fit(parameter, value));
     // An ID that does not exist cannot succeed. A path may still take a value from an enum, or a date.
-    const isChosen = isClosedList(this.#session, parameter);
+    const isChosen = shapeOf(this.#session.document, parameter.schema).enum !== undefined;
     const seed = this.#session.seedFor(`${operation.id} ${parameter.name} ${round}`);
     const sampled = values.sample(parameter.schema, 'request', 'most', seed);
     if (parameter.in === 'path' && onlyCreated && !isChosen) {
@@ -160,18 +161,10 @@ export class Candidates {
 
   /** A known value if the parameter's schema accepts it, converted between string and number if needed. */
   fit(parameter: Parameter, value: unknown): unknown[] {
-    const forms = [
-      value,
-      typeof value === 'number'
-        ? String(value)
-        : typeof value === 'string' && /^\d+$/.test(value)
-          ? Number(value)
-          : undefined,
-    ];
-    const accepted = forms.find(
-      (form) => form !== undefined && this.#session.validators.accepts(parameter.schema, form, 'request'),
-    );
-    return accepted === undefined ? [] : [accepted];
+    const isDigits = typeof value === 'string' && /^\d+$/.test(value);
+    const other = typeof value === 'number' ? [String(value)] : isDigits ? [Number(value)] : [];
+    const { validators } = this.#session;
+    return [value, ...other].filter((one) => validators.accepts(parameter.schema, one, 'request')).slice(0, 1);
   }
 
   /** Bodies, most likely accepted first. */
@@ -211,11 +204,6 @@ export class Candidates {
     const others = [...modest.slice(0, 3), ...[...exemplary, ...named].filter(isOther)];
     return [...bodies, ...others].map((body) => ({ body, mediaType }));
   }
-}
-
-function isClosedList(session: Session, parameter: Parameter): boolean {
-  const schema = session.document.object(parameter.schema);
-  return Array.isArray(schema.enum) || 'const' in schema;
 }
 
 /** The call without its failed items; undefined if they cannot be identified, or if none is left. */

@@ -1,5 +1,5 @@
 import type { OpenApiDocument, Place } from '../document/document.ts';
-import type { Operation } from '../document/operation.ts';
+import { type DeclaredResponse, groupOf, type Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { contentFor, declaredResponseFor } from '../judge/judge.ts';
@@ -32,7 +32,8 @@ export class CoverageBook {
   }
 
   /** Records what an exchange covers. */
-  recordExchange({ operation, path, query, headers, cookies }: Call, exchange: Exchange): void {
+  recordExchange(call: Call, exchange: Exchange): void {
+    const { operation } = call;
     const { status, mediaType } = exchange.response;
     const declared = declaredResponseFor(operation, status);
     if (declared !== undefined) {
@@ -41,18 +42,13 @@ export class CoverageBook {
       const content = contentFor(declared, mediaType);
       if (content !== undefined) this.#mark('mediaType', operation.id, `${declared.status} ${content.mediaType}`);
     }
-    if (status >= 200 && status < 400) {
-      // Includes headers that the identity adds to every request.
-      for (const { name, in: place } of operation.parameters) {
-        if (place === 'header' && exchange.request.headers[name.toLowerCase()] !== undefined) {
-          this.#mark('parameter', operation.id, `${place}.${name}`);
-        }
-      }
-      for (const [place, values] of Object.entries({ path, query, header: headers, cookie: cookies })) {
-        for (const [name, value] of Object.entries(values)) {
-          if (value !== undefined) this.#mark('parameter', operation.id, `${place}.${name}`);
-        }
-      }
+    if (status < 200 || status >= 400) return;
+    for (const parameter of operation.parameters) {
+      const { name, in: place } = parameter;
+      // The identity adds headers to every request.
+      const isAdded = place === 'header' && exchange.request.headers[name.toLowerCase()] !== undefined;
+      if (isAdded || call[groupOf(parameter)][name] !== undefined)
+        this.#mark('parameter', operation.id, `${place}.${name}`);
     }
   }
 
@@ -65,14 +61,10 @@ export class CoverageBook {
   }
 
   coverage(reasonOf: (operation: string) => string | undefined): Coverage {
-    const items: CoverageItem[] = [...this.#items.values()].map((item) => ({
-      kind: item.kind,
-      operation: item.operation,
-      name: item.name,
-      exercised: item.isExercised,
-      reason: item.isExercised ? undefined : (reasonOf(item.operation) ?? reasons[item.kind]),
-      place: item.place,
-    }));
+    const items = [...this.#items.values()].map(({ isExercised: exercised, ...item }): CoverageItem => {
+      const reason = exercised ? undefined : (reasonOf(item.operation) ?? reasons[item.kind]);
+      return { ...item, exercised, reason };
+    });
     const share = (chosen: readonly CoverageItem[]): Share => ({
       exercised: chosen.filter(({ exercised }) => exercised).length,
       all: chosen.length,
@@ -85,88 +77,44 @@ export class CoverageBook {
 
   #declare(operation: Operation): void {
     const { id } = operation;
-    const add = (kind: CoverageKind, key: string, name: string, place: Place | undefined) => {
+    const document = this.#document;
+    const add = (kind: CoverageKind, name: string, place: Place | undefined, key = name) => {
       const full = `${kind} ${id} ${key}`;
       if (!this.#items.has(full)) this.#items.set(full, { kind, operation: id, name, place, isExercised: false });
     };
-    add('operation', '', `${operation.method} ${operation.path}`, this.#document.placeOf(operation.node));
-    for (const response of operation.responses.filter(({ status }) => isCausedByRequests(status))) {
-      add('status', response.status, response.status, this.#document.placeOf(response.node));
-      for (const { mediaType, node } of response.contents) {
-        add(
-          'mediaType',
-          `${response.status} ${mediaType}`,
-          `${response.status} ${mediaType}`,
-          this.#document.placeOf(node),
-        );
-      }
-    }
     const constrain = (root: string, schema: JsonObject) => {
       const types = new Map<string, string>();
-      for (const { keyword, node, pointer } of this.#constraintsOf(schema)) {
-        const place = this.#document.placeOf(node, keyword);
+      for (const { keyword, node, pointer } of constraintsOf(document, schema)) {
+        const place = document.placeOf(node, keyword);
         if (place === undefined || (root !== 'body' && isKeptByAnyText(node, keyword))) continue;
         const key = keyOf(place);
         // A value of another type violates the types of all parts of its schema.
         const first = keyword === 'type' ? types.get(pointer) : undefined;
         if (keyword === 'type') types.set(pointer, first ?? key);
         // What violates a pattern violates the format that the pattern spells out.
-        const pattern =
-          keyword === 'format' && node.pattern !== undefined ? this.#document.placeOf(node, 'pattern') : undefined;
-        const same = first ?? (pattern === undefined ? undefined : keyOf(pattern));
+        const isSpelt = keyword === 'format' && node.pattern !== undefined;
+        const pattern = isSpelt ? document.placeOf(node, 'pattern') : undefined;
+        const same = first ?? (pattern && keyOf(pattern));
         if (same !== undefined && same !== key) {
           this.#same.set(`${id} ${key}`, same);
           continue;
         }
-        add('constraint', key, `${root}${pointer} ${keyword}`, place);
-        if (keyword === 'enum' && Array.isArray(node.enum)) {
-          for (const value of node.enum) {
-            const text = JSON.stringify(value);
-            add('enum', `${keyOf(place)} ${text}`, `${root}${pointer} ${text}`, place);
-          }
-        }
+        add('constraint', `${root}${pointer} ${keyword}`, place, key);
+        const texts = keyword === 'enum' && Array.isArray(node.enum) ? node.enum.map((one) => JSON.stringify(one)) : [];
+        for (const text of texts) add('enum', `${root}${pointer} ${text}`, place, `${key} ${text}`);
       }
     };
-    for (const parameter of operation.parameters) {
-      add(
-        'parameter',
-        `${parameter.in}.${parameter.name}`,
-        `${parameter.in}.${parameter.name}`,
-        this.#document.placeOf(parameter.node),
-      );
-      constrain(`${parameter.in}.${parameter.name}`, parameter.schema);
+    add('operation', `${operation.method} ${operation.path}`, document.placeOf(operation.node), '');
+    for (const { status, contents, node } of operation.responses.filter(isCausedByRequests)) {
+      add('status', status, document.placeOf(node));
+      for (const content of contents)
+        add('mediaType', `${status} ${content.mediaType}`, document.placeOf(content.node));
+    }
+    for (const { in: place, name, node, schema } of operation.parameters) {
+      add('parameter', `${place}.${name}`, document.placeOf(node));
+      constrain(`${place}.${name}`, schema);
     }
     for (const { schema } of operation.body?.contents ?? []) if (schema !== undefined) constrain('body', schema);
-  }
-
-  /** Every constraint of a schema once, also if the schema is recursive. */
-  #constraintsOf(root: JsonObject): { node: JsonObject; keyword: string; pointer: string }[] {
-    const found: { node: JsonObject; keyword: string; pointer: string }[] = [];
-    const seen = new Set<object>();
-    const visit = (reference: JsonObject, pointer: string): void => {
-      const node = this.#document.object(reference);
-      if (node !== reference) visitOwn(reference, pointer);
-      visitOwn(node, pointer);
-    };
-    const visitOwn = (node: JsonObject, pointer: string): void => {
-      if (seen.has(node)) return;
-      seen.add(node);
-      if (node.readOnly === true) return;
-      for (const keyword of constraints) {
-        if (node[keyword] === undefined || (node[keyword] === true && keyword !== 'uniqueItems')) continue;
-        found.push({ node, keyword, pointer });
-      }
-      for (const [name, member] of Object.entries(isObject(node.properties) ? node.properties : {})) {
-        if (isObject(member)) visit(member, `${pointer}/${name}`);
-      }
-      // What is below `not` describes values that are rejected: it constrains nothing by itself.
-      for (const key of ['items', 'additionalProperties']) if (isObject(node[key])) visit(node[key], `${pointer}/*`);
-      for (const key of ['allOf', 'oneOf', 'anyOf', 'prefixItems']) {
-        if (Array.isArray(node[key])) for (const part of node[key].filter(isObject)) visit(part, pointer);
-      }
-    };
-    visit(root, '');
-    return found;
   }
 
   #mark(kind: CoverageKind, operation: string, key: string): void {
@@ -175,8 +123,39 @@ export class CoverageBook {
   }
 }
 
+interface Constraint {
+  readonly node: JsonObject;
+  readonly keyword: string;
+  readonly pointer: string;
+}
+
+/** Every constraint of a schema once, also if the schema is recursive. */
+function* constraintsOf(
+  document: OpenApiDocument,
+  node: JsonObject,
+  pointer = '',
+  seen = new Set<object>(),
+): Generator<Constraint> {
+  if (seen.has(node)) return;
+  seen.add(node);
+  if (node.readOnly === true) return;
+  for (const keyword of constraints)
+    if (node[keyword] !== undefined && (node[keyword] !== true || keyword === 'uniqueItems'))
+      yield { node, keyword, pointer };
+  // What is below `not` describes values that are rejected: it constrains nothing by itself.
+  const inner = [
+    ...Object.entries(isObject(node.properties) ? node.properties : {}).map(
+      ([name, one]) => [`/${name}`, one] as const,
+    ),
+    ...['items', 'additionalProperties'].map((key) => ['/*', node[key]] as const),
+    ...['allOf', 'oneOf', 'anyOf', 'prefixItems'].flatMap((key) => [node[key]].flat().map((one) => ['', one] as const)),
+    ...document.referred(node).map((target) => ['', target] as const),
+  ];
+  for (const [at, one] of inner) if (isObject(one)) yield* constraintsOf(document, one, `${pointer}${at}`, seen);
+}
+
 /** Faults of a server and limits on the traffic of all callers do not depend on what a request contains. */
-function isCausedByRequests(status: string): boolean {
+function isCausedByRequests({ status }: DeclaredResponse): boolean {
   return !status.startsWith('5') && status !== '429';
 }
 

@@ -6,7 +6,7 @@ import { safeMethods } from '../http/gate.ts';
 import type { WireRequest } from '../http/serialize.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Left } from '../report/report.ts';
-import { idOf } from './pool.ts';
+import { idOf, isFailed, isOld } from './pool.ts';
 
 /** A resource that the run created. */
 interface Created {
@@ -51,9 +51,8 @@ export class Footprint {
     { isCreation, isOwn, existed }: { isCreation: boolean; isOwn: boolean; existed: (id: unknown) => boolean },
   ): void {
     const isDone = response.status >= 200 && response.status < 300;
-    // A request that failed on the server, or whose response is lost, can have had its effect.
-    const isUnknown = response.status === noResponse || response.status >= 500;
-    if (operation === undefined || !(isDone || isUnknown) || safeMethods.includes(wire.method)) return;
+    if (operation === undefined || safeMethods.includes(wire.method)) return;
+    if (!isDone && !hasUnknownEffect(response)) return;
     const target = pathOf(wire);
     if (wire.method === 'DELETE' && isDone) this.#created.delete(target);
     if (isCreation) this.#noteCreated(operation, target, response, existed);
@@ -97,11 +96,7 @@ export class Footprint {
         targets: (created.get(operation) ?? []).map(({ target }) => target),
         unidentified: this.#unidentified.get(operation) ?? 0,
       })),
-      changed: this.changed().map(({ operation, target, isRestored }) => ({
-        operation: operation.id,
-        target,
-        isRestored,
-      })),
+      changed: this.changed().map(({ before: _, ...one }) => ({ ...one, operation: one.operation.id })),
     };
   }
 
@@ -112,15 +107,11 @@ export class Footprint {
     existed: (id: unknown) => boolean,
   ): void {
     const isCertain = response.status === 201;
-    const isFailed = response.status === noResponse || response.status >= 500;
     const ids = newIds(response).filter((id) => isCertain || !existed(id));
-    const targets =
-      operation.method === 'PUT'
-        ? [target]
-        : ids.length > 0
-          ? ids.map((id) => `${target}/${encodeURIComponent(String(id))}`)
-          : locationOf(response, this.#base);
-    if (targets.length === 0 && (isCertain || isFailed))
+    const paths = ids.map((id) => `${target}/${encodeURIComponent(String(id))}`);
+    const named = paths.length > 0 ? paths : locationOf(response, this.#base);
+    const targets = operation.method === 'PUT' ? [target] : named;
+    if (targets.length === 0 && (isCertain || hasUnknownEffect(response)))
       this.#unidentified.set(operation, (this.#unidentified.get(operation) ?? 0) + 1);
     for (const one of targets) {
       this.#ever.add(one);
@@ -128,6 +119,9 @@ export class Footprint {
     }
   }
 }
+
+/** Whether a request failed on the server, or its response is lost: it can have had its effect. */
+const hasUnknownEffect = ({ status }: Exchange['response']) => status === noResponse || status >= 500;
 
 /** The path of a request without its query. */
 export function pathOf({ target }: WireRequest): string {
@@ -138,10 +132,7 @@ export function pathOf({ target }: WireRequest): string {
 function newIds({ json }: Exchange['response']): unknown[] {
   const body = json?.value;
   const rows = Array.isArray(body) ? body : isObject(body) ? (listIn(body) ?? [body]) : [];
-  return rows
-    .filter(isObject)
-    .filter(isNew)
-    .flatMap((row) => idOf(row) ?? []);
+  return rows.filter(isObject).flatMap((row) => (isFailed(row) || isOld(row) ? [] : (idOf(row) ?? [])));
 }
 
 function locationOf({ headers: { location }, status }: Exchange['response'], base: string): string[] {
@@ -154,12 +145,6 @@ function listIn(body: JsonObject): unknown[] | undefined {
   if (idOf(body) !== undefined) return undefined;
   const lists = Object.values(body).filter((member) => Array.isArray(member));
   return lists.length === 1 ? lists[0] : undefined;
-}
-
-/** Whether a row of a response is a new resource: it did not fail, and did not exist before. */
-function isNew({ error, created, status }: JsonObject): boolean {
-  const isOld = /^(?:fail\w*|error|updated|unchanged|existing|existed|deleted)$/i.test(String(status ?? ''));
-  return !isObject(error) && created !== false && !isOld;
 }
 
 /** The operation that deletes a resource, by the resource's path. */

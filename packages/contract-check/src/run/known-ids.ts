@@ -1,5 +1,5 @@
 import type { Operation } from '../document/operation.ts';
-import { isObject } from '../json.ts';
+import { isObject, mapped } from '../json.ts';
 import { isDestructive, isOwnId, kindOfName, kindOfReference, kindsOfOperation, singular } from './names.ts';
 import { identityIn, idOf } from './pool.ts';
 import type { Session } from './session.ts';
@@ -83,13 +83,9 @@ export function withoutUnknownIds({ pool }: Session, operation: Operation, value
  * @param turn index of the replacement.
  */
 export function withOtherIds({ pool }: Session, operation: Operation, value: unknown, turn: number): unknown {
-  const visit = (node: unknown, name: string): unknown => {
-    if (Array.isArray(node)) return node.map((item) => visit(item, name));
-    if (isObject(node))
-      return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, visit(member, key)]));
+  return mapped(value, (node, name) => {
     if (kindOfReference(name) === undefined || !['string', 'number'].includes(typeof node)) return node;
     const others = pool.forMember(operation, name, false).filter((one) => one !== node && typeof one === typeof node);
     return others[turn] ?? node;
-  };
-  return visit(value, '');
+  });
 }

@@ -1,32 +1,53 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { NotSent, RateLimited } from '../http/not-sent.ts';
 
-/** The operation that a request is sent for. While it waits for the server, another operation takes its turn. */
-interface Turn {
-  waits: number;
-  release(): void;
-  resume(): void;
+/** The operations that run at the same time. */
+class Places {
+  #free: number;
+  readonly #queue: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async take(): Promise<void> {
+    if (this.#free <= 0) return new Promise((resolve) => this.#queue.push(resolve));
+    this.#free -= 1;
+  }
+
+  /** Returns to a place that was left, even if another operation has it now. */
+  retake(): void {
+    this.#free -= 1;
+  }
+
+  leave(): void {
+    this.#free += 1;
+    if (this.#free <= 0 || this.#queue.length === 0) return;
+    this.#free -= 1;
+    this.#queue.shift()?.();
+  }
 }
 
-const turns = new AsyncLocalStorage<Turn>();
+/** The operation that a request is sent for. */
+const turns = new AsyncLocalStorage<{ readonly places: Places; waits: number }>();
 
 /** Awaits a promise, and lets another operation run meanwhile. */
 export async function waiting<Value>(promise: Promise<Value>): Promise<Value> {
   const turn = turns.getStore();
   if (turn === undefined) return promise;
   turn.waits += 1;
-  if (turn.waits === 1) turn.release();
+  if (turn.waits === 1) turn.places.leave();
   try {
     return await promise;
   } finally {
     turn.waits -= 1;
-    if (turn.waits === 0) turn.resume();
+    if (turn.waits === 0) turn.places.retake();
   }
 }
 
 /**
  * Runs work for each operation, a few at a time, and starts them in order. An operation whose rate is limited runs again
- * after the others; one that may not be called is skipped.
+ * after the others; one that may not be called is skipped. After an error, no other is started.
  */
 export async function eachOperation<Item>(
   items: readonly Item[],
@@ -34,21 +55,12 @@ export async function eachOperation<Item>(
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const limited: { readonly item: Item; readonly limit: RateLimited }[] = [];
-  const started: Promise<void>[] = [];
-  let active = 0;
+  const places = new Places(atOnce);
   let hasFailed = false;
-  /** Ends the pause of the loop below, when a place is free. */
-  let proceed = () => {};
-  const release = () => {
-    active -= 1;
-    proceed();
-  };
-  const resume = () => {
-    active += 1;
-  };
   const run = async (item: Item): Promise<void> => {
+    await places.take();
     try {
-      await turns.run({ waits: 0, release, resume }, () => work(item));
+      if (!hasFailed) await turns.run({ places, waits: 0 }, () => work(item));
     } catch (error) {
       if (error instanceof RateLimited) limited.push({ item, limit: error });
       else if (!(error instanceof NotSent)) {
@@ -56,22 +68,10 @@ export async function eachOperation<Item>(
         throw error;
       }
     } finally {
-      release();
+      places.leave();
     }
   };
-  for (const item of items) {
-    while (active >= atOnce && !hasFailed)
-      await new Promise<void>((resolve) => {
-        proceed = resolve;
-      });
-    if (hasFailed) break;
-    active += 1;
-    const one = run(item);
-    // It is awaited only after those that were started before it.
-    one.catch(() => undefined);
-    started.push(one);
-  }
-  await allSettled(started);
+  await allSettled(items.map(run));
   for (const { item, limit } of limited) if (await limit.wait()) await ifSent(() => work(item));
 }
 

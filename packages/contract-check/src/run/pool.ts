@@ -213,26 +213,26 @@ export class Pool {
 
   #add(row: unknown, kinds: readonly string[], path: string, created: Creation, parents: Call['path']): void {
     // A failed item does not exist on the server.
-    if (!isObject(row) || isObject(row.error) || /^fail/i.test(String(row.status ?? ''))) return;
+    if (!isObject(row) || isFailed(row)) return;
     const id = idOf(row);
-    const same = this.#byId.get(id) ?? [];
-    const before = id === undefined ? undefined : same.find((resource) => resource.path === path);
-    if (before !== undefined) {
-      this.#resources.splice(this.#resources.indexOf(before), 1);
-      same.splice(same.indexOf(before), 1);
-    }
+    const before = id === undefined ? undefined : this.#byId.get(id)?.find((resource) => resource.path === path);
+    if (before !== undefined) this.#drop(before);
     const all = [...new Set([...kinds, ...(before?.kinds ?? [])])];
     const existedBefore = before?.isCreated === false || this.#hasAs(id, all, false);
     const isNew = (created === 'yes' || (created === 'unless there' && !existedBefore)) && !isOld(row);
     const isCreatedNow = isNew || before?.isCreated === true || this.#hasAs(id, all, true);
     const resource: Known = { kinds: all, path, row, id, parents, isCreated: isCreatedNow };
     this.#resources.unshift(resource);
-    if (id !== undefined) this.#byId.set(id, [...same, resource]);
-    const oldest = this.#resources.length > maxResources ? this.#resources.pop() : undefined;
-    if (oldest === undefined) return;
-    const left = this.#byId.get(oldest.id)?.filter((one) => one !== oldest) ?? [];
-    if (left.length > 0) this.#byId.set(oldest.id, left);
-    else this.#byId.delete(oldest.id);
+    if (id !== undefined) this.#byId.set(id, [...(this.#byId.get(id) ?? []), resource]);
+    const oldest = this.#resources.length > maxResources ? this.#resources.at(-1) : undefined;
+    if (oldest !== undefined) this.#drop(oldest);
+  }
+
+  #drop(resource: Known): void {
+    this.#resources.splice(this.#resources.lastIndexOf(resource), 1);
+    const left = this.#byId.get(resource.id)?.filter((one) => one !== resource) ?? [];
+    if (left.length > 0) this.#byId.set(resource.id, left);
+    else this.#byId.delete(resource.id);
   }
 
   /**
@@ -316,8 +316,13 @@ function unwrapped(value: unknown): unknown {
   return inner.length === 1 ? inner[0] : value;
 }
 
+/** Whether a row of a response is an item that failed. */
+export function isFailed({ error, status }: JsonObject): boolean {
+  return isObject(error) || /^fail/i.test(String(status ?? ''));
+}
+
 /** Whether the result of a create operation states that nothing was created. */
-function isOld({ created, status }: JsonObject): boolean {
+export function isOld({ created, status }: JsonObject): boolean {
   return created === false || /^(?:updated|unchanged|existing|existed|deleted)$/i.test(String(status ?? ''));
 }
 

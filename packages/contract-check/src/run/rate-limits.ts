@@ -21,7 +21,7 @@ export class RateLimits {
    * @param signal ends all pauses.
    * @param time the limit of the run, in milliseconds, of which pauses take a tenth at most.
    */
-  constructor(signal: AbortSignal, time = Number.POSITIVE_INFINITY) {
+  constructor(signal: AbortSignal, time: number) {
     this.#signal = signal;
     this.#longestDelay = Math.min(longestDelay, time / 10);
   }

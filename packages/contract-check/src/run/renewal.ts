@@ -1,5 +1,5 @@
 import { bodySchemaOf, type Call } from '../http/call.ts';
-import { isObject } from '../json.ts';
+import { at, mapped } from '../json.ts';
 import { isOwnId, kindOfReference } from './names.ts';
 import type { Session } from './session.ts';
 
@@ -45,19 +45,9 @@ export function renewed(session: Session, call: Call, label: string, { depth, ke
  */
 export function renewedAround(session: Session, broken: Call, whole: Call, label: string, freshness: Freshness): Call {
   const fresh = renewed(session, whole, label, freshness);
-  const change = (node: unknown, before: unknown, after: unknown): unknown => {
-    if (typeof node === 'string') return node === before && typeof after === 'string' ? after : node;
-    if (Array.isArray(node))
-      return node.map((item: unknown, index) => change(item, partOf(before, index), partOf(after, index)));
-    if (!isObject(node)) return node;
-    return Object.fromEntries(
-      Object.entries(node).map(([name, item]) => [name, change(item, partOf(before, name), partOf(after, name))]),
-    );
-  };
-  return { ...broken, body: change(broken.body, whole.body, fresh.body) };
-}
-
-function partOf(value: unknown, name: string | number): unknown {
-  if (Array.isArray(value)) return value[Number(name)];
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  const body = mapped(broken.body, (node, _name, pointer) => {
+    const [before, after] = [at(whole.body, pointer), at(fresh.body, pointer)];
+    return typeof node === 'string' && node === before && typeof after === 'string' ? after : node;
+  });
+  return { ...broken, body };
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operation } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
 import { HttpClient, noResponse } from '../http/client.ts';
@@ -62,9 +64,9 @@ export class Transport {
     this.#identities = identities;
     this.#timeout = (options.timeout ?? 10) * 1000;
     this.#client = new HttpClient(url, options.concurrency ?? 8, this.#timeout / 1000, gate);
-    this.#limits = new RateLimits(this.#ending.signal, options.time === undefined ? undefined : options.time * 1000);
+    const milliseconds = options.time === undefined ? Number.POSITIVE_INFINITY : options.time * 1000;
+    this.#limits = new RateLimits(this.#ending.signal, milliseconds);
     if (options.time !== undefined) {
-      const milliseconds = options.time * 1000;
       const cleaning = Math.min(longestCleaning, milliseconds * cleaningShare);
       this.#timers.push(
         setTimeout(() => this.#stop('time'), milliseconds - cleaning),
@@ -131,18 +133,13 @@ export class Transport {
     return response.status !== noResponse;
   }
 
-  async #headersOf(
-    wire: WireRequest,
-    identity: Identity,
-    operation: Operation | undefined,
-  ): Promise<Record<string, string>> {
+  async #headersOf(wire: WireRequest, identity: Identity, operation?: Operation): Promise<Record<string, string>> {
     // Headers of the call override those of the identity.
     const headers: Record<string, string> = {
       ...(await this.#identities.headersOf(identity, operation)),
       ...wire.headers,
     };
-    if (wire.cookie !== undefined)
-      headers.cookie = headers.cookie === undefined ? wire.cookie : `${headers.cookie}; ${wire.cookie}`;
+    if (wire.cookie !== undefined) headers.cookie = [headers.cookie ?? [], wire.cookie].flat().join('; ');
     for (const name of wire.without ?? []) delete headers[name];
     if (this.placeholderTags.has(headers['if-match'] ?? '')) headers['if-match'] = await this.#tagOf(wire, headers);
     return headers;
@@ -179,11 +176,8 @@ export class Transport {
     const isAlive = await this.#life;
     this.#life = undefined;
     if (isAlive || this.stopped !== undefined) return;
-    const { operation, response } = exchange;
-    this.fatal = [
-      ...open.map((other) => ({ operation: undefined, request: other, response })),
-      { ...exchange, operation },
-    ];
+    const { response } = exchange;
+    this.fatal = [...open.map((other) => ({ operation: undefined, request: other, response })), exchange];
     this.#stop('dead');
   }
 
@@ -205,25 +199,19 @@ export class Transport {
     if (this.#failures >= maxSilences) return false;
     for (let attempt = 0; attempt < aliveTries; attempt += 1) {
       if (await this.isAlive(this.#pulse)) return true;
-      await new Promise((done) => setTimeout(done, alivePause));
+      await sleep(alivePause);
     }
     return false;
   }
 
-  #isListening(): Promise<boolean> {
+  async #isListening(): Promise<boolean> {
     const { hostname, port, protocol } = this.#url;
-    return new Promise((done) => {
-      const socket = connect({
-        host: hostname.replace(/^\[|\]$/g, ''),
-        port: Number(port) || (protocol === 'https:' ? 443 : 80),
-      });
-      const end = (isListening: boolean) => {
-        socket.destroy();
-        done(isListening);
-      };
-      socket.setTimeout(2000, () => end(false));
-      socket.once('connect', () => end(true)).once('error', () => end(false));
-    });
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const socket = connect({ host, port: Number(port) || (protocol === 'https:' ? 443 : 80) });
+    return once(socket, 'connect', { signal: AbortSignal.timeout(2000) })
+      .then(() => true)
+      .catch(() => false)
+      .finally(() => socket.destroy());
   }
 
   #checkRunning(): void {

@@ -73,7 +73,7 @@ export interface Bound extends Break {
 /** Valid boundary values for every constraint that applies or could apply to the value. */
 export function boundsOf(values: Values, schema: JsonObject, value: unknown): Bound[] {
   const { document } = values;
-  const accepts = (whole: unknown) => values.accepts(schema, whole, 'request');
+  const accepts = (whole: unknown) => values.accepts(schema, whole);
   const others = new Map<string, unknown>();
   const accepted = (candidate: Candidate, site: Site): Bound | undefined => {
     const { spot, shape } = site;

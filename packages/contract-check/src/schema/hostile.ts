@@ -43,7 +43,7 @@ export function hostileOf(values: Values, schema: JsonObject, value: unknown, li
   }
   const accepted = (candidate: Candidate, site: Site) => {
     const [part] = candidate.parts;
-    return values.accepts(schema, site.spot.write(part), 'request') ? site.found(candidate, part) : undefined;
+    return values.accepts(schema, site.spot.write(part)) ? site.found(candidate, part) : undefined;
   };
   return foundAt(values, [schema, value], 'hostile', candidatesOf, accepted, limit);
 }
@@ -57,7 +57,7 @@ export function* hostileEverywhere(values: Values, schema: JsonObject, value: un
     let whole = value;
     for (const pointer of pointersTo(value, (part) => typeof part === 'string')) {
       const candidate = put(whole, pointer, text);
-      if (values.accepts(schema, candidate, 'request')) whole = candidate;
+      if (values.accepts(schema, candidate)) whole = candidate;
     }
     if (whole !== value) yield whole;
   }

@@ -89,11 +89,11 @@ export class Site {
   }
 
   generate(schemas: readonly JsonObject[], extent: Extent, seed: number, name = this.spot.name): unknown {
-    return this.values.generate(schemas, 'request', extent, seed, name);
+    return this.values.generate(schemas, extent, seed, name);
   }
 
   accepts(schemas: readonly JsonObject[], part: unknown): boolean {
-    return schemas.every((schema) => this.values.accepts(schema, part, 'request'));
+    return this.values.acceptedBy(schemas, part);
   }
 
   /** The list with another length. */

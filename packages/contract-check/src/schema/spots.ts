@@ -88,7 +88,7 @@ class Walk {
     for (let next = waiting.shift(); next !== undefined && count < maxSpots; next = waiting.shift()) {
       const open = next;
       const matched: MatchedBranch[] = [];
-      const shape = this.#values.settled(open.schemas, open.value, 'request', matched);
+      const shape = this.#values.settled(open.schemas, open.value, matched);
       count += 1;
       // The schemas of the spot itself are already noted, because many spots are found before the first is visited.
       const known = open.pointer === '' ? [] : shapeOf(this.#values.document, ...open.schemas).sources;
@@ -108,7 +108,7 @@ class Walk {
   }
 
   #accepts(whole: unknown): boolean {
-    return this.#values.accepts(this.#schema, whole, 'request');
+    return this.#values.accepts(this.#schema, whole);
   }
 
   /** The parts of a value. Absent ones are added to it. */
@@ -149,7 +149,7 @@ class Walk {
   ): JsonObject | undefined {
     return (['least', 'some', 'some'] as const)
       .map((extent, attempt) =>
-        withMember(value, name, this.#values.generate(schemas, 'request', extent, this.#seed + attempt, name)),
+        withMember(value, name, this.#values.generate(schemas, extent, this.#seed + attempt, name)),
       )
       .find((whole) => this.#accepts(write(whole)));
   }
@@ -165,7 +165,7 @@ class Walk {
         this.#markTested(choice, branch);
         const now: MatchedBranch[] = [{ choice, branch }];
         const settled = settle(this.#values.document, open.schemas, (one) =>
-          one === choice ? choice.branches[branch] : this.#values.branchMatched(one, value, 'request', now),
+          one === choice ? choice.branches[branch] : this.#values.branchMatched(one, value, now),
         );
         yield { ...open, value, shape: settled, whole: open.write(value), matched: now };
       }
@@ -176,10 +176,9 @@ class Walk {
     for (const picks of [new Map([...kept, [choice, branch]]), new Map([[choice, branch]])]) {
       for (const [attempt, extent] of (['least', 'some', 'some', 'most'] as const).entries()) {
         const seed = this.#seed + attempt;
-        const value = this.#values.generate(open.schemas, 'request', extent, seed, open.name, picks);
-        const schemas = choice.branches[branch] ?? [];
-        const isMatching = schemas.every((one) => this.#values.accepts(one, value, 'request'));
-        if (isMatching && this.#accepts(open.write(value))) return value;
+        const value = this.#values.generate(open.schemas, extent, seed, open.name, picks);
+        if (this.#values.acceptedBy(choice.branches[branch] ?? [], value) && this.#accepts(open.write(value)))
+          return value;
       }
     }
     return undefined;

@@ -106,12 +106,11 @@ export class Values {
     value: unknown,
     seed: number,
     isFree: (pointer: string, key: string) => boolean = () => true,
-    direction: Direction = 'request',
   ): unknown {
-    const generation = this.#generation(direction, 'some', dice(seed));
+    const generation = this.#generation('request', 'some', dice(seed));
     const days = 1 + (generation.roll() % 20);
     const change = (node: unknown, schemas: readonly JsonObject[], pointer: string, name: string): unknown => {
-      const shape = this.settled(schemas, node, direction);
+      const shape = this.settled(schemas, node);
       if (typeof node === 'string') {
         if (shape.enum !== undefined || !isFree(pointer, name)) return node;
         return anotherText(node, shape, name, days, generation.roll);
@@ -129,24 +128,32 @@ export class Values {
       );
     };
     const changed = change(value, [schema], '', '');
-    if (this.accepts(schema, changed, direction)) return changed;
-    return this.#changedWhereAccepted(schema, value, changed, direction);
+    if (this.accepts(schema, changed)) return changed;
+    let whole = value;
+    for (const pointer of pointersTo(value, (part) => typeof part === 'string')) {
+      const candidate = put(whole, pointer, at(changed, pointer));
+      if (at(value, pointer) !== at(changed, pointer) && this.accepts(schema, candidate)) whole = candidate;
+    }
+    return whole;
   }
 
   /** A value for schemas that apply together, without validation. */
   generate(
     schemas: readonly JsonObject[],
-    direction: Direction,
     extent: Extent,
     seed: number,
     name = '',
     picks: Generation['picks'] = new Map(),
   ): unknown {
-    return this.#generate(schemas, name, { ...this.#generation(direction, extent, dice(seed)), picks });
+    return this.#generate(schemas, name, { ...this.#generation('request', extent, dice(seed)), picks });
   }
 
-  /** Whether a value is valid for one schema, which may be a generated one. */
-  accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
+  /** Whether a value is valid for schemas, which may be generated ones. */
+  acceptedBy(schemas: readonly JsonObject[], value: unknown): boolean {
+    return schemas.every((schema) => this.accepts(schema, value));
+  }
+
+  accepts(schema: JsonObject, value: unknown, direction: Direction = 'request'): boolean {
     return schema === anything || (schema !== nothing && this.validators.accepts(schema, value, direction));
   }
 
@@ -165,7 +172,7 @@ export class Values {
       for (let attempt = 0; longer.length < length && attempt < length + 200; attempt += 1) {
         const isCopied = !uniqueItems && longer.length > 0 && prefixItems.length === 0;
         const schemas = prefixItems[longer.length] ?? items ?? [];
-        const item = isCopied ? longer.at(-1) : this.generate(schemas, 'request', extent, attempt, name);
+        const item = isCopied ? longer.at(-1) : this.generate(schemas, extent, attempt, name);
         const text = uniqueItems ? JSON.stringify(item) : '';
         if ((uniqueItems && known.has(text)) || !isExpected(item)) continue;
         known.add(text);
@@ -179,34 +186,18 @@ export class Values {
     return { direction, extent, roll, budget: largest, around: [], picks: new Map(), isExample: false };
   }
 
-  settled(schemas: readonly JsonObject[], value: unknown, direction: Direction, matched: MatchedBranch[] = []): Shape {
-    return settle(this.document, schemas, (choice) => this.branchMatched(choice, value, direction, matched));
+  settled(schemas: readonly JsonObject[], value: unknown, matched: MatchedBranch[] = []): Shape {
+    return settle(this.document, schemas, (choice) => this.branchMatched(choice, value, matched));
   }
 
-  branchMatched(
-    choice: Choice,
-    value: unknown,
-    direction: Direction,
-    matched: MatchedBranch[],
-  ): readonly JsonObject[] | undefined {
-    if (choice.keyword === 'if') {
-      const [condition = anything] = choice.branches[0] ?? [];
-      const branch = this.accepts(condition, value, direction) ? 0 : 1;
-      matched.push({ choice, branch });
-      return choice.branches[branch];
-    }
-    const branch = choice.branches.findIndex((schemas) => schemas.every((one) => this.accepts(one, value, direction)));
+  branchMatched(choice: Choice, value: unknown, matched: MatchedBranch[]): readonly JsonObject[] | undefined {
+    const [[condition = anything] = []] = choice.branches;
+    const branch =
+      choice.keyword === 'if'
+        ? Number(!this.accepts(condition, value))
+        : choice.branches.findIndex((schemas) => this.acceptedBy(schemas, value));
     if (branch >= 0) matched.push({ choice, branch });
     return choice.branches[branch];
-  }
-
-  #changedWhereAccepted(schema: JsonObject, before: unknown, after: unknown, direction: Direction): unknown {
-    let whole = before;
-    for (const pointer of pointersTo(before, (part) => typeof part === 'string')) {
-      const candidate = put(whole, pointer, at(after, pointer));
-      if (at(before, pointer) !== at(after, pointer) && this.accepts(schema, candidate, direction)) whole = candidate;
-    }
-    return whole;
   }
 
   #generate(schemas: readonly JsonObject[], name: string, generation: Generation): unknown {
