@@ -5,6 +5,7 @@ import { type Candidate, candidateOf } from '../finding/finding.ts';
 import { isJson } from '../http/call.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
 import { general, type Success } from '../judge/judge.ts';
+import { remembered } from '../memory.ts';
 import { objectsIn, View } from '../schema/view.ts';
 
 /** Reports numbers that differ from the calculation that `x-contract-check: { calculated }` declares. */
@@ -57,17 +58,15 @@ interface Calculated {
 const known = new WeakMap<View, readonly Calculated[]>();
 
 function calculatedIn(view: View): readonly Calculated[] {
-  const calculated =
-    known.get(view) ??
-    view.names.flatMap((name) =>
-      view
-        .described(name)
-        .parts.flatMap((node) => ({ name, node, calculation: calculationOf(node) }))
-        .filter((one): one is Calculated => one.calculation !== undefined)
-        .slice(0, 1),
-    );
-  known.set(view, calculated);
-  return calculated;
+  return remembered(known, view, () =>
+    view.names.flatMap((name) => {
+      const parts = view.described(name).parts.flatMap((node) => {
+        const calculation = calculationOf(node);
+        return calculation === undefined ? [] : [{ name, node, calculation }];
+      });
+      return parts.slice(0, 1);
+    }),
+  );
 }
 
 /** Undefined if a property is missing or is not a number. */

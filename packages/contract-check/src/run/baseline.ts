@@ -6,6 +6,7 @@ import { responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { NotSent } from '../http/not-sent.ts';
 import { isObject } from '../json.ts';
+import { remembered } from '../memory.ts';
 import { branchCallsOf } from './branches.ts';
 import { Candidates, hasNoRows, rank, withoutFailed } from './candidates.ts';
 import { creatorFor, undoneBy, whyNoId } from './creators.ts';
@@ -32,11 +33,15 @@ export class Baselines {
   readonly #parts: Candidates;
   readonly #known = new Map<string, Baseline>();
   readonly #rejections = new Map<string, string>();
-  readonly #branches = new Map<string, Promise<readonly Call[]>>();
-  readonly #variants = new Map<string, Promise<readonly Call[]>>();
-  readonly #freshnesses = new Map<string, Promise<Freshnesses>>();
   /** Consecutive times that a new resource did not help, by operation. */
   readonly #fruitlessAttempts = new Map<string, number>();
+
+  /** The call with other bodies that also succeed: what one context rejects, another may accept. */
+  readonly variants = perOperation((operation) => this.#findVariants(operation));
+  /** The call with a body for each branch of the schema's choices, where such calls succeed. */
+  readonly branches = perOperation((operation) => branchCallsOf(this.#session, this.of(operation)?.call));
+  /** Which texts must be fresh for a new resource, and what to try if they are not enough. */
+  readonly freshnesses = perOperation((operation) => this.#findFreshnesses(operation));
 
   constructor(session: Session) {
     this.#session = session;
@@ -144,19 +149,6 @@ export class Baselines {
     return this.#known.get(operation.id);
   }
 
-  /** The call with other bodies that also succeeded: what one context rejects, another may accept. */
-  variants(operation: Operation): Promise<readonly Call[]> {
-    return once(this.#variants, operation, () => this.#findVariants(operation));
-  }
-
-  /**
-   * The call with a body for each branch of the schema's choices, where such calls succeed. The baseline covers only
-   * one branch.
-   */
-  branches(operation: Operation): Promise<readonly Call[]> {
-    return once(this.#branches, operation, () => branchCallsOf(this.#session, this.#known.get(operation.id)?.call));
-  }
-
   async #findVariants(operation: Operation): Promise<Call[]> {
     const call = this.#known.get(operation.id)?.call;
     if (call?.body === undefined) return [];
@@ -184,17 +176,8 @@ export class Baselines {
     return this.elsewhere(call, exchange, label);
   }
 
-  /**
-   * Which texts must be fresh for a new resource, and what to try if they are not enough. Determined once per
-   * operation, because every probe needs it.
-   */
-  freshnesses(operation: Operation): Promise<Freshnesses> {
-    return once(this.#freshnesses, operation, async () =>
-      isCreating(operation) ? this.#findFreshnesses(operation) : freshnesses,
-    );
-  }
-
   async #findFreshnesses(operation: Operation): Promise<Freshnesses> {
+    if (!isCreating(operation)) return freshnesses;
     const known = this.#known.get(operation.id);
     let [least, ...more] = freshnesses;
     while (known !== undefined && more.length > 0) {
@@ -353,15 +336,10 @@ export class Baselines {
   }
 }
 
-/** What is found out about an operation on first use. */
-function once<Value>(
-  known: Map<string, Promise<Value>>,
-  { id }: Operation,
-  find: () => Promise<Value>,
-): Promise<Value> {
-  const value = known.get(id) ?? find();
-  known.set(id, value);
-  return value;
+/** What is found out about an operation on first use, because every probe needs it. */
+function perOperation<Value>(find: (operation: Operation) => Promise<Value>) {
+  const known = new Map<string, Promise<Value>>();
+  return (operation: Operation): Promise<Value> => remembered(known, operation.id, () => find(operation));
 }
 
 /** Whether fresh texts may help, because an existing resource conflicts. */

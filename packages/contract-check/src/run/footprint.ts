@@ -5,6 +5,7 @@ import { pathPattern } from '../http/deserialize.ts';
 import { safeMethods } from '../http/gate.ts';
 import type { WireRequest } from '../http/serialize.ts';
 import { isObject, type JsonObject } from '../json.ts';
+import { remembered } from '../memory.ts';
 import type { Left } from '../report/report.ts';
 import { idOf, isFailed, isOld } from './pool.ts';
 
@@ -69,9 +70,7 @@ export class Footprint {
 
   /** Reads what a request is about to change, once. */
   remember(target: string, read: () => Promise<Exchange | undefined>): Promise<Exchange | undefined> {
-    const known = this.#befores.get(target) ?? read();
-    this.#befores.set(target, known);
-    return known;
+    return remembered(this.#befores, target, read);
   }
 
   created(): Created[] {

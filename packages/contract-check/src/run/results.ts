@@ -2,6 +2,7 @@ import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import { type Category, categories } from '../finding/finding.ts';
 import type { FindingRegistry } from '../finding/finding-registry.ts';
+import { remembered } from '../memory.ts';
 import { shortfallOf } from '../report/coverage-table.ts';
 import type { MinCoverage, OperationReport, Report } from '../report/report.ts';
 import type { CoverageBook } from './coverage.ts';
@@ -22,12 +23,10 @@ export class States {
   readonly #states = new Map<string, OperationState>();
 
   of({ id }: Operation): OperationState {
-    const state = this.#states.get(id) ?? {
+    return remembered(this.#states, id, () => ({
       ...{ requests: 0, isReached: false, isNotImplemented: false, isChecked: false, reason: undefined },
       observations: Object.fromEntries(categories.map((one) => [one, 0])) as Record<Category, number>,
-    };
-    this.#states.set(id, state);
-    return state;
+    }));
   }
 }
 

@@ -1,5 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { isObject, type JsonObject, type TypeName } from '../json.ts';
+import { remembered } from '../memory.ts';
 
 /**
  * The constraints of a schema with references followed and `allOf` merged. Values are generated from it. It may be
@@ -40,24 +41,19 @@ const implied = new Map(
   ).flatMap(([type, keywords]) => keywords.split(' ').map((keyword): [string, TypeName] => [keyword, type])),
 );
 
-interface Memory {
+interface Shapes {
   readonly numbers: WeakMap<object, number>;
   readonly shapes: Map<string, Shape>;
 }
 
-const memories = new WeakMap<OpenApiDocument, Memory>();
+const memories = new WeakMap<OpenApiDocument, Shapes>();
 let count = 0;
 
 /** The shape of one or more schemas that apply together. Cached by schemas. */
 export function shapeOf(document: OpenApiDocument, ...schemas: readonly JsonObject[]): Shape {
-  const memory = memories.get(document) ?? { numbers: new WeakMap(), shapes: new Map() };
-  memories.set(document, memory);
-  const key = schemas.map((schema) => numberOf(memory, schema)).join();
-  const known = memory.shapes.get(key);
-  if (known !== undefined) return known;
-  const shape = merged(document, schemas);
-  memory.shapes.set(key, shape);
-  return shape;
+  const { numbers, shapes } = remembered(memories, document, () => ({ numbers: new WeakMap(), shapes: new Map() }));
+  const key = schemas.map((schema) => remembered(numbers, schema, () => ++count)).join();
+  return remembered(shapes, key, () => merged(document, schemas));
 }
 
 /** The likely types of a value. Without `type`, those that the other keywords apply to. */
@@ -124,14 +120,6 @@ function compiled(pattern: string, flags: string): RegExp | undefined {
   } catch {
     return undefined;
   }
-}
-
-function numberOf(memory: Memory, schema: JsonObject): number {
-  const known = memory.numbers.get(schema);
-  if (known !== undefined) return known;
-  count += 1;
-  memory.numbers.set(schema, count);
-  return count;
 }
 
 function merged(document: OpenApiDocument, schemas: readonly JsonObject[]) {
@@ -274,8 +262,10 @@ const choicesBySource = new WeakMap<JsonObject, Choice[]>();
 
 /** Returns the same objects for the same source, so that choices can be compared across shapes. */
 function choicesOf(source: JsonObject): Choice[] {
-  const known = choicesBySource.get(source);
-  if (known !== undefined) return known;
+  return remembered(choicesBySource, source, () => newChoicesOf(source));
+}
+
+function newChoicesOf(source: JsonObject): Choice[] {
   const choices: Choice[] = (['oneOf', 'anyOf'] as const).flatMap((keyword) => {
     const list = source[keyword];
     return Array.isArray(list) ? [{ keyword, source, branches: list.map((branch) => [schemaOf(branch)]) }] : [];
@@ -284,7 +274,6 @@ function choicesOf(source: JsonObject): Choice[] {
     const branches = [[schemaOf(source.if), schemaOf(source.then ?? true)], [schemaOf(source.else ?? true)]];
     choices.push({ keyword: 'if', source, branches });
   }
-  choicesBySource.set(source, choices);
   return choices;
 }
 

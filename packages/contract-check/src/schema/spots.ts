@@ -1,4 +1,5 @@
 import { escapeSegment, isObject, type JsonObject, withMember } from '../json.ts';
+import { remembered } from '../memory.ts';
 import { dice } from './dice.ts';
 import {
   type Choice,
@@ -248,7 +249,5 @@ const silent =
 const significant = new WeakMap<JsonObject, boolean>();
 
 function isSignificant(source: JsonObject): boolean {
-  const known = significant.get(source) ?? Object.keys(source).some((keyword) => !silent.test(keyword));
-  significant.set(source, known);
-  return known;
+  return remembered(significant, source, () => Object.keys(source).some((keyword) => !silent.test(keyword)));
 }

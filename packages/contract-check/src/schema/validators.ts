@@ -3,6 +3,7 @@ import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import { type OpenApiDocument, type Place, uriOf } from '../document/document.ts';
 import { at, isObject, type JsonObject } from '../json.ts';
+import { remembered } from '../memory.ts';
 import { regularExpression } from './shape.ts';
 import { View } from './view.ts';
 
@@ -40,12 +41,7 @@ export class Validators {
 
   /** The validators of a document. Compiled schemas are shared by all runs. */
   static of(document: OpenApiDocument): Validators {
-    let known = ofDocuments.get(document);
-    if (known === undefined) {
-      known = new Validators(document);
-      ofDocuments.set(document, known);
-    }
-    return known;
+    return remembered(ofDocuments, document, () => new Validators(document));
   }
 
   /** All violations of the schema; empty if the value is valid. */
@@ -94,14 +90,11 @@ export class Validators {
     let schema = declared;
     while (typeof schema.$ref === 'string' && Object.keys(schema).every(isWords))
       [schema = {}] = this.#document.referred(schema);
-    let validate = this.#compiled[direction].get(schema);
-    if (validate === undefined) {
+    return remembered(this.#compiled[direction], schema, () => {
       // Placeholders for omitted schemas are not part of the document.
       const isOwn = this.#document.placeOf(schema) !== undefined;
-      validate = this.#ajvs[direction].compile(isOwn ? { $ref: uriOf(this.#document.addressOf(schema)) } : schema);
-      this.#compiled[direction].set(schema, validate);
-    }
-    return validate;
+      return this.#ajvs[direction].compile(isOwn ? { $ref: uriOf(this.#document.addressOf(schema)) } : schema);
+    });
   }
 
   #breachOf(error: ErrorObject): Breach {

@@ -2,6 +2,7 @@ import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf, type Operation } from '../document/operation.ts';
 import { isJson } from '../http/call.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { remembered } from '../memory.ts';
 import { anything, regularExpression } from './shape.ts';
 
 const views = new WeakMap<JsonObject, View>();
@@ -25,9 +26,7 @@ export class View {
 
   static of(document: OpenApiDocument, schema: JsonObject | undefined): View {
     if (schema === undefined) return new View(document, []);
-    const view = views.get(schema) ?? new View(document, [schema]);
-    views.set(schema, view);
-    return view;
+    return remembered(views, schema, () => new View(document, [schema]));
   }
 
   /** The body that an operation accepts. */
@@ -122,9 +121,7 @@ export class View {
   }
 
   #view(key: string, find: () => JsonObject[]): View {
-    const view = this.#inner.get(key) ?? new View(this.#document, find());
-    this.#inner.set(key, view);
-    return view;
+    return remembered(this.#inner, key, () => new View(this.#document, find()));
   }
 }
 
