@@ -1,6 +1,7 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { BaseResolver, getLineColLocation, type Document as ParsedFile, type Source } from '@redocly/openapi-core';
+import { BaseResolver, getLineColLocation, type Source } from '@redocly/openapi-core';
 import { escapeSegment, isObject, type JsonObject, unescapeSegment } from '../json.ts';
+import { remembered } from '../memory.ts';
 import { modernize } from './modernize.ts';
 
 /** A location in the source files of a document. */
@@ -49,25 +50,26 @@ export class OpenApiDocument {
     const files = new Map<string, JsonObject>();
     const positions = new WeakMap<object, Position>();
     const waiting = [address];
+    let isOld = false;
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       if (files.has(next)) continue;
       const file = await resolver.resolveDocument<unknown>(null, next, next === address);
       if (file instanceof Error) throw new Error(`${next} cannot be read: ${file.message}`);
-      const parsed = contentOf(file);
+      const { parsed, source } = file;
+      if (!isObject(parsed)) throw new Error(`${source.absoluteRef} does not contain an object.`);
       files.set(next, parsed);
-      register(parsed, file.source, '#', positions, (reference) => {
-        const [target = ''] = reference.split('#');
-        if (target !== '') waiting.push(resolver.resolveExternalRef(file.source.absoluteRef, target));
+      if (next === address) isOld = versionOf(parsed, address).startsWith('3.0.');
+      prepare(parsed, '#', false, (node, pointer, isWithinId) => {
+        positions.set(node, { source, pointer: pointer === '#' ? '#/' : pointer });
+        if (isOld && isObject(node)) modernize(node);
+        if (!('$ref' in node) || typeof node.$ref !== 'string') return;
+        const [target = ''] = node.$ref.split('#');
+        if (target !== '') waiting.push(resolver.resolveExternalRef(source.absoluteRef, target));
+        if (isWithinId && target === '' && /^#\/(?!\$defs\/)/.test(node.$ref))
+          node.$ref = uriOf(source.absoluteRef) + node.$ref;
       });
     }
-    const document = new OpenApiDocument(address, files, positions);
-    const version = document.root.openapi;
-    if (typeof version !== 'string' || !/^3\.[01]\./.test(version)) {
-      throw new Error(`${address} is not an OpenAPI 3.0 or 3.1 document: "openapi" is ${JSON.stringify(version)}.`);
-    }
-    for (const [name, file] of files) keepReferences(file, name, false);
-    if (version.startsWith('3.0.')) for (const file of files.values()) modernize(file);
-    return document;
+    return new OpenApiDocument(address, files, positions);
   }
 
   /** Follows references to their target; returns other values unchanged. */
@@ -151,50 +153,32 @@ export function uriOf(address: string): string {
   return `${pathToFileURL(path).href}${fragment === undefined ? '' : `#${fragment}`}`;
 }
 
+/** @throws Error if a file is not OpenAPI 3. */
+function versionOf({ openapi }: JsonObject, address: string): string {
+  if (typeof openapi === 'string' && /^3\.[01]\./.test(openapi)) return openapi;
+  throw new Error(`${address} is not an OpenAPI 3.0 or 3.1 document: "openapi" is ${JSON.stringify(openapi)}.`);
+}
+
 /**
- * Resolves `#/components/…` against the document even in a schema with an `$id`, as authors of OpenAPI documents
- * expect. According to JSON Schema, it would be resolved against the schema.
+ * Visits all objects of a file. A reference in a schema with an `$id` would be resolved against that schema, but authors
+ * of OpenAPI documents expect `#/components/…` to be in the document.
  */
-function keepReferences(node: unknown, address: string, isWithinId: boolean): void {
-  if (typeof node !== 'object' || node === null) return;
-  const isOwn = isWithinId || ('$id' in node && typeof node.$id === 'string');
-  if (isOwn && '$ref' in node && typeof node.$ref === 'string' && node.$ref.startsWith('#/')) {
-    const local = node.$ref.startsWith('#/$defs/');
-    if (!local) node.$ref = `${uriOf(address)}${node.$ref}`;
-  }
-  for (const child of Object.values(node)) keepReferences(child, address, isOwn);
-}
-
-function contentOf(file: ParsedFile<unknown>): JsonObject {
-  if (!isObject(file.parsed)) throw new Error(`${file.source.absoluteRef} does not contain an object.`);
-  return file.parsed;
-}
-
-function register(
+function prepare(
   node: unknown,
-  source: Source,
   pointer: string,
-  positions: WeakMap<object, Position>,
-  onReference: (reference: string) => void,
+  isWithinId: boolean,
+  visit: (node: object, pointer: string, isWithinId: boolean) => void,
 ): void {
   if (typeof node !== 'object' || node === null) return;
-  positions.set(node, { source, pointer: pointer === '#' ? '#/' : pointer });
-  if ('$ref' in node && typeof node.$ref === 'string') onReference(node.$ref);
-  for (const [key, child] of Object.entries(node)) {
-    register(child, source, `${pointer}/${escapeSegment(key)}`, positions, onReference);
-  }
+  const isWithin = isWithinId || ('$id' in node && typeof node.$id === 'string');
+  for (const [key, child] of Object.entries(node)) prepare(child, `${pointer}/${escapeSegment(key)}`, isWithin, visit);
+  visit(node, pointer, isWithin);
 }
 
 /** Cached, because every violation of every response has a line, and finding one reads the syntax tree of its file. */
 const linesOf = new WeakMap<Source, Map<string, number>>();
 
 function lineOf(source: Source, pointer: string): number {
-  const lines = linesOf.get(source) ?? new Map<string, number>();
-  linesOf.set(source, lines);
-  let line = lines.get(pointer);
-  if (line === undefined) {
-    line = getLineColLocation({ source, pointer, reportOnKey: true }).start.line;
-    lines.set(pointer, line);
-  }
-  return line;
+  const lines = remembered(linesOf, source, () => new Map<string, number>());
+  return remembered(lines, pointer, () => getLineColLocation({ source, pointer, reportOnKey: true }).start.line);
 }

@@ -1,17 +1,10 @@
-import { isObject, type JsonObject } from '../json.ts';
+import type { JsonObject } from '../json.ts';
 
 /**
- * Converts the schemas of an OpenAPI 3.0 file to 3.1 in place: `nullable`, boolean exclusive bounds and `example`. All
+ * Converts an object of an OpenAPI 3.0 file to 3.1 in place: `nullable` and boolean exclusive bounds of schemas. All
  * later code handles one dialect.
  */
-export function modernize(file: JsonObject): void {
-  walk(file);
-}
-
-function walk(node: unknown): void {
-  if (Array.isArray(node)) for (const item of node) walk(item);
-  if (!isObject(node)) return;
-  for (const child of Object.values(node)) walk(child);
+export function modernize(node: JsonObject): void {
   if (node.nullable === true) allowNull(node);
   exclusive(node, 'exclusiveMinimum', 'minimum');
   exclusive(node, 'exclusiveMaximum', 'maximum');
