@@ -88,6 +88,16 @@ export function pointersTo(value: unknown, isExpected: (value: unknown) => boole
   return isExpected(value) ? [pointer, ...inner] : inner;
 }
 
+/** Pointers to the properties of a value, outer ones first. A depth of 0 has none. */
+export function propertiesIn(value: unknown, depth: number, entersLists: boolean, pointer = ''): string[] {
+  if (depth === 0 || !(isObject(value) || (entersLists && Array.isArray(value)))) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const here = `${pointer}/${escapeSegment(name)}`;
+    const inner = propertiesIn(member, depth - 1, entersLists, here);
+    return Array.isArray(value) || member === undefined ? inner : [here, ...inner];
+  });
+}
+
 /** The value of a JSON text; undefined if it is not valid. */
 export function parsedJson(text = ''): { readonly value: unknown } | undefined {
   try {

@@ -1,15 +1,12 @@
 import fc from 'fast-check';
 import type { Call, Exchange } from '../http/call.ts';
-import { at, escapeSegment, isObject, pointersTo, put, removed } from '../json.ts';
-
-/** The parts of a call that can be removed or reduced. */
-const groups = ['query', 'headers', 'cookies', 'body'] as const;
+import { at, pointersTo, propertiesIn, put, removed } from '../json.ts';
 
 /** Maximum total size of the smaller calls to consider, sent or not. It limits the time for large calls. */
 const maxVisited = 150_000;
 
-/** Maximum depth in a body at which single parts are removed. */
-const deepest = 5;
+/** Maximum depth in a call at which single parts are removed. */
+const deepest = 6;
 
 export interface Shrinking {
   /** Whether the smaller call has the same violations as the original one: a valid call must stay valid. */
@@ -60,9 +57,7 @@ function keyOf({ path, query, headers, cookies, body }: Call): string {
 function* smallerThan(call: Call): Iterable<Call> {
   const { query, headers, cookies, body } = call;
   const whole = { query, headers, cookies, body };
-  const members = pointersIn(whole, (value, depth) => isObject(value) && depth <= deepest).filter(
-    (pointer) => !groups.some((group) => pointer === `/${group}`),
-  );
+  const members = propertiesIn(whole, deepest, false).filter((pointer) => pointer.lastIndexOf('/') > 0);
   for (const kept of subarrays(members, 0)) {
     const gone = members.filter((pointer) => !kept.includes(pointer));
     // Nested parts are removed together with their parent.
@@ -92,14 +87,4 @@ function* smallerScalars(value: unknown, isBody: boolean): Iterable<unknown> {
       if (isBody || text.trim() === text) yield text;
   if (typeof value === 'number' && Number.isSafeInteger(value))
     for (const one of fc.maxSafeInteger().shrink(value, undefined).take(most)) yield one.value;
-}
-
-/** Pointers to the members of an object, outer ones first. */
-function pointersIn(value: unknown, isEntered: (value: unknown, depth: number) => boolean, depth = 0): string[] {
-  if (!isEntered(value, depth) || !isObject(value)) return [];
-  return Object.entries(value).flatMap(([name, member]) => {
-    if (member === undefined) return [];
-    const pointer = `/${escapeSegment(name)}`;
-    return [pointer, ...pointersIn(member, isEntered, depth + 1).map((inner) => `${pointer}${inner}`)];
-  });
 }

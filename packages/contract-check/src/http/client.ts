@@ -45,8 +45,9 @@ export class HttpClient {
       if (!isCarried(value)) throw new TypeError(`The header ${name} cannot be sent: ${JSON.stringify(value)}`);
     const request = this.requestOf(wire);
     const started = performance.now();
-    const response = (status: number, headers: Record<string, string>, text: string): ReceivedResponse =>
-      responseOf(status, headers, text, performance.now() - started);
+    const exchangeOf = (status: number, headers: Record<string, string>, text: string): Exchange => {
+      return { operation, request, response: responseOf(status, headers, text, performance.now() - started) };
+    };
     const attempt = () =>
       this.#pool.request({
         method: wire.method as 'GET',
@@ -59,13 +60,9 @@ export class HttpClient {
       // A kept-alive connection may be closed just when it is reused. That is unrelated to the request.
       const got = await attempt().catch((error: unknown) => (isClosed(error) ? attempt() : Promise.reject(error)));
       const text = await this.#textOf(got);
-      return { operation, request, response: response(got.statusCode, flat(got.headers), text) };
+      return exchangeOf(got.statusCode, flat(got.headers), text);
     } catch (error) {
-      return {
-        operation,
-        request,
-        response: response(noResponse, {}, error instanceof Error ? error.message : String(error)),
-      };
+      return exchangeOf(noResponse, {}, error instanceof Error ? error.message : String(error));
     }
   }
 

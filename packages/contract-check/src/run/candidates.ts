@@ -77,42 +77,32 @@ export class Candidates {
 
   /** Required parameters. Each turn uses other values, and no two parameters share a value. */
   #required(operation: Operation, place: Parameter['in'], round: number, turn: number): Record<string, unknown> {
+    const { pool, callerHeaders } = this.#session;
     const isRequested = operation.responses.some(({ status }) => status === '428');
+    // What an operation is about can be required without being declared so.
+    const refers = (name: string) =>
+      kindOfReference(name) !== undefined && pool.forParameter(operation, name, false).likely.length > 0;
     const needed = operation.parameters.filter(
-      (parameter) =>
-        parameter.in === place &&
-        (parameter.required ||
-          (isRequested && /^if-match$/i.test(parameter.name)) ||
-          // What an operation is about can be required without being declared so.
-          (round > 0 && place === 'query' && this.#refers(operation, parameter))),
+      ({ in: where, name, required }) =>
+        where === place &&
+        (required || (isRequested && isCondition(name)) || (round > 0 && place === 'query' && refers(name))) &&
+        // The identity sends these headers itself.
+        !(place === 'header' && callerHeaders.includes(name.toLowerCase())),
     );
     return Object.fromEntries(
-      needed
-        // The identity sends these headers itself.
-        .filter(({ name }) => place !== 'header' || !this.#isCallerHeader(name))
-        .map((parameter, index) => {
-          const values = this.#valuesOf(operation, parameter, false, round);
-          return [parameter.name, values[turn === 0 ? 0 : (turn + index) % values.length]];
-        }),
+      needed.map((parameter, index) => {
+        const values = this.#valuesOf(operation, parameter, false, round);
+        return [parameter.name, values[turn === 0 ? 0 : (turn + index) % values.length]];
+      }),
     );
-  }
-
-  #refers(operation: Operation, { name }: Parameter): boolean {
-    const { pool } = this.#session;
-    return kindOfReference(name) !== undefined && pool.forParameter(operation, name, false).likely.length > 0;
-  }
-
-  #isCallerHeader(header: string): boolean {
-    return this.#session.callerHeaders.includes(header.toLowerCase());
   }
 
   /** Values for a parameter: resources on the server, then examples, then values that the schema allows. */
   #valuesOf(operation: Operation, parameter: Parameter, onlyCreated: boolean, round: number): unknown[] {
-    const { values, pool, validators, providedValues } = this.#session;
+    const { document, values, pool, validators, providedValues } = this.#session;
     // Any version will do: another check covers stale versions.
-    const isCondition = /^if-match$/i.test(parameter.name);
-    if (isCondition && validators.accepts(parameter.schema, '*', 'request')) return ['*'];
-    if (isCondition) return this.#placeholderTag(operation, parameter);
+    if (isCondition(parameter.name))
+      return validators.accepts(parameter.schema, '*', 'request') ? ['*'] : this.#placeholderTag(operation, parameter);
     if (providedValues[parameter.name] !== undefined) return [providedValues[parameter.name]];
     const { likely, possible } = pool.forParameter(operation, parameter.name, onlyCreated);
     const accepted = likely.flatMap((value) => this.fit(parameter, value));
@@ -124,7 +114,7 @@ export class Candidates {
     }
     const sameName = possible.flatMap((value) => this.fit(parameter, value));
     // An ID that does not exist cannot succeed. A path may still take a value from an enum, or a date.
-    const isChosen = shapeOf(this.#session.document, parameter.schema).enum !== undefined;
+    const isChosen = shapeOf(document, parameter.schema).enum !== undefined;
     const seed = this.#session.seedFor(`${operation.id} ${parameter.name} ${round}`);
     const sampled = values.sample(parameter.schema, 'request', 'most', seed);
     if (parameter.in === 'path' && onlyCreated && !isChosen) {
@@ -133,7 +123,9 @@ export class Candidates {
       return isPut && sampled !== undefined ? [values.fresh(parameter.schema, sampled.value, seed)] : [];
     }
     const isReference = kindOfReference(parameter.name) !== undefined;
-    const ids = this.#isId(parameter) ? pool.ids().flatMap((value) => this.fit(parameter, value)) : [];
+    // Values that look like IDs can be those of known resources, regardless of the parameter's name.
+    const isId = parameter.in === 'query' && shapeOf(document, parameter.schema).format === 'uuid';
+    const ids = isId ? pool.ids().flatMap((value) => this.fit(parameter, value)) : [];
     return [
       ...(isReference ? accepted : []),
       ...examples,
@@ -150,13 +142,6 @@ export class Candidates {
     const tag = values.sample(schema, 'request', 'some', this.#session.seedFor(`${operation.id} ${name}`))?.value;
     if (typeof tag === 'string') transport.placeholderTags.add(tag);
     return [tag];
-  }
-
-  /**
-   * Whether the values of a query parameter look like IDs, regardless of its name. IDs of known resources may match.
-   */
-  #isId({ in: place, schema }: Parameter): boolean {
-    return place === 'query' && this.#session.document.object(schema).format === 'uuid';
   }
 
   /** A known value if the parameter's schema accepts it, converted between string and number if needed. */
@@ -205,6 +190,9 @@ export class Candidates {
     return [...bodies, ...others].map((body) => ({ body, mediaType }));
   }
 }
+
+/** Whether a header makes a request depend on the state of its resource. */
+const isCondition = (name: string) => /^if-match$/i.test(name);
 
 /** The call without its failed items; undefined if they cannot be identified, or if none is left. */
 export function withoutFailed(call: Call, exchange: Exchange): Call | undefined {

@@ -60,13 +60,10 @@ export class Identities {
 
   #withoutCredentials(headers: Headers): Record<string, string> {
     const { components } = this.#document.root;
-    const schemes = Object.values(this.#document.object(this.#document.object(components).securitySchemes)).map(
-      (scheme) => this.#document.object(scheme),
-    );
-    const keys = schemes.filter((scheme) => scheme.in === 'header').map(({ name }) => String(name).toLowerCase());
-    return Object.fromEntries(
-      Object.entries(headers).filter(([name]) => !['authorization', 'cookie', ...keys].includes(name)),
-    );
+    const schemes = Object.values(this.#document.object(this.#document.object(components).securitySchemes));
+    const keys = schemes.map((scheme) => this.#document.object(scheme)).filter((scheme) => scheme.in === 'header');
+    const names = ['authorization', 'cookie', ...keys.map(({ name }) => String(name).toLowerCase())];
+    return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.includes(name)));
   }
 }
 

@@ -29,17 +29,21 @@ export class Reach {
     const counts = [...this.#statuses].sort(([, one], [, other]) => other - one);
     const statuses = counts.map(([status, count]) => `${status} (${count})`).join(', ');
     const are = (...expected: number[]) => counts.every(([status]) => expected.includes(status));
+    const isPage = this.#pages.size > 0;
     const { pathname } = new URL(url);
-    const start = `No operation was reached: the server at ${url}`;
-    if (are(404, 405)) {
-      throw new CannotRun(`${start} returned 404 to all ${all} requests; check the base path, which is ${pathname}.`);
-    }
-    if (are(401, 403, 404))
-      throw new CannotRun(`${start} rejected the credentials, or their absence: ${statuses}; pass --auth or --header.`);
-    if (are(301, 302, 303, 307, 308) && this.#pages.size === 0)
-      throw new CannotRun(`${start} redirects all requests: ${statuses}; check the URL and the credentials.`);
-    if (this.#pages.size > 0 && counts.some(([status]) => status < 400))
-      throw new CannotRun(`${start} returns web pages, not its API; check the base path, which is ${pathname}.`);
-    throw new CannotRun(`${start} returned only ${statuses}.`);
+    const reasons = [
+      [are(404, 405), `returned 404 to all ${all} requests; check the base path, which is ${pathname}`],
+      [are(401, 403, 404), `rejected the credentials, or their absence: ${statuses}; pass --auth or --header`],
+      [
+        are(301, 302, 303, 307, 308) && !isPage,
+        `redirects all requests: ${statuses}; check the URL and the credentials`,
+      ],
+      [
+        isPage && counts.some(([status]) => status < 400),
+        `returns web pages, not its API; check the base path, which is ${pathname}`,
+      ],
+    ] as const;
+    const [, reason = `returned only ${statuses}`] = reasons.find(([isIt]) => isIt) ?? [];
+    throw new CannotRun(`No operation was reached: the server at ${url} ${reason}.`);
   }
 }
