@@ -3,6 +3,9 @@ import type { Finding } from '../finding/finding.ts';
 import type { ReceivedResponse } from '../http/call.ts';
 import { isObject, unescapeSegment } from '../json.ts';
 
+/** What decides which part is relevant. */
+type About = Pick<Finding, 'title' | 'expected' | 'actual' | 'pointer'>;
+
 /** A line of an excerpt. The marked line is the one that the finding is about. */
 export interface ExcerptLine {
   readonly text: string;
@@ -17,15 +20,15 @@ const longestText = 600;
 const maxTextLines = 10;
 
 /** The body around the relevant part, or its beginning if the finding concerns the whole body. */
-export function excerptOf(finding: Finding, response: Pick<ReceivedResponse, 'text' | 'json'>): ExcerptLine[] {
+export function excerptOf({ pointer }: About, response: Pick<ReceivedResponse, 'text' | 'json'>): ExcerptLine[] {
   if (response.json === undefined) return textExcerpt(response.text);
   const { value } = response.json;
-  const path = finding.pointer === undefined ? undefined : pathTo(finding.pointer, value);
+  const path = pointer === undefined ? undefined : pathTo(pointer, value);
   return [...print(value, path, '', '')];
 }
 
 /** Headers that the checks examine, or that the finding mentions. */
-export function headersOf({ title, expected, actual }: Finding, { headers }: ReceivedResponse): ExcerptLine[] {
+export function headersOf({ title, expected, actual }: About, { headers }: ReceivedResponse): ExcerptLine[] {
   const words = `${title} ${expected} ${actual}`.toLowerCase();
   const usual =
     /^(allow|location|etag|link|retry-after|www-authenticate|last-modified|idempotency-.*|x-total-.*|deprecation|sunset)$/;

@@ -1,7 +1,9 @@
 /** Replaces credentials in reports with the names of shell variables, such as `$TOKEN`. */
+
 import type { Exchange } from '../http/call.ts';
 import { decoded } from '../http/deserialize.ts';
 import { parsedJson } from '../json.ts';
+import { remembered } from '../memory.ts';
 
 /** A value to mask, and the variable that replaces it: `TOKEN`, `OTHER_TENANT_TOKEN`. */
 export interface Secret {
@@ -9,14 +11,8 @@ export interface Secret {
   readonly variable: string;
 }
 
-/** A part of a text: visible text, or a variable in place of a secret. */
-export type Piece = string | { readonly variable: string };
-
-export interface RequestPieces {
-  readonly url: readonly Piece[];
-  readonly headers: readonly (readonly [name: string, value: readonly Piece[]])[];
-  readonly body: readonly Piece[] | undefined;
-}
+/** A part of a text: visible text, or a secret, of which only the variable is shown. */
+export type Piece = string | (Secret & { readonly isKnown: boolean });
 
 /** A range that is secret because of its position. */
 interface Span {
@@ -49,26 +45,14 @@ export function isSecretName(name: string): boolean {
 /** Masks known secrets anywhere in an exchange, and other secrets by name. */
 export function maskExchange(exchange: Exchange, secrets: readonly Secret[] = []): Exchange {
   const variables = new Variables(secrets);
-  const request = piecesOf(exchange, variables);
-  const { response } = exchange;
-  const text = shown(variables.pieces(response.text, bodySpans(response.text, response.mediaType)));
+  const { request, response } = exchange;
+  const masked = textsOf(exchange, (text, named) => shown(variables.pieces(text, named)));
+  const { url, body, responseText: text } = masked;
   return {
     operation: exchange.operation,
-    request: {
-      method: exchange.request.method,
-      url: shown(request.url),
-      headers: Object.fromEntries(request.headers.map(([name, value]) => [name, shown(value)])),
-      body: request.body && shown(request.body),
-    },
+    request: { method: request.method, url, headers: Object.fromEntries(masked.headers), body },
     response: {
-      ...response,
-      headers: Object.fromEntries(
-        Object.entries(response.headers).map(([name, value]) => [
-          name,
-          shown(variables.pieces(value, headerSpans(name, value))),
-        ]),
-      ),
-      text,
+      ...{ ...response, headers: Object.fromEntries(masked.responseHeaders), text },
       json: text === response.text ? response.json : response.json && parsedJson(text),
     },
   };
@@ -78,19 +62,29 @@ export function maskExchange(exchange: Exchange, secrets: readonly Secret[] = []
 export function secretsIn(exchanges: readonly Exchange[], known: readonly Secret[] = []): Secret[] {
   const variables = new Variables(known);
   const found = new Map<string, Secret>();
-  const note = (text: string, spans: readonly Span[]) => {
-    for (const piece of variables.found(text, spans)) found.set(piece.value, piece);
+  // Each position by itself: a secret can contain another one.
+  const note = (text: string, named: readonly Span[]) => {
+    for (const { start, end, variable } of [...named, ...apparentSecrets(text)])
+      for (const piece of variables.pieces(text.slice(start, end), [{ start: 0, end: end - start, variable }]))
+        if (typeof piece !== 'string' && !piece.isKnown) found.set(piece.value, piece);
   };
-  for (const { request, response } of exchanges) {
-    const mediaType = request.headers['content-type'] ?? '';
-    note(request.url, urlSpans(request.url));
-    note(request.body ?? '', bodySpans(request.body ?? '', mediaType));
-    note(response.text, bodySpans(response.text, response.mediaType));
-    for (const headers of [request.headers, response.headers])
-      for (const [name, value] of Object.entries(headers)) note(value, headerSpans(name, value));
-  }
+  for (const exchange of exchanges) textsOf(exchange, note);
   // Words of the language would be masked in ordinary text.
   return [...found.values()].filter(({ value }) => value.length >= shortestLiteral && !/^[a-z]{1,11}$/i.test(value));
+}
+
+/** Every text of an exchange, written from the text and the positions of its secrets. */
+function textsOf<Written>({ request, response }: Exchange, write: (text: string, named: readonly Span[]) => Written) {
+  const inHeaders = (headers: Readonly<Record<string, string>>) =>
+    Object.entries(headers).map(([name, value]) => [name, write(value, headerSpans(name, value))] as const);
+  const mediaType = Object.entries(request.headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
+  return {
+    headers: inHeaders(request.headers),
+    url: write(request.url, urlSpans(request.url)),
+    body: request.body === undefined ? undefined : write(request.body, bodySpans(request.body, mediaType)),
+    responseText: write(response.text, bodySpans(response.text, response.mediaType)),
+    responseHeaders: inHeaders(response.headers),
+  };
 }
 
 /** The secrets in a header, with the variables that are usual for them. */
@@ -99,8 +93,9 @@ export function secretsInHeader(name: string, value: string): Secret[] {
 }
 
 /** The parts of a request, with variables in place of secrets. */
-export function requestPieces(exchange: Exchange, secrets: readonly Secret[] = []): RequestPieces {
-  return piecesOf(exchange, new Variables(secrets));
+export function requestPieces(exchange: Exchange, secrets: readonly Secret[] = []) {
+  const variables = new Variables(secrets);
+  return textsOf(exchange, (text, named) => variables.pieces(text, named));
 }
 
 /** Masks known secrets and text that looks like a secret. */
@@ -112,17 +107,6 @@ export function maskText(text: string, secrets: readonly Secret[] = []): string 
 export function variableOf(name: string): string {
   const variable = snake(name).toUpperCase().replace(/^X_/, '');
   return /^[A-Z]/.test(variable) ? variable : `SECRET_${variable}`;
-}
-
-function piecesOf({ request }: Exchange, variables: Variables): RequestPieces {
-  const mediaType = Object.entries(request.headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
-  return {
-    headers: Object.entries(request.headers).map(
-      ([name, value]) => [name, variables.pieces(value, headerSpans(name, value))] as const,
-    ),
-    url: variables.pieces(request.url, urlSpans(request.url)),
-    body: request.body === undefined ? undefined : variables.pieces(request.body, bodySpans(request.body, mediaType)),
-  };
 }
 
 /** Assigns variables within one exchange: equal values share a variable. */
@@ -144,26 +128,18 @@ class Variables {
     for (const span of apart([...known, ...others])) {
       if (span.start > end) pieces.push(text.slice(end, span.start));
       const value = text.slice(span.start, span.end);
-      pieces.push({ variable: known.has(span) ? span.variable : this.#variable(span.variable, value) });
+      const isKnown = known.has(span);
+      pieces.push({ value, variable: isKnown ? span.variable : this.#variable(span.variable, value), isKnown });
       end = span.end;
     }
     if (end < text.length) pieces.push(text.slice(end));
     return pieces;
   }
 
-  /** The secrets at known positions of a text, with their variables. */
-  found(text: string, named: readonly Span[]): Secret[] {
-    const known = this.#knownSpans(text, named);
-    return without([...named, ...apparentSecrets(text)], known).map(({ start, end, variable }) => {
-      const value = text.slice(start, end);
-      return { value, variable: this.#variable(variable, value) };
-    });
-  }
-
   #knownSpans(text: string, named: readonly Span[]): Span[] {
     const spans = this.#secrets.flatMap(({ value, variable }) => {
       const whole = named.filter(({ start, end }) => end - start === value.length && text.startsWith(value, start));
-      const anywhere = value.length < shortestLiteral ? [] : formsOf(value).flatMap((form) => occurrences(text, form));
+      const anywhere = value.length < shortestLiteral ? [] : occurrences(text, value);
       return [...whole, ...anywhere].map(({ start, end }) => ({ start, end, variable }));
     });
     return apart(spans);
@@ -172,11 +148,8 @@ class Variables {
   #variable(name: string, value: string): string {
     // An unknown credential gets another name: replacing it with `$TOKEN` would change the request.
     const base = this.#secrets.some(({ variable }) => variable === name) ? `OTHER_${name}` : name;
-    const values = this.#values.get(base) ?? new Map<string, string>();
-    this.#values.set(base, values);
-    const variable = values.get(value) ?? (values.size === 0 ? base : `${base}_${values.size + 1}`);
-    values.set(value, variable);
-    return variable;
+    const values = remembered(this.#values, base, () => new Map<string, string>());
+    return remembered(values, value, () => (values.size === 0 ? base : `${base}_${values.size + 1}`));
   }
 }
 
@@ -184,17 +157,18 @@ function shown(pieces: readonly Piece[]): string {
   return pieces.map((piece) => (typeof piece === 'string' ? piece : `$${piece.variable}`)).join('');
 }
 
-/** A value as plain text, URL-encoded and JSON-encoded. */
-function formsOf(value: string): string[] {
-  return [...new Set([value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)])];
-}
-
-function occurrences(text: string, form: string): { start: number; end: number }[] {
-  const found = [];
-  for (let start = text.indexOf(form); start >= 0; start = text.indexOf(form, start + form.length)) {
-    found.push({ start, end: start + form.length });
-  }
-  return found;
+/** Where a text has a value, as it is, URL-encoded or JSON-encoded. */
+function occurrences(text: string, value: string): { start: number; end: number }[] {
+  const forms = new Set([value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)]);
+  return [...forms].flatMap((form) => {
+    const parts = text.split(form).slice(0, -1);
+    let end = 0;
+    return parts.map((part) => {
+      const start = end + part.length;
+      end = start + form.length;
+      return { start, end };
+    });
+  });
 }
 
 function inOrder(spans: readonly Span[]): Span[] {

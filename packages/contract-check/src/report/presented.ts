@@ -4,6 +4,7 @@ import type { Place } from '../document/document.ts';
 import type { Finding } from '../finding/finding.ts';
 import { ruleOf, type Severity } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
+import { mapped } from '../json.ts';
 import { kindNames, percentText, reachText } from './coverage-table.ts';
 import { curlOf } from './curl.ts';
 import { type ExcerptLine, excerptOf, headersOf } from './excerpt.ts';
@@ -70,57 +71,47 @@ export interface PresentedExchange extends Exchange {
 export function present(report: Report, { secrets: known = [], directory }: Presentation): PresentedReport {
   const exchanges = report.findings.flatMap((finding) => finding.exchanges);
   const secrets = [...known, ...secretsIn(exchanges, known)];
-  const mask = (text: string) => maskText(text, secrets);
-  const maskReason = <T extends { readonly reason: string | undefined }>(item: T): T => ({
-    ...item,
-    reason: item.reason && mask(item.reason),
-  });
-  const operations = report.operations.map(maskReason);
-  const coverage = { ...report.coverage, items: report.coverage.items.map(maskReason) };
-  const findings = report.findings.map((finding, index) => {
-    const operation = operations.find(({ id }) => id === finding.operation);
+  const masked = <Value>(value: Value): Value =>
+    mapped(value, (one) => (typeof one === 'string' ? maskText(one, secrets) : one)) as Value;
+  const { findings: observed, ...others } = report;
+  const shown = masked(others);
+  const findings = observed.map(({ exchanges: sent, ...unmasked }, index) => {
+    const finding = masked(unmasked);
+    const operation = report.operations.find(({ id }) => id === unmasked.operation);
     const address = operation && `${operation.method} ${operation.path}`;
-    const { severity, text: rule } = ruleOf(finding.check);
-    const shown = {
-      ...{ ...finding, title: mask(finding.title), expected: mask(finding.expected), actual: mask(finding.actual) },
-      ...{ fix: mask(finding.fix), cause: mask(finding.cause) },
-      places: finding.places.map((one) => ({ ...one, title: mask(one.title), cause: mask(one.cause) })),
-    };
-    const exchanges = finding.exchanges.map((one) => {
+    const { severity, text: rule } = ruleOf(unmasked.check);
+    const exchanges = sent.map((one) => {
       return { ...maskExchange(one, secrets), curl: curlOf(one, secrets), summary: responseLine(one) };
     });
     const contract = finding.place && placeText(finding.place, directory);
     return {
-      ...{ ...shown, number: index + 1, severity, rule, exchanges },
-      address: address === finding.operation ? undefined : address,
-      fields: fieldsOf(shown, contract, exchanges),
+      ...{ ...finding, number: index + 1, severity, rule, exchanges },
+      address: address === unmasked.operation ? undefined : address,
+      fields: fieldsOf({ ...finding, exchanges }, contract),
     };
   });
-  const left = {
-    created: report.left.created.map((one) => ({ ...one, targets: one.targets.map(mask) })),
-    changed: report.left.changed.map((one) => ({ ...one, target: mask(one.target) })),
-  };
-  const notices = report.notices.map(mask);
   const textsIn = (title: string, texts: readonly string[]) => ({
     title,
     entries: texts.map((text) => ({ text, items: [] })),
   });
   const sections = [
-    { title: 'Not covered', entries: gapsOf(coverage.items, operations, directory) },
-    textsIn('Left on the server', leftLines(left)),
-    textsIn('Notes', notices),
-    textsIn('Ended early', report.stopped === undefined ? [] : [stoppedText(report.stopped)]),
+    { title: 'Not covered', entries: gapsOf(shown.coverage.items, shown.operations, directory) },
+    textsIn('Left on the server', leftLines(shown.left)),
+    textsIn('Notes', shown.notices),
+    textsIn('Ended early', shown.stopped === undefined ? [] : [stoppedText(shown.stopped)]),
   ];
   return {
-    ...{ ...report, operations, coverage, findings, left, notices, verdict: verdict(report) },
-    ...{ spec: mask(report.spec), url: mask(report.url) },
-    state: report.findings.length > 0 ? 'bad' : isComplete(report) ? 'good' : 'fair',
+    ...{ ...shown, findings, verdict: verdict(report) },
+    state: findings.length > 0 ? 'bad' : isComplete(report) ? 'good' : 'fair',
     sections: sections.filter(({ entries }) => entries.length > 0),
   };
 }
 
-function fieldsOf(finding: Finding, contract: string | undefined, exchanges: readonly PresentedExchange[]): Field[] {
-  const { fix, also, places, title, expected, actual } = finding;
+function fieldsOf(
+  finding: Omit<Finding, 'exchanges'> & { readonly exchanges: readonly PresentedExchange[] },
+  contract: string | undefined,
+): Field[] {
+  const { exchanges, fix, also, places, title, expected, actual } = finding;
   const different = places.slice(1).filter((place) => place.title !== title);
   const others = also.filter((id) => !different.some(({ operation }) => operation === id));
   const field = (label: string, text: string, isShown = true) => (isShown ? [{ label, text }] : []);
