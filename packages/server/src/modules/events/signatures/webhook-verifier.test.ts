@@ -11,6 +11,8 @@ import { rotateSecret } from './webhook-secret.ts';
 
 /** A machine may lack Python; then these tests are listed as not run. */
 const hasPython = spawnSync('python3', ['--version']).status === 0;
+/** For what takes less than a millisecond, but not on a machine that has stopped for a while. */
+const longestAnswer = 60_000;
 const verifier = hasPython ? startVerifier() : undefined;
 const { call, groups, secret, service, start, store, subscribe, tenant } = await deliveringService();
 
@@ -192,20 +194,31 @@ async function ask(question: object): Promise<Record<string, unknown>> {
   return verifier(question);
 }
 
-/** The verifier as a process. It responds to one line after the other, in their order. */
+/**
+ * The verifier as a process. It responds to one line after the other, in their order. Once it has ended or does not respond, every question
+ * fails at once: a property that fails is tried again many times, each of which would wait.
+ */
 function startVerifier(): (question: object) => Promise<Record<string, unknown>> {
   const script = fileURLToPath(new URL('../../../../test/verify-webhook.py', import.meta.url));
   const child = spawn('python3', [script], { stdio: ['pipe', 'pipe', 'inherit'] });
   atEnd(() => child.kill());
   const waiting: PromiseWithResolvers<Record<string, unknown>>[] = [];
+  let failure: Error | undefined;
+  const fail = (reason: string) => {
+    failure ??= new Error(`The verifier ${reason}.`);
+    for (const { reject } of waiting.splice(0)) reject(failure);
+  };
   createInterface(child.stdout).on('line', (line) => waiting.shift()?.resolve(JSON.parse(line)));
-  child.once('close', () => {
-    for (const { reject } of waiting.splice(0)) reject(new Error('The verifier ended.'));
-  });
-  return (question) => {
+  child.once('error', ({ message }) => fail(`did not start: ${message}`));
+  child.once('close', (code, signal) => fail(`ended with ${signal ?? code}`));
+  // What was written to a process that has ended. It is reported when the process closes.
+  child.stdin.on('error', () => undefined);
+  return async (question) => {
+    if (failure !== undefined) throw failure;
     const answer = Promise.withResolvers<Record<string, unknown>>();
+    const timer = setTimeout(() => fail(`did not respond within ${longestAnswer} ms`), longestAnswer);
     waiting.push(answer);
     child.stdin.write(`${JSON.stringify(question)}\n`);
-    return answer.promise;
+    return answer.promise.finally(() => clearTimeout(timer));
   };
 }
