@@ -15,7 +15,7 @@ const mostAtOnce = 256;
 /** The next batch is as large as is sent in the first of these times; after one that took the second, it is smaller. In milliseconds. */
 const shortBatch = 250;
 const longBatch = 1_000;
-/** So many characters in a batch make the next one smaller. */
+/** So many bytes in a batch make the next one smaller. */
 const largeBatch = 500_000;
 /** After this time the process leases another partition, in milliseconds. */
 const longestLease = 2_000;
@@ -68,7 +68,7 @@ export async function deliverPartition(partition: Partition, services: Partition
       if (tenant !== undefined && batch.end !== undefined) await services.deactivate(tenant, subscriptionId, batch.end);
       if (release !== 'keep') return;
     }
-    if (milliseconds > longBatch || batch.characters > largeBatch) most = Math.max(leastAtOnce, Math.floor(most / 2));
+    if (milliseconds > longBatch || batch.bytes > largeBatch) most = Math.max(leastAtOnce, Math.floor(most / 2));
     else if (milliseconds < shortBatch)
       most = Math.min(mostAtOnce, Math.max(most * 2, Math.floor((most * shortBatch) / milliseconds)));
   }
@@ -94,7 +94,7 @@ interface Health {
 class Batch {
   health: Health;
   end: EndReason | undefined;
-  characters = 0;
+  bytes = 0;
   hasUnsent = false;
   readonly #work: Work;
   readonly #tenant: Tenant | undefined;
@@ -169,7 +169,7 @@ class Batch {
   async #sendOne(due: DueEvent, message: Message, to: Destination): Promise<boolean> {
     if (!this.isOpen) return this.#leave(due);
     const headers = message.headers(this.#work.secrets, Date.now());
-    this.characters += message.body.length;
+    this.bytes += message.body.length;
     const sent = await this.#services.send(to, headers, message.body).catch((error) => {
       if (error instanceof SenderClosed) return undefined;
       throw error;

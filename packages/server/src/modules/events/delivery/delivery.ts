@@ -207,7 +207,7 @@ class Runner implements Delivery {
     this.#running.set(running, partition);
   }
 
-  #send(to: Destination, headers: Record<string, string>, body: string): Promise<Attempt> {
+  #send(to: Destination, headers: Record<string, string>, body: Buffer): Promise<Attempt> {
     return this.#beginning.run(() => this.#sender.send(to, headers, body));
   }
 

@@ -29,15 +29,13 @@ export class Message {
     StoredEvent,
     'id' | 'entityType' | 'operation' | 'entityId' | 'recordedAt' | 'traceparent' | 'source' | 'linkCreator'
   >;
-  readonly body: string;
+  /** In bytes, because it is signed and sent as such. */
+  readonly body: Buffer;
   #signed: { readonly key: string; readonly signature: string } | undefined;
 
   constructor(tenant: string, stored: StoredEvent) {
-    const { id, entityType, operation, entityId, occurredAt, recordedAt, sequence, data, changedFields } = stored;
-    const { traceparent, source, linkCreator } = stored;
-    const envelope = JSON.stringify({ id, entityType, operation, entityId, tenant, occurredAt, sequence });
-    // The row is put in as the database writes it: parsing it would change numbers, and cost more than all the rest.
-    this.body = `${envelope.slice(0, -1)},"data":${data},"changedFields":${JSON.stringify(changedFields ?? [])}}`;
+    const { id, entityType, operation, entityId, recordedAt, traceparent, source, linkCreator } = stored;
+    this.body = bytesOf(messageText(tenant, stored));
     this.event = { id, entityType, operation, entityId, recordedAt, traceparent, source, linkCreator };
   }
 
@@ -55,7 +53,7 @@ export class Message {
     // Subscribers that receive the event in the same second receive the same signature.
     if (this.#signed?.key !== key) {
       const sign = (secret: string) =>
-        `v1,${createHmac('sha256', keyOf(secret)).update(`${this.event.id}.${timestamp}.${this.body}`).digest('base64')}`;
+        `v1,${createHmac('sha256', keyOf(secret)).update(`${this.event.id}.${timestamp}.`).update(this.body).digest('base64')}`;
       this.#signed = { key, signature: secrets.map(sign).join(' ') };
     }
     const headers: Record<string, string> = {
@@ -68,6 +66,21 @@ export class Message {
     if (this.event.traceparent !== null) headers.traceparent = this.event.traceparent;
     return headers;
   }
+}
+
+/** An event as JSON. */
+export function messageText(tenant: string, stored: StoredEvent): string {
+  const { id, entityType, operation, entityId, occurredAt, sequence, data, changedFields } = stored;
+  const envelope = JSON.stringify({ id, entityType, operation, entityId, tenant, occurredAt, sequence });
+  // The row is put in as the database writes it: parsing it would change numbers, and cost more than all the rest.
+  return `${envelope.slice(0, -1)},"data":${data},"changedFields":${JSON.stringify(changedFields ?? [])}}`;
+}
+
+/** In memory of its own. `Buffer.from` takes a part of a larger piece, all of which is kept with it. */
+function bytesOf(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
 }
 
 /** The key in a secret, which is `whsec_` and base64 (Standard Webhooks). */

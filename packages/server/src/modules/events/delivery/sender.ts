@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -60,18 +61,20 @@ export class Sender {
   readonly #timeout: number;
   readonly #agent: Agent;
   readonly #checked = new WeakMap<Destination, Target>();
-  readonly #underWay = new Set<Exchange>();
+  readonly #underWay: Deadlines;
+  readonly #reading = new Deadlines(snippetTime, (exchange) => exchange.end(new errors.BodyTimeoutError()));
   #isClosed = false;
 
   constructor({ addresses, timeout = standardTimeout, ca }: SenderOptions) {
     this.#addresses = addresses;
     this.#timeout = timeout;
+    this.#underWay = new Deadlines(timeout, (exchange) => exchange.end(new errors.HeadersTimeoutError()));
     // How many connections there are is limited by how many attempts are under way.
     this.#agent = new Agent({ connect: connectorTo(addresses, ca), connections: null, pipelining: 1, allowH2: false });
   }
 
   /** Sends one event. @throws SenderClosed */
-  async send(to: Destination, headers: Record<string, string>, body: string): Promise<Attempt> {
+  async send(to: Destination, headers: Record<string, string>, body: Buffer): Promise<Attempt> {
     if (this.#isClosed) throw new SenderClosed();
     const attemptedAt = Date.now();
     const started = performance.now();
@@ -98,7 +101,7 @@ export class Sender {
   /** Ends all attempts that are under way. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const exchange of this.#underWay) exchange.end(new SenderClosed());
+    for (const exchange of this.#underWay.exchanges()) exchange.end(new SenderClosed());
     await this.#agent.destroy();
   }
 
@@ -112,16 +115,15 @@ export class Sender {
     return target;
   }
 
-  async #post(target: Target, headers: Record<string, string>, body: string): Promise<ReceiverResponse> {
-    const exchange = new Exchange();
-    const timer = setTimeout(() => exchange.end(new errors.HeadersTimeoutError()), this.#timeout);
+  async #post(target: Target, headers: Record<string, string>, body: Buffer): Promise<ReceiverResponse> {
+    const exchange = new Exchange(this.#reading);
     this.#underWay.add(exchange);
     try {
       this.#agent.dispatch({ ...target, method: 'POST', headers, body }, exchange);
       return await exchange.response;
     } finally {
-      clearTimeout(timer);
       this.#underWay.delete(exchange);
+      this.#reading.delete(exchange);
     }
   }
 
@@ -149,6 +151,46 @@ interface ReceiverResponse {
 
 const noBytes = Buffer.alloc(0);
 
+/** Ends exchanges that take too long. All have the same time, so one timer for the earliest does: one for each costs as much as a signature. */
+class Deadlines {
+  readonly #milliseconds: number;
+  readonly #onLate: (exchange: Exchange) => void;
+  /** When they are late, the earliest first. */
+  readonly #lateAt = new Map<Exchange, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(milliseconds: number, onLate: (exchange: Exchange) => void) {
+    this.#milliseconds = milliseconds;
+    this.#onLate = onLate;
+  }
+
+  exchanges(): Exchange[] {
+    return [...this.#lateAt.keys()];
+  }
+
+  add(exchange: Exchange): void {
+    this.#lateAt.set(exchange, performance.now() + this.#milliseconds);
+    this.#timer ??= setTimeout(() => this.#look(), this.#milliseconds).unref();
+  }
+
+  delete(exchange: Exchange): void {
+    this.#lateAt.delete(exchange);
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const now = performance.now();
+    for (const [exchange, lateAt] of this.#lateAt) {
+      if (lateAt > now) {
+        this.#timer = setTimeout(() => this.#look(), Math.ceil(lateAt - now)).unref();
+        return;
+      }
+      this.#lateAt.delete(exchange);
+      this.#onLate(exchange);
+    }
+  }
+}
+
 /** One request and the beginning of its response. It does without streams, which are most of the cost of a small request. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly response: Promise<ReceiverResponse>;
@@ -156,10 +198,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #head: Omit<ReceiverResponse, 'body'> | undefined;
   #body: Buffer = noBytes;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #reading: Deadlines;
   #error: Error | undefined;
 
-  constructor() {
+  /** @param reading those whose body is read. */
+  constructor(reading: Deadlines) {
+    this.#reading = reading;
     this.#settle = Promise.withResolvers();
     this.response = this.#settle.promise;
   }
@@ -186,7 +230,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (statusCode < 200) return;
     const retryAfter = headers['retry-after'];
     this.#head = { statusCode, retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter };
-    this.#timer = setTimeout(() => this.end(new errors.BodyTimeoutError()), snippetTime);
+    this.#reading.add(this);
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -203,7 +247,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #succeed(head: Omit<ReceiverResponse, 'body'>): void {
-    clearTimeout(this.#timer);
     this.#settle.resolve({ ...head, body: this.#body });
   }
 }
@@ -223,7 +266,9 @@ function describeResponse({ statusCode, retryAfter, body }: ReceiverResponse) {
 /** The beginning of a body as text. A character that is cut in two is left out, and NUL, which the database does not have. */
 function snippetOf(body: Buffer): string | null {
   if (body.length === 0) return null;
-  const text = new TextDecoder().decode(body.subarray(0, snippetBytes), { stream: true }).replaceAll('\0', '');
+  const start = body.subarray(0, snippetBytes);
+  const decoded = isAscii(start) ? start.toString('latin1') : new TextDecoder().decode(start, { stream: true });
+  const text = decoded.replaceAll('\0', '');
   return text === '' ? null : text;
 }
 

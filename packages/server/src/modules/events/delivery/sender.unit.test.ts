@@ -6,7 +6,7 @@ import { DeliveryAddresses } from '../../../platform/addresses.ts';
 import { Sender, SenderClosed, type SenderOptions } from './sender.ts';
 
 const { key, cert } = await selfSigned('hooks.example.com');
-const body = '{"hello":"world"}';
+const body = Buffer.from('{"hello":"world"}');
 const headers = { 'content-type': 'application/json' };
 
 /** A server that takes connections, counts them, and sends bytes when something came. */

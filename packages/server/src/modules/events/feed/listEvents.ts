@@ -8,7 +8,7 @@ import { readCursor, writeCursor } from '../../../query/cursor.ts';
 import type { Context, Handler } from '../../../service/context.ts';
 import { customRecord, findListedType, standardTypeNames } from '../catalog/catalog.ts';
 import { mayReceive, passesFilter, type Subscriber } from '../delivery/match.ts';
-import { Message, type StoredEvent } from '../delivery/message.ts';
+import { messageText, type StoredEvent } from '../delivery/message.ts';
 import { selectPositioned } from '../delivery/stored-events.ts';
 import { checkFilter, isFiltered } from '../subscriptions/payment-filter.ts';
 
@@ -173,10 +173,9 @@ async function pageAfter(session: Session, context: Context, query: Query, after
       );
   const isCut = rows.length > pageSize;
   if (isCut) rows.length = pageSize;
-  const messages = rows.map((row) => new Message(tenant.name, row));
-  const data = messages
-    .filter((message) => passesFilter(subscriberOf(message.event.entityType), message))
-    .map((message): Event => JSON.parse(message.body));
+  const data = rows
+    .filter((event) => passesFilter(subscriberOf(event.entityType), { event }))
+    .map((event): Event => JSON.parse(messageText(tenant.name, event)));
   return { data, position: (isCut ? rows.at(-1)?.position : undefined) ?? end, hasMore: isCut || end < newest };
 }
 
