@@ -185,6 +185,21 @@ test('the statements of the version before keep events of one version of a row a
   expect(await as(second, counts)).toEqual([{ events: 0, positioned: 0, waiting: 0 }]);
 });
 
+test('assign_event_positions › makes a leased partition due, and counts it only when its lease has expired', async () => {
+  const record = (number: number) =>
+    `insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
+     values (${second}, uuidv7(), 'ClientGroup', '${rowId(number)}', 'CREATE', 1, '{}')`;
+  const lease = (interval: string) => `
+    update delivery_partition set leased_by = '${user}', leased_until = now() + interval '${interval}', due_at = null
+    where tenant_id = ${second}`;
+  const due = `select due_at is not null as due from delivery_partition where tenant_id = ${second}`;
+  await as(second, record(11), lease('10 seconds'));
+  expect(await as(second, before.assign(2))).toEqual([{ assigned: 1, partitions: 0 }]);
+  expect(await as(second, due)).toEqual([{ due: true }]);
+  await as(second, record(12), lease('-1 second'));
+  expect(await as(second, before.assign(2))).toEqual([{ assigned: 1, partitions: 1 }]);
+});
+
 /** Runs statements in one transaction as requests of a tenant; those that only the owner can run, as the owner. */
 async function as<Row extends QueryResultRow>(tenant: number, ...statements: string[]): Promise<Row[]> {
   const client = await pool.connect();
