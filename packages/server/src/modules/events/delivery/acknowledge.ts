@@ -79,48 +79,46 @@ async function insertAttempts(
   tenantId: number,
   progress: readonly Progress[],
 ): Promise<void> {
-  // What all attempts of a partition have in common is sent once, and nulls are omitted: most of the cost is reading the text.
-  const partitions = progress.flatMap(({ subscriptionId, attempts: [first] }, partition) =>
-    first === undefined
-      ? []
-      : [
-          {
-            partition,
-            subscription_id: subscriptionId,
-            entity_type: first.event.entityType,
-            delivery_url: first.deliveryUrl,
-          },
-        ],
-  );
-  const attempts = progress.flatMap((one, partition) =>
-    one.attempts.map(({ attempt, event, number, retryIn }) => ({
-      partition,
-      id: newId(),
-      event_id: event.id,
-      operation: event.operation,
-      entity_id: event.entityId,
-      attempt: number,
-      http_status_code: attempt.httpStatusCode ?? undefined,
-      outcome: attempt.outcome,
-      duration_ms: attempt.duration,
-      response_snippet: attempt.responseSnippet ?? undefined,
-      error_message: attempt.errorMessage ?? undefined,
-      attempted_at: new Date(attempt.attemptedAt).toISOString(),
-      retry_in: retryIn,
-    })),
-  );
-  if (attempts.length === 0) return;
+  // A list for each column, and what all attempts of a partition have in common only once: most of the cost is reading the text.
+  const partitions = progress.filter(({ attempts }) => attempts.length > 0);
+  const rows = partitions.flatMap(({ attempts }) => attempts);
+  if (rows.length === 0) return;
+  const numbers = partitions.flatMap(({ attempts }, index) => attempts.map(() => index + 1));
+  const common = (read: (first: AttemptRecord) => string) =>
+    partitions.flatMap(({ attempts: [first] }) => (first === undefined ? [] : [read(first)]));
+  const texts = (read: (attempt: Attempt) => string | null) => {
+    const values = rows.map(({ attempt }) => read(attempt));
+    return values.every((value) => value === null) ? [] : values;
+  };
   await transaction.all(sql`
     insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
       delivery_url, http_status_code, outcome, duration_ms, response_snippet, error_message, attempted_at, next_retry_at)
-    select ${tenantId}::integer, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
-      delivery_url, http_status_code, outcome, duration_ms, response_snippet, error_message, attempted_at,
-      tenant_now() + retry_in * interval '1 millisecond'
-    from jsonb_to_recordset(${JSON.stringify(attempts)}::jsonb) as attempt (partition integer, id uuid, event_id uuid,
-      operation text, entity_id uuid, attempt smallint, http_status_code smallint, outcome text, duration_ms integer,
-      response_snippet text, error_message text, attempted_at timestamptz, retry_in double precision)
-    join jsonb_to_recordset(${JSON.stringify(partitions)}::jsonb) as partition (partition integer, subscription_id uuid,
-      entity_type text, delivery_url text) using (partition)`);
+    select ${tenantId}::integer, id, (${partitions.map(({ subscriptionId }) => subscriptionId)}::uuid[])[partition], event_id,
+      (${common(({ event }) => event.entityType)}::text[])[partition], operation, entity_id, attempt,
+      (${common(({ deliveryUrl }) => deliveryUrl)}::text[])[partition], http_status_code, outcome, duration_ms,
+      response_snippet, error_message, to_timestamp(attempted_at / 1000),
+      case when retry_in is not null then tenant_now() + retry_in * interval '1 millisecond' end
+    from unnest(
+      ${listOf(numbers, (number) => number)}::integer[],
+      ${listOf(rows, () => newId())}::uuid[],
+      ${listOf(rows, ({ event }) => event.id)}::uuid[],
+      ${listOf(rows, ({ event }) => event.operation)}::text[],
+      ${listOf(rows, ({ event }) => event.entityId)}::uuid[],
+      ${listOf(rows, ({ number }) => number)}::smallint[],
+      ${listOf(rows, ({ attempt }) => attempt.httpStatusCode)}::smallint[],
+      ${listOf(rows, ({ attempt }) => attempt.outcome)}::text[],
+      ${listOf(rows, ({ attempt }) => attempt.duration)}::integer[],
+      ${texts(({ responseSnippet }) => responseSnippet)}::text[],
+      ${texts(({ errorMessage }) => errorMessage)}::text[],
+      ${listOf(rows, ({ attempt }) => attempt.attemptedAt)}::double precision[],
+      ${listOf(rows, ({ retryIn }) => retryIn ?? null)}::double precision[]
+    ) as attempt (partition, id, event_id, operation, entity_id, attempt, http_status_code, outcome, duration_ms,
+      response_snippet, error_message, attempted_at, retry_in)`);
+}
+
+/** A list of the database with values that need no quotes: numbers, UUIDs and codes. */
+function listOf<Row>(rows: readonly Row[], read: (row: Row) => string | number | null): string {
+  return `{${rows.map((row) => read(row) ?? 'null').join(',')}}`;
 }
 
 async function updateRetries(transaction: Transaction, tenantId: number, progress: readonly Progress[]): Promise<void> {

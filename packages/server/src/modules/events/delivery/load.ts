@@ -54,10 +54,10 @@ interface SubscriptionRow extends Omit<Subscriber, 'roles'> {
   readonly roles: readonly string[] | null;
 }
 
+/** An event that is due, or the end of those of a request: without an event, with the last position of the tenant. */
 interface DueRow extends DueEvent {
-  readonly subscriptionId: string;
-  /** The last position of the tenant. */
-  readonly feed: number;
+  /** The number of the request, from 0. */
+  readonly request: number;
 }
 
 /** Events in the form in which they are sent, of all tenants: several subscriptions often receive the same ones. */
@@ -100,7 +100,7 @@ export async function loadWork(
   vault: Vault,
 ): Promise<Work[]> {
   const partitions = JSON.stringify(
-    requests.map(({ subscriptionId: id, most, after = null }) => ({ id, most, after })),
+    requests.map(({ subscriptionId: id, most, after = null }, request) => ({ request, id, most, after })),
   );
   const subscriptions = await session.all<SubscriptionRow>(sql`
     select subscription.id, subscription.active, delivery_url as "deliveryUrl", entity_type as "entityType",
@@ -111,18 +111,18 @@ export async function loadWork(
     where subscription.tenant_id = ${tenant.id} and subscription.id = any(${requests.map((one) => one.subscriptionId)})`);
   const due = await session.all<DueRow>(sql`
     with wanted as materialized (
-      select partition.subscription_id, wanted.most, subscription.entity_type, subscription.operations,
+      select wanted.request, partition.subscription_id, wanted.most, subscription.entity_type, subscription.operations,
         subscription.active_since, coalesce(wanted.after, partition.position) as position,
         coalesce((select position from event_feed where tenant_id = ${tenant.id}), 0) as feed,
         exists (select from delivery_retry retry
           where retry.tenant_id = ${tenant.id} and retry.subscription_id = partition.subscription_id
           order by due_at offset ${mostRetries}) as is_full
-      from jsonb_to_recordset(${partitions}::jsonb) as wanted (id uuid, most integer, after bigint)
+      from jsonb_to_recordset(${partitions}::jsonb) as wanted (request integer, id uuid, most integer, after bigint)
       join delivery_partition partition on partition.tenant_id = ${tenant.id} and partition.subscription_id = wanted.id
       join event_subscription subscription
         on subscription.tenant_id = ${tenant.id} and subscription.id = wanted.id and subscription.active
     )
-    select wanted.subscription_id as "subscriptionId", wanted.feed, due.*
+    select wanted.request, due.*
     from wanted cross join lateral (
       (select event_id as "eventId", entity_id as "entityId", position, attempts::integer, true as "isRetry",
          false as "isBehind"
@@ -140,7 +140,7 @@ export async function loadWork(
        order by event.position limit wanted.most)
       union all
       -- Tells where the feed ends, also where nothing is due.
-      (select null, null, null, null, null, wanted.is_full)
+      (select null, null, wanted.feed, null, null, wanted.is_full)
     ) due`);
   const events = due.filter((row) => row.eventId !== null);
   const texts = await messages.read(
@@ -149,17 +149,17 @@ export async function loadWork(
     events.map(({ eventId }) => eventId),
   );
   const secrets = events.length === 0 ? [] : await validSecrets(session, vault, tenant.id);
-  const bySubscription = Map.groupBy(due, ({ subscriptionId }) => subscriptionId);
-  return requests.map(({ subscriptionId, most }) => {
+  const byRequest = Map.groupBy(due, ({ request }) => request);
+  return requests.map(({ subscriptionId, most }, request) => {
     const row = subscriptions.find(({ id }) => id === subscriptionId);
-    const rows = bySubscription.get(subscriptionId) ?? [];
+    const rows = byRequest.get(request) ?? [];
     const own = rows.filter(({ eventId }) => eventId !== null);
     const fresh = own.filter(({ isRetry }) => !isRetry).sort((left, right) => left.position - right.position);
     const retries = own.filter(({ isRetry }) => isRetry);
     const end = rows.find(({ eventId }) => eventId === null);
     const isCut = fresh.length === most;
     const isFull = end?.isBehind === true;
-    const lastOfAll = isFull ? undefined : end?.feed;
+    const lastOfAll = isFull ? undefined : end?.position;
     return {
       subscription:
         row?.active === true ? { ...row, roles: row.roles === null ? undefined : new Set(row.roles) } : undefined,
