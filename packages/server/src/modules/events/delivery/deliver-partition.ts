@@ -5,7 +5,7 @@ import { mayReceive, passesFilter } from './match.ts';
 import type { Message } from './message.ts';
 import type { Partition } from './partitions.ts';
 import { breaksAfter, deactivatesAfter, mostAttempts, pauseAfter, retryDelay } from './schedule.ts';
-import { type Destination, type Sender, SenderClosed } from './sender.ts';
+import { type Attempt, type Destination, type Sender, SenderClosed } from './sender.ts';
 
 /** How many events are sent to one subscription at the same time. */
 const concurrency = 8;
@@ -170,13 +170,16 @@ class Batch {
     if (!this.isOpen) return this.#leave(due);
     const headers = message.headers(this.#work.secrets, Date.now());
     this.bytes += message.body.length;
-    const sent = await this.#services.send(to, headers, message.body).catch((error) => {
-      if (error instanceof SenderClosed) return undefined;
+    let sent: Attempt;
+    try {
+      sent = await this.#services.send(to, headers, message.body);
+    } catch (error) {
+      // The process stops before the receiver has responded.
+      if (error instanceof SenderClosed) return this.#leave(due);
       throw error;
-    });
-    // The process stops before the receiver has responded.
-    if (sent === undefined) return this.#leave(due);
-    const attempt = { ...sent, attemptedAt: sent.attemptedAt + this.#work.clockOffset };
+    }
+    const { clockOffset } = this.#work;
+    const attempt = clockOffset === 0 ? sent : { ...sent, attemptedAt: sent.attemptedAt + clockOffset };
     const number = due.attempts + 1;
     const isSuccess = attempt.outcome === 'SUCCESS';
     const isGone = attempt.httpStatusCode === 410;

@@ -81,12 +81,15 @@ export class Sender {
     const duration = () => Math.round(performance.now() - started);
     try {
       const target = this.#checkedTarget(to);
-      const response = await this.#post(target, headers, body).catch((error) => {
+      let response: ReceiverResponse;
+      try {
+        response = await this.#post(target, headers, body);
+      } catch (error) {
         // The receiver closed a kept connection while it was used again. Events may come twice, so it is sent once more.
         const isAtOnce = performance.now() - started < resendTime;
-        if (error instanceof errors.SocketError && isAtOnce) return this.#post(target, headers, body);
-        throw error;
-      });
+        if (!(error instanceof errors.SocketError && isAtOnce)) throw error;
+        response = await this.#post(target, headers, body);
+      }
       const attempt = { ...describeResponse(response), attemptedAt, duration: duration() };
       // The connection can be used again in the next turn of the event loop. Until then, the next attempt would open another one.
       await nextTurn();
@@ -115,16 +118,11 @@ export class Sender {
     return target;
   }
 
-  async #post(target: Target, headers: Record<string, string>, body: Buffer): Promise<ReceiverResponse> {
-    const exchange = new Exchange(this.#reading);
+  #post(target: Target, headers: Record<string, string>, body: Buffer): Promise<ReceiverResponse> {
+    const exchange = new Exchange(this.#underWay, this.#reading);
     this.#underWay.add(exchange);
-    try {
-      this.#agent.dispatch({ ...target, method: 'POST', headers, body }, exchange);
-      return await exchange.response;
-    } finally {
-      this.#underWay.delete(exchange);
-      this.#reading.delete(exchange);
-    }
+    this.#agent.dispatch({ ...target, method: 'POST', headers, body }, exchange);
+    return exchange.response;
   }
 
   #describeError(error: unknown): Pick<Attempt, 'outcome' | 'errorMessage'> {
@@ -198,11 +196,16 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #head: Omit<ReceiverResponse, 'body'> | undefined;
   #body: Buffer = noBytes;
+  readonly #underWay: Deadlines;
   readonly #reading: Deadlines;
   #error: Error | undefined;
 
-  /** @param reading those whose body is read. */
-  constructor(reading: Deadlines) {
+  /**
+   * @param underWay those that have not ended.
+   * @param reading those whose body is read.
+   */
+  constructor(underWay: Deadlines, reading: Deadlines) {
+    this.#underWay = underWay;
     this.#reading = reading;
     this.#settle = Promise.withResolvers();
     this.response = this.#settle.promise;
@@ -211,8 +214,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Ends it, unless it has ended. */
   end(error: Error): void {
     this.#error ??= error;
-    if (this.#head === undefined) this.#settle.reject(error);
-    else this.#succeed(this.#head);
+    if (this.#head === undefined) {
+      this.#underWay.delete(this);
+      this.#settle.reject(error);
+    } else this.#succeed(this.#head);
     this.#controller?.abort(error);
   }
 
@@ -247,6 +252,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #succeed(head: Omit<ReceiverResponse, 'body'>): void {
+    this.#underWay.delete(this);
+    this.#reading.delete(this);
     this.#settle.resolve({ ...head, body: this.#body });
   }
 }
