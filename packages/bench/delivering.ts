@@ -28,6 +28,7 @@ export interface BenchReceiver {
   readonly origin: string;
   /** Its certificate, which senders must trust. */
   readonly cert: string;
+  readonly pid: number;
   send(command: ReceiverCommand): Promise<Arrivals>;
   /** Waits until this many deliveries have arrived. */
   arrived(count: number): Promise<Arrivals>;
@@ -52,7 +53,9 @@ export async function startReceiver(): Promise<BenchReceiver> {
       await pause(10);
     }
   };
-  return { origin: `https://localhost:${port}`, cert, send, arrived, stop: () => void child.kill() };
+  const { pid } = child;
+  if (pid === undefined) throw new Error('The receiver did not start.');
+  return { origin: `https://localhost:${port}`, cert, pid, send, arrived, stop: () => void child.kill() };
 }
 
 export function printLoad(): void {

@@ -15,6 +15,8 @@ import type { StoreOptions } from '../server/src/platform/store/store.ts';
 import type { Service } from '../server/src/service/service.ts';
 import { onPostgres, printLoad, recordEvents, startReceiver, subscribedTenant, withService } from './delivering.ts';
 import { median } from './median.ts';
+import { usedBy, usedByDatabase } from './processor-time.ts';
+import { type ProcessorTimes, Rounds } from './rounds.ts';
 
 const { values } = readOptions({
   options: {
@@ -26,13 +28,15 @@ const { values } = readOptions({
   },
 });
 const deliveriesOfRound = values.quick ? 2_000 : 8_000;
-const rounds = values.quick ? 1 : 3;
+const rounds = values.quick ? 1 : 5;
+/** V8 compiles what a delivery uses during the first 20,000, which take up to twice as long. */
+const warmUpRounds = values.quick ? 1 : 3;
 const singleEvents = values.quick ? 30 : 150;
 /** What the bare loops send. */
 const bareBody = Buffer.alloc(1_200, 'x');
 const signingKey = Buffer.alloc(32, 'k');
 
-const { arrived, send, cert, origin, stop } = await startReceiver();
+const { arrived, send, cert, origin, pid: receiver, stop } = await startReceiver();
 printLoad();
 try {
   if (values.engine !== 'pglite')
@@ -51,15 +55,29 @@ async function measurePglite(): Promise<void> {
 async function measureEngine(engine: string, options: StoreOptions): Promise<void> {
   await withService(options, async (service) => {
     const throughput: Record<string, object> = {};
+    const processorTime: Record<string, object> = {};
+    // PGlite runs in a thread of the process.
+    const { databaseUrl } = options;
+    const usedNow = (): ProcessorTimes => ({
+      sender: usedBy([process.pid]),
+      database: databaseUrl === undefined ? 0 : usedByDatabase(databaseUrl),
+      receiver: usedBy([receiver]),
+    });
     const latency: Record<string, object> = {};
     for (const subscriptions of values.subscriptions.split(',').map(Number)) {
       const name = `subscribed_${subscriptions}`;
       const tenant = await subscribedTenant(service, name, urls(name, subscriptions));
-      throughput[subscriptions] = await measureThroughput(service, tenant, subscriptions);
+      const measured = await measureThroughput(service, tenant, subscriptions, usedNow);
+      throughput[subscriptions] = measured.throughput;
+      processorTime[`delivery, ${subscriptions}`] = measured.processorTime.delivery;
+      processorTime[`bare POST, ${subscriptions}`] = measured.processorTime.bare;
+      processorTime[`signed POST, ${subscriptions}`] = measured.processorTime.signed;
       if (!values.throughput) latency[subscriptions] = await measureLatency(service, tenant, subscriptions);
     }
     console.log(`\n${engine}: deliveries per second, beside a bare loop of POSTs over as many connections`);
     console.table(throughput);
+    console.log(`${engine}: microseconds of processor time, by process`);
+    console.table(processorTime);
     if (values.throughput) return;
     const dead = await subscribedTenant(service, 'with_a_dead_one', [...urls('with_a_dead_one', 99), `${origin}/dead`]);
     latency['100, one of them dead'] = await measureLatency(service, dead, 99);
@@ -74,38 +92,45 @@ function urls(name: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${origin}/${name}/${index + 1}`);
 }
 
-async function measureThroughput(service: Service, tenant: Tenant, subscriptions: number) {
+async function measureThroughput(
+  service: Service,
+  tenant: Tenant,
+  subscriptions: number,
+  usedNow: () => ProcessorTimes,
+) {
   const events = deliveriesOfRound / subscriptions;
-  const own: number[] = [];
-  const bare: number[] = [];
-  const signed: number[] = [];
+  const own = new Rounds(deliveriesOfRound, usedNow);
+  const bare = new Rounds(deliveriesOfRound, usedNow);
+  const signed = new Rounds(deliveriesOfRound, usedNow);
   let memory = 0;
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 1; round <= warmUpRounds + rounds; round++) {
+    const isCounted = round > warmUpRounds;
+    let used = 0;
     await recordEvents(service, tenant, events);
     await send('reset');
-    const started = performance.now();
-    const delivery = await startDelivery(service, { ca: cert });
-    const { connections, arrivals } = await arrived(deliveriesOfRound);
-    const last = arrivals.reduce((latest, [, , at]) => Math.max(latest, at), 0);
-    const seconds = (last - performance.timeOrigin - started) / 1000;
-    memory = Math.max(memory, process.memoryUsage().rss / 1e6);
-    await delivery.stop(5_000);
-    const bareSeconds = await bareLoop(connections, plainHeaders);
-    const signedSeconds = await bareLoop(connections, signedHeaders);
-    // The first round warms up.
-    if (round > 0) {
-      own.push(deliveriesOfRound / seconds);
-      bare.push(deliveriesOfRound / bareSeconds);
-      signed.push(deliveriesOfRound / signedSeconds);
-    }
+    await own.add(isCounted, async () => {
+      const started = performance.now();
+      const delivery = await startDelivery(service, { ca: cert });
+      const { connections, arrivals } = await arrived(deliveriesOfRound);
+      const last = arrivals.reduce((latest, [, , at]) => Math.max(latest, at), 0);
+      memory = Math.max(memory, process.memoryUsage().rss / 1e6);
+      used = connections;
+      await delivery.stop(5_000);
+      return (last - performance.timeOrigin - started) / 1000;
+    });
+    await bare.add(isCounted, () => bareLoop(used, plainHeaders));
+    await signed.add(isCounted, () => bareLoop(used, signedHeaders));
   }
   return {
-    'deliveries/s': Math.round(median(own)),
-    'bare POSTs/s': Math.round(median(bare)),
-    ratio: ratioOf(own, bare),
-    'signed POSTs/s': Math.round(median(signed)),
-    'ratio to signed': ratioOf(own, signed),
-    'memory in MB': Math.round(memory),
+    throughput: {
+      'deliveries/s': Math.round(median(own.perSecond)),
+      'bare POSTs/s': Math.round(median(bare.perSecond)),
+      ratio: ratioOf(own.perSecond, bare.perSecond),
+      'signed POSTs/s': Math.round(median(signed.perSecond)),
+      'ratio to signed': ratioOf(own.perSecond, signed.perSecond),
+      'memory in MB': Math.round(memory),
+    },
+    processorTime: { delivery: own.processorTime, bare: bare.processorTime, signed: signed.processorTime },
   };
 }
 
