@@ -26,6 +26,10 @@ const demoData = join(repository, 'packages/demo-data/src/cli.ts');
 const moved = `demo_${values.profile}`;
 /** Callers of each tenant, each of which waits between two requests, in milliseconds. */
 const [callers, between] = [2, 100];
+/** How long callers use a token, in milliseconds. */
+const tokenTime = 300_000;
+/** A connection that the server closes while it is idle would look like a failure. */
+const json = { 'Content-Type': 'application/json', Connection: 'close' };
 
 const postgres =
   values.database === undefined ? await findServer() : { url: values.database, stop: async () => undefined };
@@ -86,27 +90,20 @@ class Load {
   #lastWrite = 0;
   #isOver = false;
   readonly #tenant: string;
-  readonly #headers: Record<string, string>;
+  readonly #key: string;
   readonly #addresses: readonly string[];
+  #token: { readonly value: Promise<string>; readonly since: number } | undefined;
   #running: Promise<unknown> = Promise.resolve();
 
-  private constructor(tenant: string, headers: Record<string, string>, addresses: readonly string[]) {
+  private constructor(tenant: string, key: string, addresses: readonly string[]) {
     this.#tenant = tenant;
-    this.#headers = headers;
+    this.#key = key;
     this.#addresses = addresses;
   }
 
   static async start(tenant: string, addresses: readonly string[]): Promise<Load> {
     const key = await run(server, ['api-key', 'create', tenant, 'move', '--roles', 'API_ADMIN']);
-    // A connection that the server closes while it is idle would look like a failure.
-    const json = { 'Content-Type': 'application/json', Connection: 'close' };
-    const response = await fetch(`${addresses[0]}/v1/auth/token`, {
-      method: 'POST',
-      headers: json,
-      body: JSON.stringify({ apiKey: key.trim() }),
-    });
-    const { access_token: token } = (await response.json()) as { access_token: string };
-    const load = new Load(tenant, { ...json, Authorization: `Bearer ${token}`, Tenant: tenant }, addresses);
+    const load = new Load(tenant, key.trim(), addresses);
     load.#running = Promise.all(Array.from({ length: callers }, (_, caller) => load.#call(caller)));
     return load;
   }
@@ -120,11 +117,27 @@ class Load {
     }
   }
 
+  /** A large firm may take longer to move than a token is valid. */
+  #currentToken(): Promise<string> {
+    const now = performance.now();
+    if (this.#token === undefined || now - this.#token.since > tokenTime)
+      this.#token = { value: this.#signIn(), since: now };
+    return this.#token.value;
+  }
+
+  async #signIn(): Promise<string> {
+    const body = JSON.stringify({ apiKey: this.#key });
+    const response = await fetch(`${this.#addresses[0]}/v1/auth/token`, { method: 'POST', headers: json, body });
+    if (!response.ok) throw new Error(`The API key of ${this.#tenant} was not exchanged: ${await response.text()}`);
+    return ((await response.json()) as { access_token: string }).access_token;
+  }
+
   async #send(at: number, path: string, body: object) {
+    const headers = { ...json, Authorization: `Bearer ${await this.#currentToken()}`, Tenant: this.#tenant };
     const started = performance.now();
     const response = await fetch(`${this.#addresses[at % this.#addresses.length]}${path}`, {
       method: 'POST',
-      headers: this.#headers,
+      headers,
       body: JSON.stringify(body),
     });
     const text = await response.text();
