@@ -23,6 +23,12 @@ const silence = 120_000;
 /** Many clients that connect at once have this time to send their headers, in milliseconds. */
 const headerGrace = 100;
 
+/**
+ * Connections without a header that are closed in one turn of the event loop, between which requests are served. Closing all at
+ * once took up to 89 ms under attack, on a busy machine.
+ */
+const closedPerTurn = 8;
+
 /** Paths of probes, which are served when everything else is rejected. */
 const probes: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
@@ -57,8 +63,9 @@ export class Connections {
   readonly #bounds: ConnectionBounds;
   readonly #mostNew: number;
   readonly #connections = new WeakMap<Socket, Connection>();
-  /** Networks that may have too many connections without a header, which are closed together. */
+  /** Networks that may have too many connections without a header. */
   readonly #crowded = new Set<string>();
+  #isMakingRoom = false;
   readonly #queues = { new: new SocketQueue(), busy: new SocketQueue(), idle: new SocketQueue() };
   readonly #closed = new Counter({
     name: 'connections_closed_total',
@@ -120,15 +127,33 @@ export class Connections {
     const { perAddress = this.#mostNew } = this.#bounds;
     if (unused.size <= this.#mostNew && unused.sizeOf(network) <= perAddress) return;
     this.#crowded.add(network);
-    if (this.#crowded.size > 1) return;
-    const close = () => {
-      const networks = [...this.#crowded];
-      this.#crowded.clear();
-      for (const one of networks) while (unused.sizeOf(one) > perAddress) this.#close('new', unused.oldest(one));
-      while (unused.size > this.#mostNew) this.#close('new', unused.oldest());
-    };
+    if (this.#isMakingRoom) return;
+    this.#isMakingRoom = true;
     // What arrived while this thread was busy is read first.
-    setTimeout(() => setImmediate(close), headerGrace).unref();
+    setTimeout(() => setImmediate(() => this.#makeRoom()), headerGrace).unref();
+  }
+
+  /** Closes the oldest connections without a header that are too many, a few in each turn of the event loop. */
+  #makeRoom(): void {
+    for (let closed = 0; closed < closedPerTurn; closed += 1) {
+      const oldest = this.#oldestTooMany();
+      if (oldest === undefined) {
+        this.#isMakingRoom = false;
+        return;
+      }
+      this.#close('new', oldest);
+    }
+    setImmediate(() => this.#makeRoom());
+  }
+
+  #oldestTooMany(): Socket | undefined {
+    const unused = this.#queues.new;
+    const { perAddress = this.#mostNew } = this.#bounds;
+    for (const network of this.#crowded) {
+      if (unused.sizeOf(network) > perAddress) return unused.oldest(network);
+      this.#crowded.delete(network);
+    }
+    return unused.size > this.#mostNew ? unused.oldest() : undefined;
   }
 
   /** Starts a request. @returns the limit that rejects it */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
 import { arrivalLimits, type ConnectionBounds, Connections } from './connections.ts';
@@ -121,6 +122,26 @@ test('connections without a complete header have few places, of which the oldest
   }
   await expect.poll(() => halfOpen.filter(isOpen).length).toBe(2);
   expect(await registry.metrics()).toMatch(/^connections_closed_total\{state="new"\} 18$/m);
+});
+
+test('connections without a header are closed a few at a time, so that requests do not wait until all are closed', async () => {
+  const { open, registry } = await serve({ total: 8, perAddress: undefined });
+  const closed = async () => {
+    const { values = [] } = (await registry.getSingleMetric('connections_closed_total')?.get()) ?? {};
+    return values.reduce((sum, { value }) => sum + value, 0);
+  };
+  const silent = openTimes(60, open);
+  await Promise.all(silent.map(({ socket }) => once(socket, 'connect')));
+  const perTurn: number[] = [];
+  for (let before = 0; before < 58; ) {
+    await setImmediate();
+    const now = await closed();
+    perTurn.push(now - before);
+    before = now;
+  }
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(8);
+  await expect.poll(() => silent.filter(isOpen).length).toBe(2);
+  expect(silent.slice(-2).every(isOpen)).toBe(true);
 });
 
 test('many connections that open at once and send their requests are all served', async () => {
