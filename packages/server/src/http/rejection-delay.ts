@@ -8,6 +8,11 @@ const window = 60_000;
 /** What each further one adds to the delay, and the longest delay, in milliseconds. */
 const step = 10;
 const longest = 1_000;
+/**
+ * The least part of a delay; the rest is random. Without it, responses that were delayed together are sent together, and their
+ * callers send the next requests together, for which all other requests wait.
+ */
+const leastPart = 0.5;
 /** Responses that can be delayed at the same time. Each occupies a connection, of which others need some. */
 const mostWaiting = 400;
 
@@ -22,6 +27,7 @@ const mostAddresses = 100_000;
 export class RejectionDelay {
   readonly #isEnabled: boolean;
   readonly #pause: (milliseconds: number) => Promise<unknown>;
+  readonly #random: () => number;
   readonly #counts: LRUCache<string, { rejections: number }>;
   #waiting = 0;
 
@@ -30,9 +36,11 @@ export class RejectionDelay {
     factor: number,
     clock: { now(): number } = performance,
     pause: (time: number) => Promise<unknown> = sleep,
+    random = Math.random,
   ) {
     this.#isEnabled = factor !== 0;
     this.#pause = pause;
+    this.#random = random;
     // The window starts with the first rejection and is not extended by others.
     this.#counts = new LRUCache({ max: mostAddresses, ttl: window, perf: clock, ttlResolution: 0 });
   }
@@ -48,7 +56,7 @@ export class RejectionDelay {
     if (delay <= 0 || this.#waiting >= mostWaiting) return;
     this.#waiting += 1;
     try {
-      await this.#pause(delay);
+      await this.#pause(delay * (leastPart + (1 - leastPart) * this.#random()));
     } finally {
       this.#waiting -= 1;
     }
