@@ -116,6 +116,7 @@ const fixed = {
     'key-rejected': warning('A repeated request with the same idempotency key must be accepted.'),
     'key-reused': error('An idempotency key must be rejected with another body.'),
     'key-twice': error('A repeated request with the same idempotency key must not create a second resource.'),
+    link: warning('A link in a response must lead to what it names.'),
     location: warning('Location must be the URL of the created resource (RFC 9110, 10.2.2).'),
     'members-chosen': warning('A response must have the properties that the request selects.'),
     'order-ignored': error('A list must have the requested or declared order, in the requested direction.'),

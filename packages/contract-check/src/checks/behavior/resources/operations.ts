@@ -2,7 +2,8 @@ import { Big } from 'big.js';
 import { extensionOf, groupOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
-import { isObject } from '../../../json.ts';
+import { evaluate } from '../../../http/links.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
 import { agrees, calculationOf, numberOf, type Sum, sumOver } from '../../../run/arithmetic.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import {
@@ -23,7 +24,7 @@ import { chooserOf, chosenDifferences } from '../lists/chosen-members.ts';
 import { readCollection } from '../lists/listing.ts';
 import { rowsIn } from '../lists/metadata.ts';
 import { type BehaviorCheck, type Difference, differ, need, needs, text, valued } from '../observe.ts';
-import { resourceIn } from './compare.ts';
+import { isGone, resourceIn } from './compare.ts';
 import { anyOf } from './effects.ts';
 import { declaredKind, declares, hasRows } from './resource-types.ts';
 
@@ -236,5 +237,44 @@ const headed: OperationCheck = {
   },
 };
 
+const linked: OperationCheck = {
+  name: 'links',
+  describe: 'Declared links to read operations work.',
+  applies: ({ operation }) => operation.responses.some(({ links }) => Object.keys(links).length > 0),
+  async run({ context: { session, baselines }, operation }, label) {
+    const from = need(await baselines.again(operation, label));
+    const { status } = from.exchange.response;
+    const response = need(operation.responses.find((one) => one.status === String(status)));
+    const found: Difference[] = [];
+    for (const [name, link] of Object.entries(response.links)) {
+      const target = session.operations.find(({ id }) => id === link.operationId);
+      const known = target && baselines.of(target)?.call;
+      const values = isObject(link.parameters) ? valuesOf(link.parameters, from.exchange, from.call.path) : undefined;
+      if (target === undefined || known === undefined || values === undefined || !isReader(target)) continue;
+      const placed = (place: string) =>
+        Object.fromEntries(
+          Object.entries(values).filter(([key]) =>
+            target.parameters.some((one) => one.in === place && one.name === key),
+          ),
+        );
+      const path = { ...known.path, ...placed('path') };
+      const there = await session.send({ ...known, path, query: { ...known.query, ...placed('query') } });
+      if (!isGone(there) && there.response.status !== 400) continue;
+      const facts = { expected: `${target.id} succeeds with the values of the response`, actual: responseText(there) };
+      found.push(differ('link', operation, name, { ...facts, node: link, exchanges: [from.exchange, there] }));
+    }
+    return found;
+  },
+};
+
+/** The values of a link; undefined if the response lacks one of them. */
+function valuesOf(parameters: JsonObject, exchange: Exchange, path: Call['path']): JsonObject | undefined {
+  const values = Object.entries(parameters).map(([name, expression]): [string, unknown] => [
+    name.replace(/^(?:path|query|header)\./, ''),
+    evaluate(expression, exchange, path) ?? undefined,
+  ]);
+  return values.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(values);
+}
+
 /** Checks that do not require a create operation. */
-export const operationChecks: readonly OperationCheck[] = [unknown, omitted, chosen, counts, headed];
+export const operationChecks: readonly OperationCheck[] = [unknown, omitted, chosen, counts, headed, linked];

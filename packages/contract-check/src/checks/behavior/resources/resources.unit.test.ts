@@ -48,6 +48,7 @@ describe('a server with a defect', () => {
     'create-default': ['default of another genre', 'default null', 'chapters are drafts'],
     'create-not-listed': ['new ones not listed', 'list from cache'],
     'create-total': ['total constant'],
+    link: ['response with another id'],
     location: ['location nowhere', 'location of another'],
     'read-only-accepted': ['id from request accepted', 'id in update accepted'],
     'read-disagrees': ['read with another genre', 'list with another title'],
