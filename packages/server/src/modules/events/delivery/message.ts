@@ -23,7 +23,7 @@ export interface StoredEvent {
   readonly linkCreator: string | null;
 }
 
-/** An event as it is sent: the same text to all subscribers. */
+/** An event as it is sent: the same bytes to all subscribers. */
 export class Message {
   readonly event: Pick<
     StoredEvent,
