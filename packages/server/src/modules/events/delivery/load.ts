@@ -110,37 +110,37 @@ export async function loadWork(
     join api_user on api_user.tenant_id = subscription.tenant_id and api_user.id = created_by_api_user_id
     where subscription.tenant_id = ${tenant.id} and subscription.id = any(${requests.map((one) => one.subscriptionId)})`);
   const due = await session.all<DueRow>(sql`
-    with wanted as materialized (
-      select wanted.request, partition.subscription_id, wanted.most, subscription.entity_type, subscription.operations,
-        subscription.active_since, coalesce(wanted.after, partition.position) as position,
+    with requested as materialized (
+      select requested.request, partition.subscription_id, requested.most, subscription.entity_type, subscription.operations,
+        subscription.active_since, coalesce(requested.after, partition.position) as position,
         coalesce((select position from event_feed where tenant_id = ${tenant.id}), 0) as feed,
         exists (select from delivery_retry retry
           where retry.tenant_id = ${tenant.id} and retry.subscription_id = partition.subscription_id
           order by due_at offset ${mostRetries}) as is_full
-      from jsonb_to_recordset(${partitions}::jsonb) as wanted (request integer, id uuid, most integer, after bigint)
-      join delivery_partition partition on partition.tenant_id = ${tenant.id} and partition.subscription_id = wanted.id
+      from jsonb_to_recordset(${partitions}::jsonb) as requested (request integer, id uuid, most integer, after bigint)
+      join delivery_partition partition on partition.tenant_id = ${tenant.id} and partition.subscription_id = requested.id
       join event_subscription subscription
-        on subscription.tenant_id = ${tenant.id} and subscription.id = wanted.id and subscription.active
+        on subscription.tenant_id = ${tenant.id} and subscription.id = requested.id and subscription.active
     )
-    select wanted.request, due.*
-    from wanted cross join lateral (
+    select requested.request, due.*
+    from requested cross join lateral (
       (select event_id as "eventId", entity_id as "entityId", position, attempts::integer, true as "isRetry",
          false as "isBehind"
        from delivery_retry retry
-       where retry.tenant_id = ${tenant.id} and retry.subscription_id = wanted.subscription_id and due_at <= tenant_now()
-       order by due_at, position limit wanted.most)
+       where retry.tenant_id = ${tenant.id} and retry.subscription_id = requested.subscription_id and due_at <= tenant_now()
+       order by due_at, position limit requested.most)
       union all
       (select event_id, entity_id, position, 0, false,
          exists (select from delivery_retry retry where retry.tenant_id = ${tenant.id}
-           and retry.subscription_id = wanted.subscription_id and retry.entity_id = event.entity_id)
+           and retry.subscription_id = requested.subscription_id and retry.entity_id = event.entity_id)
        from event_position event
-       where event.tenant_id = ${tenant.id} and event.entity_type = wanted.entity_type
-         and event.position > wanted.position and event.operation = any (wanted.operations)
-         and event.recorded_at >= wanted.active_since and not wanted.is_full
-       order by event.position limit wanted.most)
+       where event.tenant_id = ${tenant.id} and event.entity_type = requested.entity_type
+         and event.position > requested.position and event.operation = any (requested.operations)
+         and event.recorded_at >= requested.active_since and not requested.is_full
+       order by event.position limit requested.most)
       union all
       -- Tells where the feed ends, also where nothing is due.
-      (select null, null, wanted.feed, null, null, wanted.is_full)
+      (select null, null, requested.feed, null, null, requested.is_full)
     ) due`);
   const events = due.filter((row) => row.eventId !== null);
   const texts = await messages.read(
