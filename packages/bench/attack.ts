@@ -17,6 +17,7 @@ import { createTenant } from '../server/src/operator/tenants.ts';
 import { openStore } from '../server/src/platform/store/store.ts';
 import { readConfig } from '../server/src/service/config.ts';
 import { createService } from '../server/src/service/service.ts';
+import { freePort } from '../server/test/free-port.ts';
 import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
 import { findServer } from '../server/test/postgres-setup.ts';
 import type { AttackOrder, AttackReport } from './attacker.ts';
@@ -37,7 +38,7 @@ const { values } = readOptions({
 });
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);
-const port = 40_000 + (process.pid % 10_000);
+const port = await freePort();
 const address = `http://127.0.0.1:${port}`;
 
 console.log('Starting PostgreSQL …');

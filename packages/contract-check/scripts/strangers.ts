@@ -7,12 +7,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, mkdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { readOptions } from '../../../scripts/options.ts';
+import { freePort } from '../../server/test/free-port.ts';
 import { check } from '../src/check.ts';
 import type { Auth, CheckOptions } from '../src/options.ts';
 import type { Report } from '../src/report/report.ts';
@@ -184,14 +184,6 @@ async function responds(url: string, isRunning: () => boolean): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   throw new Error(`Nothing responds at ${url}.`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 interface Share {

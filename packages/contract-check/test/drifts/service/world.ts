@@ -1,7 +1,5 @@
 /// <reference path="../../../../server/src/modules/clients/provinces.d.ts" />
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +8,7 @@ import { serve } from '../../../../server/src/main/main.ts';
 import { createApiKey } from '../../../../server/src/operator/api-keys.ts';
 import { createTenant } from '../../../../server/src/operator/tenants.ts';
 import type { Service } from '../../../../server/src/service/service.ts';
+import { freePort } from '../../../../server/test/free-port.ts';
 import { OpenApiDocument } from '../../../src/document/document.ts';
 import { type Operation, operationsOf } from '../../../src/document/operation.ts';
 import { isObject } from '../../../src/json.ts';
@@ -223,13 +222,4 @@ async function expire(service: Service, token: string): Promise<string> {
   const signed = `${header}.${Buffer.from(JSON.stringify({ ...claims, iat: now - 4500, exp: now - 3600 })).toString('base64url')}`;
   const signature = await crypto.subtle.sign('Ed25519', service.keys.signingKey().key, Buffer.from(signed));
   return `${signed}.${Buffer.from(signature).toString('base64url')}`;
-}
-
-async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
-  listener.close();
-  await once(listener, 'close');
-  return port;
 }
