@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { networkOf } from './network.ts';
 import { SocketQueue } from './socket-queue.ts';
+import { WasteLimit } from './waste-limit.ts';
 
 /**
  * Time limits for the parts of a request to arrive, in milliseconds. The largest body takes 30 seconds at 35 kB/s; slower
@@ -50,6 +51,8 @@ interface Connection {
   state: State;
   /** Requests in progress; pipelining sends several. */
   requests: number;
+  /** The request that arrived last, unless it has a response and has arrived in whole. */
+  last: IncomingMessage | undefined;
 }
 
 /**
@@ -57,7 +60,8 @@ interface Connection {
  * complete, so connections without one have places of their own, of which the oldest makes room. Idle connections make
  * room for requests. A connection with a request in progress is never closed: if all are busy, further requests are
  * rejected, except for probes. If one has to go, it is one of the network that has the most, so that an attacker
- * evicts its own.
+ * evicts its own. A network whose connections are closed again and again before they have sent a whole request is refused
+ * new ones, before anything is read.
  */
 export class Connections {
   readonly #bounds: ConnectionBounds;
@@ -65,6 +69,7 @@ export class Connections {
   readonly #connections = new WeakMap<Socket, Connection>();
   /** Networks that may have too many connections without a header. */
   readonly #crowded = new Set<string>();
+  readonly #wasteLimit: WasteLimit | undefined;
   #isMakingRoom = false;
   readonly #queues = { new: new SocketQueue(), busy: new SocketQueue(), idle: new SocketQueue() };
   readonly #closed = new Counter({
@@ -79,21 +84,36 @@ export class Connections {
     labelNames: ['limit'],
     registers: [],
   });
+  readonly #refused = new Counter({
+    name: 'connections_refused_total',
+    help: 'Connections that were closed at once, because their address opens many that never send a whole request.',
+    registers: [],
+  });
 
   constructor(bounds: ConnectionBounds) {
     this.#bounds = bounds;
     this.#mostNew = Math.ceil(bounds.total / 4);
+    this.#wasteLimit = bounds.perAddress === undefined ? undefined : new WasteLimit();
   }
 
   /** Limits the connections of this server, whose listener must come from `bounded`. */
   watch(server: Server): void {
     server.timeout = silence;
     server.on('connection', (socket: Socket) => {
-      const connection: Connection = { network: networkOf(socket.remoteAddress ?? ''), state: 'new', requests: 0 };
+      const network = networkOf(socket.remoteAddress ?? '');
+      if (this.#wasteLimit?.isExceeded(network)) {
+        this.#refused.inc();
+        socket.resetAndDestroy();
+        return;
+      }
+      const connection: Connection = { network, state: 'new', requests: 0, last: undefined };
       this.#connections.set(socket, connection);
-      this.#queues.new.add(connection.network, socket);
-      socket.once('close', () => this.#queues[connection.state].delete(connection.network, socket));
-      this.#limitNew(connection.network);
+      this.#queues.new.add(network, socket);
+      socket.once('close', () => {
+        this.#queues[connection.state].delete(network, socket);
+        if (connection.last?.complete === false) this.#wasteLimit?.count(network);
+      });
+      this.#limitNew(network);
     });
   }
 
@@ -110,6 +130,7 @@ export class Connections {
   measure(registry: Registry): void {
     registry.registerMetric(this.#closed);
     registry.registerMetric(this.#rejected);
+    registry.registerMetric(this.#refused);
     const queues = this.#queues;
     new Gauge({
       name: 'connections_open',
@@ -162,8 +183,10 @@ export class Connections {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return undefined;
     connection.requests += 1;
+    connection.last = request;
     response.once('close', () => {
       connection.requests -= 1;
+      if (request.complete && connection.last === request) connection.last = undefined;
       if (connection.requests === 0) this.#move(socket, connection, 'idle');
     });
     if (connection.state !== 'busy') this.#move(socket, connection, 'busy');
@@ -197,6 +220,7 @@ export class Connections {
     if (socket === undefined || connection === undefined) return;
     this.#queues[state].delete(connection.network, socket);
     this.#closed.inc({ state });
+    if (state === 'new') this.#wasteLimit?.count(connection.network);
     socket.destroy();
   }
 }

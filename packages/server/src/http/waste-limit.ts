@@ -1,0 +1,35 @@
+import { LRUCache } from 'lru-cache';
+
+/** Wasted connections of a network that are allowed at once: a page that is left cancels all of its uploads. */
+const burst = 100;
+/** After a burst, one more is allowed in this time, in milliseconds. */
+const interval = 100;
+
+/** More networks than this indicate an attack, and the oldest are dropped. */
+const mostNetworks = 100_000;
+
+/**
+ * Limits connections that were accepted for nothing: closed before they had sent a whole request. Whoever opens the next one as
+ * soon as one is closed would otherwise occupy this thread with accepting, reading and rejecting them.
+ *
+ * It is a leaky bucket (the generic cell rate algorithm, ITU-T I.371): one instant per network says how much was wasted.
+ */
+export class WasteLimit {
+  readonly #clock: { now(): number };
+  /** When all that was counted is forgotten. */
+  readonly #forgottenAt: LRUCache<string, number>;
+
+  constructor(clock: { now(): number } = performance) {
+    this.#clock = clock;
+    this.#forgottenAt = new LRUCache({ max: mostNetworks });
+  }
+
+  count(network: string): void {
+    const now = this.#clock.now();
+    this.#forgottenAt.set(network, Math.max(now, this.#forgottenAt.get(network) ?? 0) + interval);
+  }
+
+  isExceeded(network: string): boolean {
+    return (this.#forgottenAt.get(network) ?? 0) - this.#clock.now() > burst * interval;
+  }
+}
