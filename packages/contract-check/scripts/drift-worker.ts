@@ -6,9 +6,9 @@ import { serviceDrifts } from '../test/drifts/service/drifts.ts';
 import { type OpenStage, openServiceStage, openWorkshopStage } from '../test/drifts/stages.ts';
 import { workshopDrifts } from '../test/drifts/workshop/drifts.ts';
 
-/** Checks the correct server under a seed, or the server with one drift. Known findings do not count. */
+/** Checks the correct server, or some of its operations, under a seed, or the server with one drift. Known findings do not count. */
 export type Job =
-  | { readonly seed: number }
+  | { readonly seed: number; readonly only?: readonly string[] | undefined }
   | { readonly drift: string; readonly seed: number; readonly known: readonly string[] };
 
 /** Findings and cost of a job. */
@@ -26,7 +26,8 @@ else await work(serviceDrifts, await openServiceStage({ databaseUrl: process.env
 async function work<World>(drifts: readonly Drift<World>[], stage: OpenStage<World>): Promise<void> {
   process.on('message', async (job: Job) => {
     try {
-      process.send?.(await done(drifts, stage, job));
+      const result = await done(drifts, stage, job);
+      if (process.connected) process.send?.(result);
     } catch (error) {
       console.error(error);
       process.exit(1);
@@ -43,7 +44,7 @@ async function done<World>(drifts: readonly Drift<World>[], stage: OpenStage<Wor
   const { findings, isReached, requests, milliseconds } =
     'drift' in job
       ? await judge(stage, named(drifts, job.drift), job.seed, new Set(job.known))
-      : { isReached: true, ...(await checkCorrect(stage, job.seed)) };
+      : { isReached: true, ...(await checkCorrect(stage, job.seed, job.only)) };
   return {
     findings: findings.map(({ operation, check, category, cause, title, actual }) => ({
       operation,
