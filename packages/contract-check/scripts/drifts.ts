@@ -44,26 +44,23 @@ async function run(suite: string, drifts: readonly Named[]): Promise<void> {
     ({ name, expect }) => name.includes(options.only) && expect?.join().startsWith(options.part) !== false,
   );
   if (expected.length === 0) return;
-  // The whole service takes minutes per seed, so a part of the drifts is compared with the same part of the correct server.
-  const only = isPart
-    ? [...new Set(expected.flatMap(({ operation, needs = [] }) => [operation, ...needs]))]
-    : undefined;
-  console.log(`${suite}: ${seeds} runs of the correct server, then ${expected.length} drifts`);
+  // The whole service takes minutes per seed. A part is compared with the correct server operation by operation.
+  const parts = isPart
+    ? [...new Map(expected.map(({ operation, needs = [] }) => [operation, [operation, ...needs]])).values()]
+    : [undefined];
+  const jobs = Array.from({ length: seeds }, (_, index) => parts.map((only) => ({ seed: index + 1, only }))).flat();
+  console.log(`${suite}: ${jobs.length} runs of the correct server, then ${expected.length} drifts`);
   const workers = await start(suite);
   try {
     const known: string[] = [];
-    await each(
-      workers,
-      Array.from({ length: seeds }, (_, index) => ({ seed: index + 1, only })),
-      ({ seed }, { findings, requests, milliseconds }) => {
-        console.log(
-          `${suite}, correct, seed ${seed}: ${findings.length} findings, ${requests} requests, ${seconds(milliseconds)}`,
-        );
-        for (const { operation, check, title, actual } of findings)
-          console.log(`  ${operation} ${check}: ${title} (${actual})`);
-        known.push(...findings.map(({ operation, cause }) => `${operation} ${cause}`));
-      },
-    );
+    await each(workers, jobs, ({ seed, only = [] }, { findings, requests, milliseconds }) => {
+      console.log(
+        `${[suite, 'correct', ...only, `seed ${seed}`].join(', ')}: ${findings.length} findings, ${requests} requests, ${seconds(milliseconds)}`,
+      );
+      for (const { operation, check, title, actual } of findings)
+        console.log(`  ${operation} ${check}: ${title} (${actual})`);
+      known.push(...findings.map(({ operation, cause }) => `${operation} ${cause}`));
+    });
     const rows = new Map<string, DriftRow>();
     await each(
       workers,
