@@ -2,7 +2,7 @@ import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/call.ts';
-import { escapeSegment, isObject } from '../json.ts';
+import { isObject } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
@@ -31,7 +31,6 @@ import {
   isDistinguishable,
   oncePerConstraint,
   placesOf,
-  pointerInCall,
   sendable,
   withText,
 } from './places.ts';
@@ -46,8 +45,6 @@ interface Probe {
   readonly call: Call;
   /** The place that is invalid, in the baseline or in a branch. */
   readonly base?: CallPlace;
-  /** JSON Pointer to the invalid part of the place; the whole place if omitted. */
-  readonly pointer?: string;
 }
 
 /** Sends a request for every constraint that violates only that one. Each must be rejected. */
@@ -95,11 +92,7 @@ export async function checkInvalidInput(
       return second.response.status === 409 || isGone ? [exchange] : undefined;
     };
     const found = (other: Exchange) => (isAccepted(other) ? finding(operation, probe, other) : undefined);
-    await session.report(finding(operation, probe, exchange), [exchange], again, {
-      call: probe.call,
-      found,
-      ...(probe.base === undefined ? {} : { kept: pointerInCall(probe.base, probe.pointer ?? '') }),
-    });
+    await session.report(finding(operation, probe, exchange), [exchange], again, found);
   });
   await reportUnvalidated(session, operation, probes, halfRejected, codes);
   return { statuses, codes };
@@ -157,7 +150,7 @@ const maxProbes = 400;
 
 function probeAt(context: CheckContext, place: CallPlace, { keyword, note, pointer, value, ...one }: Break): Probe {
   const call = place.with(withBrokenKnownIds(context, place, value));
-  return { keyword, note, place: one.place, at: `${place.name}${general(pointer)}`, call, base: place, pointer };
+  return { keyword, note, place: one.place, at: `${place.name}${general(pointer)}`, call, base: place };
 }
 
 /** Replaces made-up IDs with existing ones. An ID that is the violation stays invalid. */
@@ -210,7 +203,7 @@ function withForeign(
   const whole = { ...Object(place.value), [name]: value };
   const isWrong = !session.validators.accepts(place.schema, whole, 'request');
   return isWrong && isDistinguishable(session, place, whole, true)
-    ? [{ ...about, at: `body/${name}`, call: place.with(whole), base: place, pointer: `/${escapeSegment(name)}` }]
+    ? [{ ...about, at: `body/${name}`, call: place.with(whole), base: place }]
     : [];
 }
 

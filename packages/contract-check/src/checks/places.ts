@@ -3,7 +3,7 @@ import type { Call } from '../http/call.ts';
 import { isJson } from '../http/call.ts';
 import { parsedAs } from '../http/deserialize.ts';
 import type { JsonObject } from '../json.ts';
-import { escapeSegment, isObject, objectOf } from '../json.ts';
+import { isObject, objectOf } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import type { Session } from '../run/session.ts';
 import type { Break } from '../schema/site.ts';
@@ -22,11 +22,6 @@ export interface CallPlace {
   readonly call: Call;
   /** The call with another value in this place. */
   with(value: unknown): Call;
-}
-
-/** Converts a pointer within a place to a pointer within its call. */
-export function pointerInCall({ parameter }: CallPlace, pointer: string): string {
-  return parameter === undefined ? `/body${pointer}` : `/${groupOf(parameter)}/${escapeSegment(parameter.name)}`;
 }
 
 /** The places of a call that can be changed independently. */

@@ -27,8 +27,9 @@ export async function checkRobustness(context: CheckContext, operation: Operatio
     session.observed(operation, 'robustness');
   };
   const atOnce = session.options.concurrency ?? 8;
-  await inParallel(await everywhere(context, baseline), atOnce, (probe) => send(probe, true));
+  // Single values first, because their findings are easier to read.
   await inParallel(valid, atOnce, (probe) => send(probe, true));
+  await inParallel(await everywhere(context, baseline), atOnce, (probe) => send(probe, true));
   await inParallel([...broken, ...withRawTexts(call), ...oddPaths(call)], atOnce, (probe) => send(probe, false));
 }
 

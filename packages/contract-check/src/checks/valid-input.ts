@@ -14,15 +14,7 @@ import { isHarmless, unlikelyIds } from '../run/unknown-id.ts';
 import { type Bound, boundsOf } from '../schema/constraints.ts';
 import type { CheckContext } from './check.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from './outcome.ts';
-import {
-  bodiesOf,
-  type CallPlace,
-  isDistinguishable,
-  oncePerConstraint,
-  placesOf,
-  pointerInCall,
-  sendable,
-} from './places.ts';
+import { bodiesOf, type CallPlace, isDistinguishable, oncePerConstraint, placesOf, sendable } from './places.ts';
 
 /**
  * Boundary values of every constraint must not be rejected as invalid. A server may reject them for reasons that no
@@ -91,12 +83,7 @@ export async function checkValidInput(
         const again = await send(bound.value, 'again');
         return rejectsForm(again, rejection) ? [neighbour, again] : undefined;
       },
-      {
-        call: place.with(bound.value),
-        kept: pointerInCall(place, bound.pointer),
-        found: (other) =>
-          rejectsForm(other, rejection) && reasonOf(other) === reasonOf(exchange) ? found(other) : undefined,
-      },
+      (last) => (rejectsForm(last, rejection) ? found(last) : undefined),
     );
   });
 }
@@ -160,11 +147,6 @@ function isSelfContained({ pool }: Pick<Session, 'pool'>, value: unknown, pointe
 
 /** Names of values that only the server creates, such as cursors. */
 const isServerCreated = /cursor|token|continu|after|before|match|since|signature|key$/i;
-
-/** The response without values that differ between requests. */
-function reasonOf({ response }: Exchange): string {
-  return `${response.status} ${response.text.replaceAll(/[\da-f-]{8,}|\d+/gi, '')}`;
-}
 
 /**
  * Whether the value is accepted in another request. Then the rejection comes from a rule between fields, which schemas

@@ -23,11 +23,6 @@ export class FindingRegistry {
     this.#findings.set(candidate.cause, { ...candidate, exchanges });
   }
 
-  /** Replaces the exchanges of a finding. */
-  rewrite(candidate: Candidate, exchanges: readonly Exchange[]): void {
-    if (this.#findings.has(candidate.cause)) this.#findings.set(candidate.cause, { ...candidate, exchanges });
-  }
-
   /** Notes a candidate whose request cannot be repeated. A second observation confirms it. */
   noteUnconfirmed(candidate: Candidate, exchange: Exchange): void {
     if (this.#unconfirmed.has(candidate.cause)) this.write(candidate, [exchange]);

@@ -1,18 +1,14 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
 import type { Candidate, Category } from '../finding/finding.ts';
 import { FindingRegistry } from '../finding/finding-registry.ts';
 import { ruleOf } from '../finding/rules.ts';
-import { shrink } from '../finding/shrink.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { pathTexts } from '../http/deserialize.ts';
 import { Gate, safeMethods } from '../http/gate.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
-import { at } from '../json.ts';
 import { declaredResponseFor, firstOfEach, isNotImplemented, Judge, successIn } from '../judge/judge.ts';
-import { breachesOf } from '../judge/request.ts';
 import type { CheckOptions } from '../options.ts';
 import { Validators } from '../schema/validators.ts';
 import { Values } from '../schema/values.ts';
@@ -22,7 +18,6 @@ import { EtagRegistry } from './etag-registry.ts';
 import { Footprint, pathOf } from './footprint.ts';
 import { Identities, type Identity } from './identities.ts';
 import { isCreating, lastParameter } from './names.ts';
-import { ifSent } from './parallel.ts';
 import { chosen, isNamedBy, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
 import { Reach } from './reach.ts';
@@ -37,21 +32,6 @@ export interface SendOptions {
   /** False for requests outside the contract: their responses are checked for server faults only. */
   readonly isJudged?: boolean;
 }
-
-/** A single call that reproduces a finding. */
-export interface Shown {
-  readonly call: Call;
-  /** JSON Pointer to the part of the call that the finding is about. Shrinking keeps it. */
-  readonly kept?: string;
-  /** The finding in another exchange; undefined if it is not reproduced. */
-  found(exchange: Exchange): Candidate | undefined;
-}
-
-/** Maximum number of calls that one run spends on shrinking. */
-const maxShrinkings = 600;
-
-/** In milliseconds. */
-const longestShrunk = 3000;
 
 /**
  * One run against one server. Sends requests, checks every response, and collects what it learns. Checks access the
@@ -87,7 +67,6 @@ export class Session {
   readonly #tags: EtagRegistry;
   /** Paths without a resource, and IDs that were invented, which can be called without harm. */
   readonly #absent = new Set<string>();
-  #shrinkings = 0;
   /** The setting that was changed last, until it is restored. */
   #setting: { readonly target: string; readonly call: Call; restored: Promise<void> | undefined } | undefined;
 
@@ -278,13 +257,13 @@ export class Session {
    * Reports a difference that a check found, once it is confirmed by a second observation.
    *
    * @param again repeats the observation; returns the exchanges that show it, or undefined if it did not recur.
-   * @param one the single call that shows it, if any: the report contains the smallest call that does.
+   * @param found the finding in another exchange, whose text then describes that exchange.
    */
   async report(
     candidate: Candidate,
     exchanges: readonly Exchange[],
     again?: () => Promise<readonly Exchange[] | undefined>,
-    one?: Shown,
+    found?: (last: Exchange) => Candidate | undefined,
   ): Promise<void> {
     if (this.registry.has(candidate.cause) || !this.includesCategory(ruleOf(candidate.check).category)) return;
     const confirmed = again === undefined ? exchanges : await again();
@@ -292,35 +271,8 @@ export class Session {
     const shown = confirmed.length > 0 ? confirmed : exchanges;
     const last = shown.at(-1);
     // The text must describe the exchange that the report contains.
-    const latest = one === undefined || last === undefined ? undefined : one.found(last);
+    const latest = last && found?.(last);
     this.registry.write(latest?.cause === candidate.cause ? latest : candidate, shown);
-    if (one !== undefined) await this.#shrink(candidate.cause, one, shown);
-  }
-
-  /** Replaces the exchange of a finding with the smallest call that reproduces it. */
-  async #shrink(cause: string, { call, kept, found }: Shown, shown: readonly Exchange[]): Promise<void> {
-    // Each smaller call would hang as long.
-    if ((shown.at(-1)?.response.milliseconds ?? 0) > longestShrunk) return;
-    const breaches = breachesOf(this.validators, call, this.callerHeaders);
-    let smallest: Candidate | undefined;
-    const exchange = await shrink(call, {
-      isLike: (smaller) =>
-        (kept === undefined || isDeepStrictEqual(at(call, kept), at(smaller, kept))) &&
-        breachesOf(this.validators, smaller, this.callerHeaders) === breaches,
-      shows: async (smaller) => {
-        if (this.isOver || this.#shrinkings >= maxShrinkings) return undefined;
-        this.#shrinkings += 1;
-        const other = await ifSent(() => this.#exchange(call.operation, serialize(smaller), {}));
-        if (other === undefined) return undefined;
-        const candidate = found(other);
-        if (candidate?.cause !== cause) return undefined;
-        smallest = candidate;
-        return other;
-      },
-      tries: 30,
-    });
-    if (smallest !== undefined && exchange !== undefined)
-      this.registry.rewrite(smallest, [...shown.slice(0, -1), exchange]);
   }
 
   /** Signs in, so that the caller's headers are known before the first call. */
@@ -376,8 +328,6 @@ export class Session {
         continue;
       }
       this.registry.write(same, [again]);
-      const found = (other: Exchange) => this.#judged(other).find(({ cause }) => cause === candidate.cause);
-      if ((options.identity ?? 'caller') === 'caller') await this.#shrink(candidate.cause, { call, found }, [again]);
     }
   }
 

@@ -49,8 +49,7 @@ export function hostileOf(values: Values, schema: JsonObject, value: unknown, li
 }
 
 /**
- * The value with the same unusual text in every allowed place, once for each text. A failure is found in one request
- * and narrowed down afterwards.
+ * The value with the same unusual text in every allowed place, once for each text: a failure is found in one request.
  */
 export function* hostileEverywhere(values: Values, schema: JsonObject, value: unknown): Iterable<unknown> {
   for (const text of oddTexts) {
