@@ -15,7 +15,6 @@ import type { Secret } from './report/mask.ts';
 
 /** Files for the reports; for `json`, `-` is standard output. */
 export interface Outputs {
-  readonly html?: string;
   readonly junit?: string;
   readonly json?: string;
   readonly sarif?: string;
@@ -45,7 +44,7 @@ export interface Settings {
 }
 
 const defaultFiles = ['ts', 'js', 'json'].map((extension) => `contract-check.config.${extension}`);
-const outputNames = ['html', 'junit', 'json', 'sarif'] as const;
+const outputNames = ['junit', 'json', 'sarif'] as const;
 const allOf = (names: readonly string[], schema: object) => Object.fromEntries(names.map((name) => [name, schema]));
 const text = { type: 'string', minLength: 1 };
 const percent = { type: 'number', minimum: 0, maximum: 100 };
@@ -75,7 +74,7 @@ const properties = {
 export async function settingsOf(flags: Flags, directory = process.cwd()): Promise<Settings> {
   const { header, config: file, ...own } = flags;
   const config = await configOf(file, directory);
-  const { auth: configuredAuth, quiet = false, html, junit, json, sarif, ...options } = { ...config, ...own };
+  const { auth: configuredAuth, quiet = false, junit, json, sarif, ...options } = { ...config, ...own };
   const { spec, headers = {}, values = {} } = options;
   if (spec === undefined)
     throw new CannotRun('No contract is specified. Pass --spec FILE, or set "spec" in the configuration.');
@@ -89,7 +88,7 @@ export async function settingsOf(flags: Flags, directory = process.cwd()): Promi
       headers: sent,
       ...(auth === undefined ? {} : { auth: remembering(auth, (secret) => remember(secrets, secret)) }),
     },
-    outputs: Object.fromEntries(Object.entries({ html, junit, json, sarif }).filter(([, path]) => path !== undefined)),
+    outputs: Object.fromEntries(Object.entries({ junit, json, sarif }).filter(([, path]) => path !== undefined)),
     quiet,
     secrets,
   };

@@ -45,8 +45,8 @@ Examples:
   Compare a server with its contract:
     contract-check --spec openapi.yaml --url http://localhost:3000
 
-  Sign in with a module, and write the report as an HTML page:
-    contract-check --spec openapi.yaml --url https://test.example.com --auth auth.ts --html report.html
+  Sign in with a module, and write the report as JSON:
+    contract-check --spec openapi.yaml --url https://test.example.com --auth auth.ts --json report.json
 
   Print what a run would call, and then call only operations with "clients" in their path, for 30 seconds:
     contract-check --spec openapi.yaml --only '*clients*' --plan
@@ -119,7 +119,6 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
       `minimum of what must be reached: ${coverageKindNames.join(', ')} (default: operations=50); repeatable`,
       minimum,
     )
-    .option('--html <file>', 'write the report as an HTML page')
     .option('--junit <file>', 'write the report as JUnit XML')
     .option('--json <file>', 'write the report as JSON; - is standard output')
     .option('--sarif <file>', 'write the report as SARIF 2.1.0')
@@ -188,7 +187,7 @@ async function conclude(
 ): Promise<number> {
   // If standard output is JSON, the report for the user goes to standard error.
   const stream = outputs.json === '-' ? stderr : stdout;
-  const presentation = { secrets, directory, width: stream.columns ?? 120, color: color && isColored(stream) };
+  const presentation = { secrets, directory, color: color && isColored(stream) };
   for (const [kind, renderer] of Object.entries(renderers)) {
     const file = outputs[kind as keyof Outputs];
     const content = file === undefined ? '' : (await renderer())(report, presentation);
@@ -207,7 +206,6 @@ function isColored(stream: Stream): boolean {
 
 /** Loaded on demand. */
 const renderers = {
-  html: async () => (await import('./report/html.ts')).renderHtml,
   junit: async () => (await import('./report/junit.ts')).renderJunit,
   json: async () => (await import('./report/json.ts')).renderJson,
   sarif: async () => (await import('./report/sarif.ts')).renderSarif,

@@ -136,7 +136,7 @@ describe('the command', () => {
     ],
     [['--spec', 'a.yaml', '--auth', 'nowhere.ts'], /nowhere\.ts cannot be loaded/],
     [['--spec', 'a.yaml', '--config', 'nowhere.json'], /The configuration nowhere\.json cannot be read/],
-    [['--spec', 'a.yaml', '--html', '/dev/null/a.html'], /a\.html cannot be written/],
+    [['--spec', 'a.yaml', '--json', '/dev/null/a.json'], /a\.json cannot be written/],
   ])('exits with 2 and an error message for %j', async (args, sentence) => {
     const { code, stderr, stdout } = await command(args);
     expect(stderr).toMatch(sentence);
@@ -167,12 +167,12 @@ describe('the command', () => {
   });
 
   it('writes all reports, creates missing folders, and shows no credentials', async () => {
-    const files = ['html', 'junit', 'json', 'sarif'].flatMap((kind) => [`--${kind}`, `out/${kind}`]);
+    const files = ['junit', 'json', 'sarif'].flatMap((kind) => [`--${kind}`, `out/${kind}`]);
     const { code, stdout, stderr } = await command(['--spec', 'a.yaml', '--auth', 'auth.ts', ...files], findings);
     expect(code).toBe(1);
-    expect((await readdir(join(folder, 'out'))).sort()).toEqual(['html', 'json', 'junit', 'sarif']);
+    expect((await readdir(join(folder, 'out'))).sort()).toEqual(['json', 'junit', 'sarif']);
     const written = await Promise.all(
-      ['html', 'junit', 'json', 'sarif'].map((kind) => readFile(join(folder, 'out', kind), 'utf8')),
+      ['junit', 'json', 'sarif'].map((kind) => readFile(join(folder, 'out', kind), 'utf8')),
     );
     for (const output of [...written, stdout, stderr]) expect(output).not.toContain('from-the-module');
     for (const output of [...written, stdout]) expect(output).toContain('Bearer $TOKEN');

@@ -64,7 +64,7 @@ export async function describeContract(
       );
       if (findings.length > 0) {
         const operations = report.operations.filter((one) => one.id === id);
-        throw new Error(renderTerminal({ ...report, operations, findings }, { color: false, width: 120, secrets }));
+        throw new Error(renderTerminal({ ...report, operations, findings }, { color: false, secrets }));
       }
       const operation = report.operations.find((one) => one.id === id);
       if (isAllowed) expect(operation?.reached, `${id} is reached now: remove it from notReached`).toBe(false);

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { renderHtml } from './html.ts';
 import { renderJson } from './json.ts';
 import { renderJunit } from './junit.ts';
 import { isSecretName, maskExchange, maskText } from './mask.ts';
@@ -148,7 +147,6 @@ test('a secret is masked everywhere in an exchange', () => {
 describe('a secret that is recognized by its position', () => {
   it.each([
     ['terminal', renderTerminal],
-    ['html', renderHtml],
     ['junit', renderJunit],
     ['json', renderJson],
     ['sarif', renderSarif],

@@ -7,7 +7,7 @@ import type { Exchange } from '../http/call.ts';
 import { mapped } from '../json.ts';
 import { kindNames, percentText, reachText } from './coverage-table.ts';
 import { curlOf } from './curl.ts';
-import { type ExcerptLine, excerptOf, headersOf } from './excerpt.ts';
+import { excerptOf, headersOf } from './excerpt.ts';
 import { maskExchange, maskText, type Secret, secretsIn } from './mask.ts';
 import { leftLines, stoppedText } from './plan.ts';
 import { type CoverageItem, coverageKinds, type OperationReport, type Report, type Shortfall } from './report.ts';
@@ -55,10 +55,10 @@ export interface PresentedFinding extends Finding {
 export interface Field {
   readonly label: string;
   readonly text: string;
-  /** Whether the text is a command to copy, which is not wrapped. */
+  /** Whether the text is a command to copy. */
   readonly isCommand?: boolean;
   /** What is below the text: headers and the relevant part of the body. */
-  readonly lines?: readonly ExcerptLine[];
+  readonly lines?: readonly string[];
 }
 
 export interface PresentedExchange extends Exchange {
