@@ -61,7 +61,7 @@ function quickly(
   { path, body, headers: more }: Extract<Attack, { kind: 'requests' }>,
   { address, token, tenant, from }: AttackOrder,
 ): () => Promise<string> {
-  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connections: 1, connect: { localAddress: from } });
+  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connections: 1, localAddress: from });
   const headers = { authorization: `Bearer ${token}`, tenant, 'content-type': 'application/json', ...more };
   return async () => {
     const response = await agent.request({ origin: address, path, method: 'POST', headers, body: body() });
