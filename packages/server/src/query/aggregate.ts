@@ -54,19 +54,19 @@ export function aggregateReader(
   const order = keys.length === 0 ? sql`` : sql` order by ${orderClause(groups, 'g', keys)}`;
   const grouped =
     groupBy.length === 0 ? sql`` : sql` group by ${sql.join(groupBy.map((_, index) => sql.lit(index + 1)))}`;
-  const conditions = [
-    entity.within('e', tenantId),
-    ...conditionsToSee(holds, entity, 'e'),
-    conditionOf(entity, 'e', tenantId, where),
-  ];
-  const matching = sql.join(conditions, sql` and `);
-  const statement = sql<Readonly<Record<string, unknown>>>`
-    select * from (
-      select ${sql.join(outputs.map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}
-      from ${sql.table(entity.table)} ${sql.id('e')} where ${matching}${grouped}
-    ) g${after}${order} limit ${pageSize + 1}`;
-
   return async (session) => {
+    // Built now: until its turn, an aggregate holds what was sent.
+    const conditions = [
+      entity.within('e', tenantId),
+      ...conditionsToSee(holds, entity, 'e'),
+      conditionOf(entity, 'e', tenantId, where),
+    ];
+    const matching = sql.join(conditions, sql` and `);
+    const statement = sql<Readonly<Record<string, unknown>>>`
+      select * from (
+        select ${sql.join(outputs.map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}
+        from ${sql.table(entity.table)} ${sql.id('e')} where ${matching}${grouped}
+      ) g${after}${order} limit ${pageSize + 1}`;
     // Aggregating costs more than planning.
     const rows = await session.all(plannedForValues(statement));
     const hasMore = rows.length > pageSize;

@@ -86,7 +86,7 @@ export interface PageRead<Row> {
 
 /**
  * Creates the read of one page of an entity's rows, by offset, cursor or page number. Invalid requests are rejected here,
- * before they wait for a connection.
+ * before they wait for a connection, unless they are costly.
  *
  * @throws Rejection like `checkCost`, `conditionOf` and `readCursor`.
  */
@@ -123,6 +123,13 @@ function fromMark(
 
 /** @typeParam Row what the entity's table returns: it matches the contract, and responses are validated against it */
 function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, request: PageRequest): PageRead<Row> {
+  const isCostly = checkCost(entity, request.where ?? {}) >= costly;
+  const build = () => pageRun<Row>(scope, entity, request);
+  // While a costly search waits for its turn, it holds what was sent, and not a statement of more than 100 KB.
+  return { isCostly, run: isCostly ? (session) => build()(session) : build() };
+}
+
+function pageRun<Row extends object>(scope: PageScope, entity: AnyEntity, request: PageRequest): PageRead<Row>['run'] {
   const { tenantId, vault, name, paging, place, condition, holds } = scope;
   const { where = {}, orderBy = [], pageSize = standardPageSizes[paging], includeTotal = false, page = 0 } = request;
   const { cursor } = request;
@@ -130,7 +137,6 @@ function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, reque
     const { pointer, code, detail } = eitherCursorOrPage;
     throw invalid(pointer, code, detail, place);
   }
-  const isCostly = checkCost(entity, where) >= costly;
   const query = { operation: name, tenantId, where, orderBy };
   const keys = orderKeys(entity, orderBy);
   const position = cursor === undefined ? undefined : readCursor(vault, query, cursor, place);
@@ -149,7 +155,7 @@ function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, reque
   // The number of a page says where it is only among all rows in the order of their IDs.
   const isMarked = paging === 'number' && conditions.length === 2 && Object.keys(where).length + orderBy.length === 0;
 
-  const run = async (session: Session) => {
+  return async (session) => {
     // One additional row shows whether there are more, without counting.
     const rows: Row[] = [];
     for (const range of ranges) {
@@ -184,5 +190,4 @@ function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, reque
     const known = { offset, length: rows.length, hasMore, isCounted: position === undefined };
     return { ...read, ...(await totalOf(session, entity, 'e', matching, known)) };
   };
-  return { isCostly, run };
 }
