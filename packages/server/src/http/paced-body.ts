@@ -4,8 +4,8 @@ import { SocketQueue } from './socket-queue.ts';
 
 /** Number of bodies that are read in one turn; each read is a chunk of at most 64 KiB. */
 const readsPerTurn = 8;
-/** Time between two turns of discarded bodies, in milliseconds: no request waits for them, so they are read at 20 MB/s at most. */
-const discardEvery = 25;
+/** Time between two turns of discarded bodies, in milliseconds: no request waits for them, so they are read at 5 MB/s at most. */
+const discardEvery = 100;
 /** Connections whose body is discarded at the same time. Each holds up to 128 KiB that arrived and was not read yet. */
 const mostDiscarded = 64;
 
