@@ -77,7 +77,7 @@ async function call(
     const checked = await (isLarge
       ? service.largeBodyChecks.check(operation, raw, tenant, user)
       : checkRequest(service.validator, operation, raw));
-    const input = { path, ...checked, bytes };
+    const input = { path, bytes, ...checked };
     const admitted = context.caller === undefined ? context : { ...context, read: readInTurn(context, turn) };
     const takesKey = admitted.caller !== undefined && operation.idempotent === 'key' && !isRehearsal;
     const key = takesKey ? exchange.header('idempotency-key') : undefined;

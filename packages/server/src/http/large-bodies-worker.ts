@@ -8,7 +8,7 @@ import { Rejection } from '../contract/rejection.ts';
 import { contractValidator } from '../contract/validator.ts';
 import { packBody } from './body-transfer.ts';
 import { checkRequest } from './check-request.ts';
-import type { Report, Task } from './large-bodies.ts';
+import { memoryOf, type Report, type Task } from './large-bodies.ts';
 
 const operations = new Map(allOperations.map((operation) => [operation.id, operation]));
 
@@ -17,7 +17,7 @@ if (process.platform === 'linux') lowerPriority();
 const validator = await contractValidator();
 parentPort?.on('message', async (task: Task) => {
   const report = await check(task);
-  parentPort?.postMessage(report, 'body' in report ? [report.body.json.buffer] : []);
+  parentPort?.postMessage(report, 'body' in report ? [report.body.json.buffer, ...memoryOf(report.bytes)] : []);
 });
 parentPort?.postMessage('ready');
 
@@ -32,7 +32,7 @@ async function check({ operationId, request }: Task): Promise<Report> {
     const operation = operations.get(operationId);
     if (operation === undefined) throw new Error(`The contract has no operation ${operationId}.`);
     const { query, body } = await checkRequest(validator, operation, request);
-    return { query, body: packBody(body) };
+    return { query, body: packBody(body), bytes: request.bytes };
   } catch (error) {
     if (error instanceof Rejection) return { code: error.problemCode, detail: error.message, errors: error.errors };
     return { failure: error };

@@ -25,7 +25,7 @@ export interface Task {
 
 /** Result of a check: the body with the defaults of the contract filled in, or the reason for the rejection. */
 export type Report =
-  | { readonly query: Record<string, unknown>; readonly body: TransferredBody }
+  | { readonly query: Record<string, unknown>; readonly body: TransferredBody; readonly bytes: RawRequest['bytes'] }
   | { readonly code: ProblemCode; readonly detail: string; readonly errors: readonly ProblemDetail[] | undefined }
   | { readonly failure: unknown };
 
@@ -85,34 +85,47 @@ export class LargeBodyChecks {
   }
 
   /**
-   * Runs `checkRequest` in a worker thread, when it is the turn of the tenant.
+   * Runs `checkRequest` in a worker thread, when it is the turn of the tenant. The bytes of the request are moved there and, if it is
+   * valid, back: copies would make V8 collect garbage twice as often.
    *
    * @throws like `checkRequest`; also Rejection `PAYLOAD_TOO_LARGE` if the check exceeds its budget, and
    * `CONCURRENCY_LIMITED` or `SERVICE_UNAVAILABLE` if its turn does not come.
    */
-  async check(operation: Operation, request: RawRequest, tenant: string, user: string): Promise<CheckedRequest> {
+  async check(
+    operation: Operation,
+    request: RawRequest,
+    tenant: string,
+    user: string,
+  ): Promise<CheckedRequest & Pick<RawRequest, 'bytes'>> {
     using places = new DisposableStack();
     places.defer(await this.#turns.enter(tenant, user));
     const { path, query, headers, bytes } = request;
     const task = { operationId: operation.id, request: { path, query, headers: { ...headers }, bytes } };
+    const size = bytes?.length;
     let report: Report;
     try {
-      report = await this.#pool.run(task);
+      report = await this.#pool.run(task, memoryOf(bytes));
     } catch (error) {
       if (!(error instanceof OverBudget)) throw error;
       const { limit } = error;
       this.#stopped.inc({ limit });
       this.#log.warn(
-        { operation: operation.id, tenant, user, limit, bytes: bytes?.length },
+        { operation: operation.id, tenant, user, limit, bytes: size },
         'The check of a large body exceeded its time limit and was stopped.',
       );
       throw overBudget(limit);
     }
-    if ('body' in report) return { query: report.query, body: unpackBody(report.body) };
+    if ('body' in report) return { query: report.query, body: unpackBody(report.body), bytes: report.bytes };
     if ('code' in report)
       throw new Rejection(report.code, report.detail, { ...(report.errors && { errors: report.errors }) });
     throw report.failure;
   }
+}
+
+/** The memory of bytes, unless others share it. */
+export function memoryOf(bytes: Uint8Array | undefined): ArrayBuffer[] {
+  const memory = bytes?.buffer;
+  return memory instanceof ArrayBuffer && memory.byteLength === bytes?.byteLength ? [memory] : [];
 }
 
 function overBudget(limit: OverBudget['limit']): Rejection {

@@ -48,8 +48,9 @@ describe('a request with a large body', () => {
     ['searchContacts', JSON.stringify({ where: filter })],
   ])('has the same result as in the main thread: %s', async (id, json) => {
     const here = await checkRequest(validator, operationOf(id), request(json));
-    const there = await checkLargeRequest(operationOf(id), request(json));
+    const { bytes, ...there } = await checkLargeRequest(operationOf(id), request(json));
     expect(there).toEqual(here);
+    expect(Buffer.from(bytes ?? []).toString()).toBe(json);
     expect(findUnstorable(there.body)).toEqual(findUnstorable(here.body));
     expect(findUnstorable(there.body) === undefined).toBe(!json.includes('__proto__'));
   });
@@ -64,6 +65,13 @@ describe('a request with a large body', () => {
     const there = await checkLargeRequest(operation, request(json)).catch((error: unknown) => error);
     expect(here).toMatchObject({ name: 'Rejection', status: 400, message: expect.any(String) });
     expect(there).toEqual(here);
+  });
+
+  test('is moved to the thread, and not copied', async () => {
+    const { bytes, ...raw } = request(JSON.stringify({ contacts }));
+    const own = new Uint8Array(bytes);
+    await checkLargeRequest(operationOf('upsertContacts'), { ...raw, bytes: own });
+    expect(own.buffer.detached).toBe(true);
   });
 
   test('does not block the main thread, however long it takes', async () => {
@@ -107,7 +115,7 @@ describe('the check of a large body', () => {
         new Promise((resolve, reject) => {
           const end = (error?: unknown) => {
             running.splice(running.indexOf(entry), 1);
-            if (error === undefined) resolve({ query: {}, body: packBody({}) });
+            if (error === undefined) resolve({ query: {}, body: packBody({}), bytes: undefined });
             else reject(error);
           };
           const entry = { user: headers.user, end };

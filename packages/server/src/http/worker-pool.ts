@@ -45,8 +45,11 @@ export class WorkerPool<Task, Report> {
     this.#limits = limits;
   }
 
-  /** @throws OverBudget, or the error that ended the worker. */
-  async run(task: Task): Promise<Report> {
+  /**
+   * @param moved memory of the task that is moved to the worker instead of copied
+   * @throws OverBudget, or the error that ended the worker.
+   */
+  async run(task: Task, moved: readonly ArrayBuffer[] = []): Promise<Report> {
     const worker = await this.#take();
     return await new Promise<Report>((resolve, reject) => {
       const watch = this.#watch(worker, (limit) => {
@@ -71,7 +74,7 @@ export class WorkerPool<Task, Report> {
         worker.off('message', reported).off('error', failed).off('exit', ended).on('error', ignore);
       };
       worker.off('error', ignore).on('message', reported).on('error', failed).on('exit', ended);
-      worker.postMessage(task);
+      worker.postMessage(task, moved);
     });
   }
 
