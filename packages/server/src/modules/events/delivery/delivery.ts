@@ -216,7 +216,10 @@ class Runner implements Delivery {
     if (batches === undefined) {
       const { store, vault } = this.#service;
       const read = (requests: readonly PartitionRequest[]) =>
-        store.read(id, (session) => loadWork(session, { id, name }, requests, this.#messages, vault));
+        store.read(id, (session) => {
+          const isAlone = this.#tenants.get(id)?.partitions === 1;
+          return loadWork(session, { id, name }, requests, isAlone ? undefined : this.#messages, vault);
+        });
       const load = async (requests: readonly PartitionRequest[]) => {
         const work = await read(requests);
         if (work.every(({ secrets, due }) => secrets.length > 0 || due.length === 0)) return work;

@@ -75,28 +75,40 @@ export class Messages {
     const keyOf = (id: string) => `${tenant.id}/${id}`;
     const found = new Map<string, Message>();
     const missing: string[] = [];
-    for (const id of new Set(eventIds)) {
+    for (const id of eventIds) {
       const message = this.#kept.get(keyOf(id));
       if (message === undefined) missing.push(id);
       else found.set(id, message);
     }
-    if (missing.length === 0) return found;
-    const rows = await session.all<StoredEvent>(sql`${selectEvents(tenant.id, sql`id = any(${missing})`)}`);
-    for (const row of rows) {
-      const message = new Message(tenant.name, row);
-      this.#kept.set(keyOf(row.id), message);
-      found.set(row.id, message);
+    for (const [id, message] of await readMessages(session, tenant, missing)) {
+      this.#kept.set(keyOf(id), message);
+      found.set(id, message);
     }
     return found;
   }
 }
 
-/** Reads what partitions of a tenant have to send, in the order of the requests. */
+async function readMessages(
+  session: Session,
+  tenant: { readonly id: number; readonly name: string },
+  eventIds: readonly string[],
+): Promise<Map<string, Message>> {
+  if (eventIds.length === 0) return new Map();
+  const rows = await session.all<StoredEvent>(sql`${selectEvents(tenant.id, sql`id = any(${eventIds})`)}`);
+  return new Map(rows.map((row) => [row.id, new Message(tenant.name, row)]));
+}
+
+/**
+ * Reads what partitions of a tenant have to send, in the order of the requests.
+ *
+ * @param messages undefined where only one partition of the tenant is delivered: keeping events that nobody else receives makes garbage
+ *   collections longer.
+ */
 export async function loadWork(
   session: Session,
   tenant: { readonly id: number; readonly name: string },
   requests: readonly PartitionRequest[],
-  messages: Messages,
+  messages: Messages | undefined,
   vault: Vault,
 ): Promise<Work[]> {
   const partitions = JSON.stringify(
@@ -143,11 +155,8 @@ export async function loadWork(
       (select null, null, requested.feed, null, null, requested.is_full)
     ) due`);
   const events = due.filter((row) => row.eventId !== null);
-  const texts = await messages.read(
-    session,
-    tenant,
-    events.map(({ eventId }) => eventId),
-  );
+  const eventIds = [...new Set(events.map(({ eventId }) => eventId))];
+  const texts = await (messages?.read(session, tenant, eventIds) ?? readMessages(session, tenant, eventIds));
   const secrets = events.length === 0 ? [] : await validSecrets(session, vault, tenant.id);
   const byRequest = Map.groupBy(due, ({ request }) => request);
   return requests.map(({ subscriptionId, most }, request) => {
