@@ -63,7 +63,11 @@ export function sendable<Value extends Probed>(
     isDistinguishable(session, place, value, isBreak),
   );
   const seed = session.seedFor(`${place.call.operation.id} ${isBreak ? 'breaks' : 'valid'} ${place.name}`);
-  return sampled(possible, Math.min(most, session.options.probes ?? most), seed, kindOf);
+  // Properties can share a schema, and a server can reject one of them.
+  return sampled(possible, Math.min(most, session.options.probes ?? most), seed, (one) => [
+    kindOf(one),
+    `at ${general(one.pointer)}`,
+  ]);
 }
 
 /** Values at places. Branches share constraints: each is probed at the first place that has it. */

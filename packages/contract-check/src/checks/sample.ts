@@ -1,16 +1,19 @@
-/** Selects items deterministically by seed: one of each kind before a second of any kind. */
+/** Selects items deterministically by seed: one of each kind, in any of several regards, before a second of any kind. */
 export function sampled<Item>(
   items: readonly Item[],
   limit: number,
   seed: number,
-  kindOf: (item: Item) => string,
+  kindsOf: (item: Item) => readonly string[],
 ): Item[] {
   if (items.length <= limit) return [...items];
   const seen = new Map<string, number>();
   const ranked = items.map((item, index) => {
-    const kind = kindOf(item);
-    const turn = seen.get(kind) ?? 0;
-    seen.set(kind, turn + 1);
+    const turns = kindsOf(item).map((kind) => {
+      const turn = seen.get(kind) ?? 0;
+      seen.set(kind, turn + 1);
+      return turn;
+    });
+    const turn = Math.min(...turns);
     return { item, index, turn, chance: scattered(seed + index) };
   });
   return ranked

@@ -138,7 +138,9 @@ function keptIn({ parameter }: CallPlace, { pointer }: Bound): string | undefine
 /** Whether no part of a value has to refer to data on the server. */
 function isSelfContained({ pool }: Pick<Session, 'pool'>, value: unknown, pointer: string): boolean {
   const name = pointer.split('/').findLast((segment) => !/^\d+$/.test(segment)) ?? '';
-  const isReference = kindOfReference(name) !== undefined || isOwnId(name) || pool.mayRefer(name);
+  // An object that is named like a resource has the reference in it.
+  const mayRefer = !isObject(value) && pool.mayRefer(name);
+  const isReference = kindOfReference(name) !== undefined || isOwnId(name) || mayRefer;
   if (isServerCreated.test(name) || isReference) return false;
   if (Array.isArray(value)) return value.every((item) => isSelfContained({ pool }, item, pointer));
   if (!isObject(value)) return true;

@@ -1,4 +1,4 @@
-import { escapeSegment, isObject, type JsonObject, withMember } from '../json.ts';
+import { escapeSegment, isObject, type JsonObject, objectOf, withMember } from '../json.ts';
 import { remembered } from '../memory.ts';
 import { dice } from './dice.ts';
 import {
@@ -134,7 +134,7 @@ class Walk {
       const member = shapeOf(this.#values.document, ...schemas);
       if (isForeign(member, 'request')) continue;
       const isNull = value[name] === null && likelyTypes(member).length > 1;
-      const whole = Object.hasOwn(value, name) && !isNull ? value : this.#withMember(value, name, schemas, write);
+      const whole = Object.hasOwn(value, name) && !isNull ? value : this.#withMember(shape, value, name, write);
       if (whole === undefined) continue;
       this.#note(member.sources, name);
       const inner = (part: unknown) => write(withMember(whole, name, part));
@@ -142,15 +142,14 @@ class Walk {
     }
   }
 
-  #withMember(
-    value: JsonObject,
-    name: string,
-    schemas: readonly JsonObject[],
-    write: Open['write'],
-  ): JsonObject | undefined {
+  /** The object with a property; without the optional others if it may not have more. */
+  #withMember(shape: Shape, value: JsonObject, name: string, write: Open['write']): JsonObject | undefined {
+    const isFull = Object.keys(value).length >= shape.maxProperties;
+    const needed = Object.entries(value).filter(([key]) => !isFull || shape.required.has(key));
+    const schemas = memberSchemas(shape, name) ?? [];
     return (['least', 'some', 'some'] as const)
       .map((extent, attempt) =>
-        withMember(value, name, this.#values.generate(schemas, extent, this.#seed + attempt, name)),
+        withMember(objectOf(needed), name, this.#values.generate(schemas, extent, this.#seed + attempt, name)),
       )
       .find((whole) => this.#accepts(write(whole)));
   }
