@@ -33,12 +33,8 @@ export interface PresentedReport extends Report {
 /** A list with a title: what was not covered, what is left on the server, notes. */
 export interface Section {
   readonly title: string;
-  readonly entries: readonly { readonly text: string; readonly items: readonly Item[] }[];
-}
-
-interface Item {
-  readonly name: string;
-  readonly place: string | undefined;
+  /** Texts, and the names of what each is about. */
+  readonly entries: readonly { readonly text: string; readonly names: readonly string[] }[];
 }
 
 export interface PresentedFinding extends Finding {
@@ -92,10 +88,10 @@ export function present(report: Report, { secrets: known = [], directory }: Pres
   });
   const textsIn = (title: string, texts: readonly string[]) => ({
     title,
-    entries: texts.map((text) => ({ text, items: [] })),
+    entries: texts.map((text) => ({ text, names: [] })),
   });
   const sections = [
-    { title: 'Not covered', entries: gapsOf(shown.coverage.items, shown.operations, directory) },
+    { title: 'Not covered', entries: gapsOf(shown.coverage.items, shown.operations) },
     textsIn('Left on the server', leftLines(shown.left)),
     textsIn('Notes', shown.notices),
     textsIn('Ended early', shown.stopped === undefined ? [] : [stoppedText(shown.stopped)]),
@@ -136,30 +132,28 @@ function fieldsOf(
 }
 
 /** Operations that were not reached, and items of the others that were not covered, most frequent reason first. */
-function gapsOf(
-  items: readonly CoverageItem[],
-  operations: readonly OperationReport[],
-  directory: string | undefined,
-): Section['entries'] {
+function gapsOf(items: readonly CoverageItem[], operations: readonly OperationReport[]): Section['entries'] {
   const missed = operations.filter(({ reached }) => !reached);
   const ids = new Set(missed.map(({ id }) => id));
   const all = [
-    ...missed.map(({ id: name, reason = 'No request succeeded.' }) => {
-      return { kind: 'operation' as const, name, place: undefined, reason };
-    }),
+    ...missed.map(({ id: name, reason = 'No request succeeded.' }) => ({ kind: 'operation', name, reason })),
     ...items
       .filter(({ exercised, operation, kind }) => !exercised && kind !== 'operation' && !ids.has(operation))
-      .map(({ kind, operation, name, place, reason }) => ({ kind, name: `${operation} ${name}`, place, reason })),
+      .map(({ kind, operation, name, reason = 'not tried' }) => ({ kind, name: `${operation} ${name}`, reason })),
   ];
   return coverageKinds.flatMap((kind) => {
-    const ofKind = all.filter((item) => item.kind === kind);
-    const groups = [...Map.groupBy(ofKind, ({ reason }) => reason ?? 'not tried')];
+    const groups = [
+      ...Map.groupBy(
+        all.filter((item) => item.kind === kind),
+        ({ reason }) => reason,
+      ),
+    ];
     const one = kindNames[kind].replace(/(?<=us)es$|s$/, '');
     return groups
       .sort(([, left], [, right]) => right.length - left.length)
-      .map(([reason, items]) => ({
-        text: `${counted(items.length, one, kindNames[kind])}: ${reason}`,
-        items: items.map(({ name, place }) => ({ name, place: place && placeText(place, directory) })),
+      .map(([reason, group]) => ({
+        text: `${counted(group.length, one, kindNames[kind])}: ${reason}`,
+        names: group.map(({ name }) => name),
       }));
   });
 }

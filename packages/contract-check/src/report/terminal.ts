@@ -95,11 +95,10 @@ function shortCurl(line: string): string {
 }
 
 function list({ title, entries }: Section, paint: Paint): string[] {
-  const lines = entries.flatMap(({ text, items }) => {
-    const names = items.slice(0, maxNames).map(({ name }) => name);
-    const more = items.length > maxNames ? [`… ${items.length - maxNames} more`] : [];
-    const below = items.length === 0 ? [] : [paint('dim', visible(`    ${[...names, ...more].join(', ')}`))];
-    return [visible(`  ${text}`), ...below];
+  const lines = entries.flatMap(({ text, names }) => {
+    const more = names.length > maxNames ? [`… ${names.length - maxNames} more`] : [];
+    const below = [...names.slice(0, maxNames), ...more].join(', ');
+    return [visible(`  ${text}`), ...(below === '' ? [] : [paint('dim', visible(`    ${below}`))])];
   });
   return [paint('bold', title), ...lines];
 }
