@@ -3,7 +3,7 @@ import type { Cells } from '../../platform/store/cells.ts';
 import { recordOperatorAct } from '../../platform/store/operator-log.ts';
 import type { Operator } from '../operator.ts';
 import { nameOf, placeOf } from './place.ts';
-import { removeRows } from './remove-copy.ts';
+import { removeCopy, removeRows } from './remove-copy.ts';
 import { unwatchRows } from './watch-rows.ts';
 
 /**
@@ -62,9 +62,14 @@ export async function removeOldCopies(
   const removed: string[] = [];
   for (const { number, name: cellName } of cells.cells) {
     if (number === now || !(await isOldCopy(cells, number, tenantId))) continue;
-    operator.progress?.({ step: `remove the copy in ${cellName}`, done: 0 });
+    let done = 0;
+    const show = (rows: number) => {
+      done += rows;
+      operator.progress?.({ step: `remove the copy in ${cellName}`, done });
+    };
+    show(0);
     const store = cells.cell(number);
-    await store.system((transaction) => removeRows(transaction, tenantId, number === 0));
+    await removeCopy(store, tenantId, number === 0, show);
     await unwatchRows(store, tenantId);
     // Processes that have not looked at the directory for long still find out where the tenant is.
     await store.system((transaction) =>

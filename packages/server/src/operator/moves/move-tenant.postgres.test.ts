@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { tenantTables } from '../../platform/store/tenant-tables.ts';
 import { cancelMove, removeOldCopies } from './end-move.ts';
 import { moveTenant } from './move-tenant.ts';
 import { threeDatabases, upsert, verify } from './testing.ts';
@@ -20,8 +21,26 @@ test('tenant move › moves a tenant while it and others are used, whichever pro
   await expect(moveTenant(operator, { tenant: 'beta', to: 'none' })).rejects.toThrow(/"operator cell list" shows them/);
 });
 
-test('tenant move --remove-old › removes all rows of the old copy', async () => {
+test('tenant move --remove-old › removes all rows of the old copy, and continues where it was interrupted', async () => {
+  const tablesWithRows = () =>
+    cells.cell(1).system(async (transaction) => {
+      await transaction.all(sql`select set_config('app.tenant_id', ${String(tenantId)}, true)`);
+      const found: unknown[] = [];
+      for (const { name } of await tenantTables(transaction))
+        found.push(
+          ...(await transaction.all(sql`select from ${sql.table(name)} where tenant_id = ${tenantId} limit 1`)),
+        );
+      return found.length;
+    });
+  const progress = ({ done }: { readonly done: number }) => {
+    if (done > 0) throw new Error('interrupted');
+  };
   // The move back that was rejected changed nothing.
+  const before = await tablesWithRows();
+  await expect(removeOldCopies({ ...operator, progress }, 'beta')).rejects.toThrow('interrupted');
+  const between = await tablesWithRows();
+  expect(between).toBeGreaterThan(0);
+  expect(between).toBeLessThan(before);
   expect(await removeOldCopies(operator, 'beta')).toEqual({ cells: ['east'] });
   expect(await placesOf('beta')).toEqual(['west true ']);
   await expect(removeOldCopies(operator, 'beta')).rejects.toThrow(/has no old copy/);
