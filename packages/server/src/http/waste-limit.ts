@@ -5,6 +5,12 @@ const burst = 100;
 /** After a burst, one more is allowed in this time, in milliseconds. */
 const interval = 100;
 
+/** At most this many beyond the burst count: a network is not refused for long after its attack has ended. */
+const mostExcess = 20;
+
+/** Programs of this machine, as `networkOf` returns their address: probes, and a proxy of which the service was not told. */
+const own: ReadonlySet<string> = new Set(['127.0.0.1', '0:0:0:0']);
+
 /** More networks than this indicate an attack, and the oldest are dropped. */
 const mostNetworks = 100_000;
 
@@ -26,10 +32,12 @@ export class WasteLimit {
 
   count(network: string): void {
     const now = this.#clock.now();
-    this.#forgottenAt.set(network, Math.max(now, this.#forgottenAt.get(network) ?? 0) + interval);
+    const counted = Math.max(now, this.#forgottenAt.get(network) ?? 0) + interval;
+    this.#forgottenAt.set(network, Math.min(counted, now + (burst + mostExcess) * interval));
   }
 
   isExceeded(network: string): boolean {
+    if (own.has(network)) return false;
     return (this.#forgottenAt.get(network) ?? 0) - this.#clock.now() > burst * interval;
   }
 }

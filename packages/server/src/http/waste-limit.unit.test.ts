@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { networkOf } from './network.ts';
 import { WasteLimit } from './waste-limit.ts';
 
 test('a network may waste 100 connections at once, and then ten a second', () => {
@@ -16,4 +17,20 @@ test('a network may waste 100 connections at once, and then ten a second', () =>
   expect(limit.isExceeded('192.0.2.1')).toBe(true);
   now += 100;
   expect(limit.isExceeded('192.0.2.1')).toBe(false);
+});
+
+test('a network is admitted again two seconds after its attack has ended', () => {
+  let now = 1_000;
+  const limit = new WasteLimit({ now: () => now });
+  for (let count = 0; count < 10_000; count += 1) limit.count('192.0.2.1');
+  now += 1_900;
+  expect(limit.isExceeded('192.0.2.1')).toBe(true);
+  now += 100;
+  expect(limit.isExceeded('192.0.2.1')).toBe(false);
+});
+
+test.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])('programs of this machine are never refused: %s', (address) => {
+  const limit = new WasteLimit();
+  for (let count = 0; count < 1_000; count += 1) limit.count(networkOf(address));
+  expect(limit.isExceeded(networkOf(address))).toBe(false);
 });
