@@ -2,8 +2,9 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-// Systems give higher ports to outgoing connections and to listeners that name none: from 32768 on Linux, from 49152 on others.
-const firstPort = 10_000;
+// Systems give higher ports to outgoing connections and to listeners that name none: from 32768 on Linux, from 49152 on others. The
+// last port below these that `fetch` blocks is 10080 (https://fetch.spec.whatwg.org/#port-blocking).
+const firstPort = 11_000;
 const portCount = 10_000;
 
 /**
