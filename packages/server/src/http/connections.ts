@@ -60,8 +60,8 @@ interface Connection {
  * complete, so connections without one have places of their own, of which the oldest makes room. Idle connections make
  * room for requests. A connection with a request in progress is never closed: if all are busy, further requests are
  * rejected, except for probes. If one has to go, it is one of the network that has the most, so that an attacker
- * evicts its own. A network whose connections are closed again and again before they have sent a whole request is refused
- * new ones, before anything is read.
+ * evicts its own. If connections of a network end again and again before they have sent a whole request, new ones are
+ * closed before anything is read.
  */
 export class Connections {
   readonly #bounds: ConnectionBounds;
@@ -80,13 +80,8 @@ export class Connections {
   });
   readonly #rejected = new Counter({
     name: 'connections_rejected_total',
-    help: 'Connections whose request was rejected because all connections of the service or of their address were busy.',
+    help: 'Connections that were rejected: all of the service or of their address were busy, or their address wastes them.',
     labelNames: ['limit'],
-    registers: [],
-  });
-  readonly #refused = new Counter({
-    name: 'connections_refused_total',
-    help: 'Connections that were closed at once, because their address opens many that never send a whole request.',
     registers: [],
   });
 
@@ -102,7 +97,7 @@ export class Connections {
     server.on('connection', (socket: Socket) => {
       const network = networkOf(socket.remoteAddress ?? '');
       if (this.#wasteLimit?.isExceeded(network)) {
-        this.#refused.inc();
+        this.#rejected.inc({ limit: 'waste' });
         socket.resetAndDestroy();
         return;
       }
@@ -130,7 +125,6 @@ export class Connections {
   measure(registry: Registry): void {
     registry.registerMetric(this.#closed);
     registry.registerMetric(this.#rejected);
-    registry.registerMetric(this.#refused);
     const queues = this.#queues;
     new Gauge({
       name: 'connections_open',

@@ -214,17 +214,18 @@ test('addresses with many requests in progress leave places for others', async (
 test.each([
   ['do not send a header', 'POST / HTTP/1.1\r\nHost: x\r\n'],
   ['do not send their body', request('/', 'par', 7)],
-])('an address whose connections %s again and again is refused new ones, and others are not', async (_what, text) => {
+])('an address whose connections %s again and again loses new ones, and others do not', async (_what, text) => {
   const rejecting: RequestListener = (_request, response) => response.writeHead(413, { Connection: 'close' }).end();
   const { open, registry } = await serve({ total: 8, perAddress: 8 }, { listener: rejecting });
-  const refused = async () => Number(/^connections_refused_total (\d+)$/m.exec(await registry.metrics())?.[1]);
+  const rejected = async () =>
+    Number(/^connections_rejected_total\{limit="waste"\} (\d+)$/m.exec(await registry.metrics())?.[1]);
   const attack = async () => {
     const { socket, received } = open('127.0.0.2');
     socket.write(text);
     await Promise.race([received, once(socket, 'connect')]);
   };
   for (let round = 0; round < 100; round += 1) await Promise.all(openTimes(10, attack));
-  await expect.poll(refused).toBeGreaterThan(100);
+  await expect.poll(rejected).toBeGreaterThan(100);
   expect(await statusOf(open('127.0.0.3'))).toBe(413);
 });
 
@@ -237,7 +238,7 @@ test('an address whose requests are whole may open as many connections as it lik
   }
 });
 
-test('an address whose requests are rejected before their bodies arrive is not refused if it sends them', async () => {
+test('an address whose requests are rejected before their bodies arrive keeps its connections if it sends them', async () => {
   const rejecting: RequestListener = (_request, response) => response.writeHead(401).end();
   const { open } = await serve({ total: 8, perAddress: 8 }, { listener: rejecting });
   for (let count = 0; count < 300; count += 1) {
@@ -250,7 +251,7 @@ test('an address whose requests are rejected before their bodies arrive is not r
   }
 });
 
-test('behind a proxy, connections are never refused: all come from its address', async () => {
+test('behind a proxy, no connection counts as wasted: all come from its address', async () => {
   const { open } = await serve({ total: 8, perAddress: undefined });
   for (let count = 0; count < 300; count += 1) {
     const { socket } = open();

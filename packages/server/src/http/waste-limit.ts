@@ -5,7 +5,7 @@ const burst = 100;
 /** After a burst, one more is allowed in this time, in milliseconds. */
 const interval = 100;
 
-/** At most this many beyond the burst count: a network is not refused for long after its attack has ended. */
+/** At most this many beyond the burst count: a network does not wait for long after its attack has ended. */
 const mostExcess = 20;
 
 /** Programs of this machine, as `networkOf` returns their address: probes, and a proxy of which the service was not told. */

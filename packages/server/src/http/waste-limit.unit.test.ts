@@ -29,7 +29,7 @@ test('a network is admitted again two seconds after its attack has ended', () =>
   expect(limit.isExceeded('192.0.2.1')).toBe(false);
 });
 
-test.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])('programs of this machine are never refused: %s', (address) => {
+test.each(['127.0.0.1', '::1', '::ffff:127.0.0.1'])('programs of this machine have no limit: %s', (address) => {
   const limit = new WasteLimit();
   for (let count = 0; count < 1_000; count += 1) limit.count(networkOf(address));
   expect(limit.isExceeded(networkOf(address))).toBe(false);
