@@ -112,7 +112,7 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
   return {
     ...resultsOf(session, options.minCoverage ?? defaultMinimum),
     ...{ url, seed, milliseconds, requests, plan: plan.entries, stopped: stoppedOf(session, missed) },
-    ...{ left: footprint.left(), notices: [...notices, ...registry.unrepeated()] },
+    ...{ accepted: [], left: footprint.left(), notices: [...notices, ...registry.unrepeated()] },
   };
 }
 

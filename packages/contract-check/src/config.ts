@@ -24,6 +24,8 @@ export interface Outputs {
 export interface Config extends Partial<Omit<CheckOptions, 'auth' | 'signal' | 'onProgress' | 'onPlan'>>, Outputs {
   /** How to sign in, or the path of the module that exports it. */
   readonly auth?: Auth | string;
+  /** The file of accepted findings. */
+  readonly baseline?: string;
   /** Prints only the last line. */
   readonly quiet?: boolean;
 }
@@ -38,6 +40,7 @@ export interface Flags extends Config {
 export interface Settings {
   readonly options: CheckOptions;
   readonly outputs: Outputs;
+  readonly baseline: string | undefined;
   readonly quiet: boolean;
   /** Credentials to mask. Sign-ins add to it during the run. */
   readonly secrets: readonly Secret[];
@@ -50,7 +53,7 @@ const text = { type: 'string', minLength: 1 };
 const percent = { type: 'number', minimum: 0, maximum: 100 };
 
 const properties = {
-  ...allOf(['spec', 'url', ...outputNames], text),
+  ...allOf(['spec', 'url', 'baseline', ...outputNames], text),
   ...allOf(['only', 'exclude', 'focus'], { type: 'array', items: text }),
   ...allOf(['time', 'timeout'], { type: 'number', exclusiveMinimum: 0 }),
   ...allOf(['concurrency', 'probes'], { type: 'integer', minimum: 1 }),
@@ -74,7 +77,7 @@ const properties = {
 export async function settingsOf(flags: Flags, directory = process.cwd()): Promise<Settings> {
   const { header, config: file, ...own } = flags;
   const config = await configOf(file, directory);
-  const { auth: configuredAuth, quiet = false, junit, json, sarif, ...options } = { ...config, ...own };
+  const { auth: configuredAuth, quiet = false, junit, json, sarif, baseline, ...options } = { ...config, ...own };
   const { spec, headers = {}, values = {} } = options;
   if (spec === undefined)
     throw new CannotRun('No contract is specified. Pass --spec FILE, or set "spec" in the configuration.');
@@ -89,6 +92,7 @@ export async function settingsOf(flags: Flags, directory = process.cwd()): Promi
       ...(auth === undefined ? {} : { auth: remembering(auth, (secret) => remember(secrets, secret)) }),
     },
     outputs: Object.fromEntries(Object.entries({ junit, json, sarif }).filter(([, path]) => path !== undefined)),
+    baseline,
     quiet,
     secrets,
   };
@@ -109,7 +113,7 @@ async function configOf(requestedFile: string | undefined, directory: string): P
       : (await import(pathToFileURL(file).href)).default;
   const config = checked(await loaded(`The configuration ${found} cannot be read`, read), found);
   const absolute = (path: string) => (path === '-' || /^https?:\/\//.test(path) ? path : resolve(dirname(file), path));
-  const paths = (['spec', ...outputNames, 'auth'] as const).flatMap((name) => {
+  const paths = (['spec', ...outputNames, 'baseline', 'auth'] as const).flatMap((name) => {
     const path = config[name];
     return typeof path === 'string' ? [[name, absolute(path)] as const] : [];
   });

@@ -9,12 +9,14 @@ import { CannotRun } from './cannot-run.ts';
 import { type Flags, type Outputs, type Settings, settingsOf } from './config.ts';
 import { type Category, categories } from './finding/finding.ts';
 import type { CheckOptions } from './options.ts';
+import { acceptAll, withoutAccepted } from './report/accepted.ts';
 import { coverageKindNames } from './report/coverage-table.ts';
 import { maskText } from './report/mask.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
-import { isComplete } from './report/presented.ts';
+import { fileOf, isComplete } from './report/presented.ts';
 import type { MinCoverage, PlanEntry, Report } from './report/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
+import { counted } from './report/words.ts';
 
 export const exitCodes = { same: 0, drift: 1, couldNotRun: 2, incomplete: 3 } as const;
 
@@ -38,7 +40,7 @@ export interface Surroundings {
 
 type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-type CommandFlags = Flags & { readonly color: boolean; readonly plan?: boolean };
+type CommandFlags = Flags & { readonly color: boolean; readonly plan?: boolean; readonly updateBaseline?: boolean };
 
 const examples = `
 Examples:
@@ -65,7 +67,7 @@ An auth module exports by default an object with functions that return headers. 
 everything. expired(), forbidden() and otherTenant() are optional; each enables further checks.
 
 Exit codes:
-  0  no findings
+  0  no findings, or only those of --baseline
   1  findings
   2  the check could not run: it reached nothing, or was interrupted
   3  no findings, but the run is incomplete: its time was up, or it reached less than --min-coverage`;
@@ -119,6 +121,8 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
       `minimum of what must be reached: ${coverageKindNames.join(', ')} (default: operations=50); repeatable`,
       minimum,
     )
+    .option('--baseline <file>', 'file of accepted findings, each with a reason, which do not count')
+    .option('--update-baseline', 'write all findings of this run to the file of --baseline')
     .option('--junit <file>', 'write the report as JUnit XML')
     .option('--json <file>', 'write the report as JSON; - is standard output')
     .option('--sarif <file>', 'write the report as SARIF 2.1.0')
@@ -136,12 +140,15 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
 }
 
 async function execute(
-  { color, plan, ...flags }: CommandFlags,
+  { color, plan, updateBaseline = false, ...flags }: CommandFlags,
   work: Work,
   surroundings: Surroundings,
 ): Promise<number> {
   const { stderr, directory } = surroundings;
   const settings = await settingsOf(flags, directory);
+  const baseline = settings.baseline === undefined ? undefined : resolve(directory, settings.baseline);
+  if (updateBaseline && baseline === undefined)
+    throw new CannotRun('--update-baseline requires the file to write: --baseline FILE.');
   if (plan === true) {
     await write(surroundings.stdout, renderPlan(await work.planOf(settings.options)));
     return exitCodes.same;
@@ -164,8 +171,11 @@ async function execute(
     },
   };
   try {
-    const report = await work.check(options);
+    const all = await work.check(options);
     progress?.clear();
+    if (updateBaseline && baseline !== undefined && !interruption.signal.aborted)
+      return await update(all, baseline, settings, surroundings);
+    const report = baseline === undefined ? all : await withoutAccepted(all, baseline);
     if (!interruption.signal.aborted) return await ending(report);
     await ending({ ...report, notices: [...report.notices, interrupted] });
     return exitCodes.couldNotRun;
@@ -175,6 +185,24 @@ async function execute(
     progress?.clear();
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
+}
+
+/** Accepts what was found, for later runs. */
+async function update(
+  report: Report,
+  baseline: string,
+  { secrets }: Settings,
+  { stdout, directory }: Surroundings,
+): Promise<number> {
+  if (!isComplete(report))
+    throw new CannotRun(
+      'The run is incomplete, so the baseline was not written. Allow more time, or lower --min-coverage.',
+    );
+  const open = await acceptAll(report, baseline, secrets);
+  const file = fileOf(baseline, directory);
+  const next = open === 0 ? '' : ` ${counted(open, 'entry', 'entries')} of it must still say why: fill in "reason".`;
+  await write(stdout, `${file} accepts ${counted(report.findings.length, 'finding')}.${next}\n`);
+  return exitCodes.same;
 }
 
 const interrupted = 'The run was interrupted. The report is incomplete.';

@@ -7,6 +7,7 @@ import { operationsOf } from './document/operation.ts';
 import { responseOf } from './http/client.ts';
 import { Judge } from './judge/judge.ts';
 import type { CheckOptions } from './options.ts';
+import { withoutAccepted } from './report/accepted.ts';
 import { coverageRows, percentText, shortfallOf } from './report/coverage-table.ts';
 import type { Secret } from './report/mask.ts';
 import type { MinCoverage, Report } from './report/report.ts';
@@ -26,6 +27,8 @@ export interface DescribeOptions {
    * that the list stays correct.
    */
   readonly notReached?: readonly string[];
+  /** The file of accepted findings, as `--baseline` reads it. */
+  readonly baseline?: string;
   /** The minimum of what the run must reach. Adds a test. */
   readonly minCoverage?: MinCoverage;
   /** Timeout of the whole run in milliseconds. Default: ten minutes. */
@@ -39,7 +42,7 @@ export interface DescribeOptions {
  */
 export async function describeContract(
   name: string,
-  { spec, options, notReached = [], minCoverage, timeout = 600_000, ...choice }: DescribeOptions,
+  { spec, options, notReached = [], baseline, minCoverage, timeout = 600_000, ...choice }: DescribeOptions,
 ): Promise<void> {
   const operations = chosen(operationsOf(await documentOf(spec)), choice);
   describe(name, () => {
@@ -48,13 +51,14 @@ export async function describeContract(
     beforeAll(async () => {
       const { auth, headers, ...others } = await options();
       secrets.push(...secretsOfHeaders(headers ?? {}));
-      report = await check({
+      const all = await check({
         spec,
         ...choice,
         ...others,
         ...(headers === undefined ? {} : { headers }),
         ...(auth === undefined ? {} : { auth: remembering(auth, (secret) => secrets.push(secret)) }),
       });
+      report = baseline === undefined ? all : await withoutAccepted(all, baseline);
     }, timeout);
     test.each(operations.map(({ id }) => id))('%s', (id) => {
       const isAllowed = notReached.includes(id);

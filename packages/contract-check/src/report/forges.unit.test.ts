@@ -65,7 +65,7 @@ test('JSON has a version, all findings, and no secret', () => {
   expect(JSON.parse(renderJson(report))).toEqual(JSON.parse(JSON.stringify(json)));
   expect(Object.keys(json)).toEqual([
     ...['formatVersion', 'spec', 'title', 'url', 'seed', 'milliseconds', 'requests'],
-    ...['findings', 'operations', 'coverage', 'plan', 'stopped', 'shortfall', 'left', 'notices'],
+    ...['findings', 'accepted', 'operations', 'coverage', 'plan', 'stopped', 'shortfall', 'left', 'notices'],
   ]);
   expect(json.formatVersion).toBe(1);
   expect(json.findings[1]).toMatchObject({ title: evil, place: null });

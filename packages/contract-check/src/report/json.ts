@@ -12,7 +12,7 @@ export function renderJson(report: Report, options: Presentation = {}): string {
 /** The report with null in place of what is undefined. */
 export function jsonReport(report: Report, options: Presentation = {}) {
   const { spec, title, url, seed, milliseconds, requests, ...shown } = present(report, options);
-  const { operations, coverage, plan, stopped = null, shortfall = null, left, notices } = shown;
+  const { accepted, operations, coverage, plan, stopped = null, shortfall = null, left, notices } = shown;
   const findings = shown.findings.map(({ number: _, address: _a, fields: _f, ...finding }) => ({
     ...finding,
     places: finding.places.map((one) => ({ ...one, place: one.place ?? null })),
@@ -29,6 +29,13 @@ export function jsonReport(report: Report, options: Presentation = {}) {
   }));
   return {
     ...{ formatVersion: 1, spec, title, url, seed, milliseconds, requests, findings },
+    accepted: accepted.map(({ operation, check, title, cause, reason }) => ({
+      operation,
+      check,
+      title,
+      cause,
+      reason,
+    })),
     ...{ operations, coverage, plan, stopped, shortfall, left, notices },
   };
 }

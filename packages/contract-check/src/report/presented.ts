@@ -91,6 +91,13 @@ export function present(report: Report, { secrets: known = [], directory }: Pres
     entries: texts.map((text) => ({ text, names: [] })),
   });
   const sections = [
+    {
+      title: 'Accepted',
+      entries: shown.accepted.map(({ title, reason, operation }) => ({
+        text: `${title.replace(/\.$/, '')}: ${reason}`,
+        names: [operation],
+      })),
+    },
     { title: 'Not covered', entries: gapsOf(shown.coverage.items, shown.operations) },
     textsIn('Left on the server', leftLines(shown.left)),
     textsIn('Notes', shown.notices),

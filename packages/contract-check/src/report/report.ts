@@ -11,6 +11,8 @@ export interface Report {
   readonly requests: number;
   readonly operations: readonly OperationReport[];
   readonly findings: readonly Finding[];
+  /** Findings of `--baseline`, which do not count. */
+  readonly accepted: readonly AcceptedFinding[];
   readonly coverage: Coverage;
   /** What the run would call, and what it left out. */
   readonly plan: readonly PlanEntry[];
@@ -22,6 +24,11 @@ export interface Report {
   readonly left: Left;
   /** Additional information: rate limits, missing credentials. */
   readonly notices: readonly string[];
+}
+
+/** A finding that the team has accepted, and why. */
+export interface AcceptedFinding extends Finding {
+  readonly reason: string;
 }
 
 /** What an operation does to the data of a server, from harmless to irreversible. */

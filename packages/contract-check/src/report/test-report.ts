@@ -194,6 +194,7 @@ export function reportWith(changes: Partial<Report> = {}): Report {
     requests: 12_345,
     operations,
     findings: [findingOf({ also: ['getClient', 'searchClients'] }), rejection(), semantics()],
+    accepted: [],
     coverage: { items, byKind, total: shareOf(items) },
     plan: [],
     stopped: undefined,
