@@ -96,7 +96,8 @@ export class Connections {
     server.timeout = silence;
     server.on('connection', (socket: Socket) => {
       const network = networkOf(socket.remoteAddress ?? '');
-      if (this.#wasteLimit?.isExceeded(network)) {
+      const { new: unused, busy } = this.#queues;
+      if (this.#wasteLimit?.isExceeded(network, unused.sizeOf(network) + busy.sizeOf(network))) {
         this.#rejected.inc({ limit: 'waste' });
         socket.resetAndDestroy();
         return;

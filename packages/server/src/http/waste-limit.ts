@@ -36,8 +36,13 @@ export class WasteLimit {
     this.#forgottenAt.set(network, Math.min(counted, now + (burst + mostExcess) * interval));
   }
 
-  isExceeded(network: string): boolean {
+  /**
+   * @param open connections of the network that are waited for: once half of the burst is wasted, they are expected to be wasted, too.
+   * Otherwise, all that are opened until the first of them ends would be admitted.
+   */
+  isExceeded(network: string, open: number): boolean {
     if (own.has(network)) return false;
-    return (this.#forgottenAt.get(network) ?? 0) - this.#clock.now() > burst * interval;
+    const wasted = ((this.#forgottenAt.get(network) ?? 0) - this.#clock.now()) / interval;
+    return wasted > burst / 2 && wasted + open > burst;
   }
 }
