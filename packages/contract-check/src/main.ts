@@ -9,7 +9,7 @@ import { CannotRun } from './cannot-run.ts';
 import { type Flags, type Outputs, type Settings, settingsOf } from './config.ts';
 import { type Category, categories } from './finding/finding.ts';
 import type { CheckOptions } from './options.ts';
-import { acceptAll, withoutAccepted } from './report/accepted.ts';
+import { acceptAll, acceptedIn, withoutAccepted } from './report/accepted.ts';
 import { coverageKindNames } from './report/coverage-table.ts';
 import { maskText } from './report/mask.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
@@ -149,6 +149,7 @@ async function execute(
   const baseline = settings.baseline === undefined ? undefined : resolve(directory, settings.baseline);
   if (updateBaseline && baseline === undefined)
     throw new CannotRun('--update-baseline requires the file to write: --baseline FILE.');
+  const accepted = updateBaseline || baseline === undefined ? [] : await acceptedIn(baseline);
   if (plan === true) {
     await write(surroundings.stdout, renderPlan(await work.planOf(settings.options)));
     return exitCodes.same;
@@ -175,7 +176,7 @@ async function execute(
     progress?.clear();
     if (updateBaseline && baseline !== undefined && !interruption.signal.aborted)
       return await update(all, baseline, settings, surroundings);
-    const report = baseline === undefined ? all : await withoutAccepted(all, baseline);
+    const report = withoutAccepted(all, accepted);
     if (!interruption.signal.aborted) return await ending(report);
     await ending({ ...report, notices: [...report.notices, interrupted] });
     return exitCodes.couldNotRun;

@@ -7,7 +7,7 @@ import { operationsOf } from './document/operation.ts';
 import { responseOf } from './http/client.ts';
 import { Judge } from './judge/judge.ts';
 import type { CheckOptions } from './options.ts';
-import { withoutAccepted } from './report/accepted.ts';
+import { acceptedIn, withoutAccepted } from './report/accepted.ts';
 import { coverageRows, percentText, shortfallOf } from './report/coverage-table.ts';
 import type { Secret } from './report/mask.ts';
 import type { MinCoverage, Report } from './report/report.ts';
@@ -49,6 +49,7 @@ export async function describeContract(
     let report: Report;
     const secrets: Secret[] = [];
     beforeAll(async () => {
+      const accepted = baseline === undefined ? [] : await acceptedIn(baseline);
       const { auth, headers, ...others } = await options();
       secrets.push(...secretsOfHeaders(headers ?? {}));
       const all = await check({
@@ -58,7 +59,7 @@ export async function describeContract(
         ...(headers === undefined ? {} : { headers }),
         ...(auth === undefined ? {} : { auth: remembering(auth, (secret) => secrets.push(secret)) }),
       });
-      report = baseline === undefined ? all : await withoutAccepted(all, baseline);
+      report = withoutAccepted(all, accepted);
     }, timeout);
     test.each(operations.map(({ id }) => id))('%s', (id) => {
       const isAllowed = notReached.includes(id);

@@ -4,6 +4,7 @@ import { Ajv } from 'ajv';
 import { CannotRun } from '../cannot-run.ts';
 import type { Finding, FindingPlace } from '../finding/finding.ts';
 import { maskText, type Secret } from './mask.ts';
+import { fileOf } from './presented.ts';
 import type { AcceptedFinding, Report } from './report.ts';
 
 /** One place of a finding, and why it is accepted. */
@@ -23,18 +24,23 @@ const isEntries = new Ajv().compile<readonly Entry[]>({
 });
 
 /**
- * Moves the findings that are accepted at all of their places out of the findings of a report.
+ * Reads the file, before a run.
  *
- * @throws CannotRun if the file cannot be read, or an entry has no reason.
+ * @throws CannotRun if it cannot be read, or an entry has no reason.
  */
-export async function withoutAccepted(report: Report, file: string): Promise<Report> {
+export async function acceptedIn(file: string): Promise<readonly Entry[]> {
   const entries = await entriesOf(file);
   const missing = entries.findIndex(({ reason }) => reason.trim() === '');
   const { title = '', cause = '' } = entries[missing] ?? {};
   if (missing >= 0)
     throw new CannotRun(
-      `Entry ${missing + 1} of ${file} has no reason: ${(title || cause).replace(/\.$/, '')}. Write why the finding is accepted, or remove the entry.`,
+      `Entry ${missing + 1} of ${fileOf(file)} has no reason: ${(title || cause).replace(/\.$/, '')}. Write why the finding is accepted, or remove the entry.`,
     );
+  return entries;
+}
+
+/** Moves the findings that are accepted at all of their places out of the findings of a report. */
+export function withoutAccepted(report: Report, entries: readonly Entry[]): Report {
   const reasons = new Map(entries.map((entry) => [entry.cause, entry.reason]));
   const accepted: AcceptedFinding[] = [];
   const findings: Finding[] = [];
@@ -43,8 +49,9 @@ export async function withoutAccepted(report: Report, file: string): Promise<Rep
     if (found.includes(undefined)) findings.push(finding);
     else accepted.push({ ...finding, reason: [...new Set(found)].join(' ') });
   }
-  const gone = entries.length - new Set(accepted.flatMap(placesOf).map(({ cause }) => cause)).size;
-  const note = `${gone} of ${entries.length} accepted differences in ${file} did not occur in this run. Use --update-baseline to remove those that are mended.`;
+  const occurred = new Set(report.findings.flatMap(placesOf).map(({ cause }) => cause));
+  const gone = entries.filter(({ cause }) => !occurred.has(cause)).length;
+  const note = `${gone} of ${entries.length} accepted differences did not occur in this run. Use --update-baseline to remove those that are mended.`;
   return { ...report, findings, accepted, notices: gone > 0 ? [...report.notices, note] : report.notices };
 }
 
@@ -66,7 +73,7 @@ export async function acceptAll(report: Report, file: string, secrets: readonly 
   });
   const unique = [...new Map(entries.map((entry) => [entry.cause, entry])).values()];
   await writeFile(file, `${JSON.stringify(unique, null, 2)}\n`).catch((error: unknown) => {
-    throw new CannotRun(`The baseline ${file} cannot be written: ${String(error)}`);
+    throw new CannotRun(`The baseline ${fileOf(file)} cannot be written: ${String(error)}`);
   });
   return unique.filter(({ reason }) => reason.trim() === '').length;
 }
@@ -83,12 +90,12 @@ async function entriesOf(file: string, otherwise?: readonly Entry[]): Promise<re
   } catch (error) {
     if (otherwise !== undefined && error instanceof Error && 'code' in error && error.code === 'ENOENT')
       return otherwise;
-    throw new CannotRun(`The baseline ${file} cannot be read. Create it with --update-baseline.`);
+    throw new CannotRun(`The baseline ${fileOf(file)} cannot be read. Create it with --update-baseline.`);
   }
   const entries: unknown = parsed(content);
   if (isEntries(entries)) return entries;
   throw new CannotRun(
-    `The baseline ${file} is invalid: it must be a JSON array of objects with "cause" and "reason", as --update-baseline writes it.`,
+    `The baseline ${fileOf(file)} is invalid: it must be a JSON array of objects with "cause" and "reason", as --update-baseline writes it.`,
   );
 }
 

@@ -20,10 +20,14 @@ async function folder() {
     read: async () => JSON.parse(await readFile(file, 'utf8')) as Record<string, string>[],
     write: (entries: unknown) => writeFile(file, JSON.stringify(entries)),
     async command(findings: readonly Finding[], args: readonly string[] = [], changes: Partial<Report> = {}) {
+      let runs = 0;
       const [stdout, stderr] = [new PassThrough(), new PassThrough()];
       const outputs = [text(stdout), text(stderr)] as const;
       const work = {
-        check: async () => reportWith({ findings, ...changes }),
+        check: async () => {
+          runs += 1;
+          return reportWith({ findings, ...changes });
+        },
         planOf: () => Promise.reject(new Error('Unexpected call.')),
       };
       const words = ['--spec', 'openapi.yaml', '--baseline', 'baseline.json', ...args];
@@ -31,7 +35,7 @@ async function folder() {
       stdout.end();
       stderr.end();
       const [out, error] = await Promise.all(outputs);
-      return { code, out, error };
+      return { code, out, error, runs };
     },
   };
 }
@@ -56,10 +60,11 @@ test('findings that were written to the baseline and have a reason do not count'
   expect(out).toContain('The name is too long: Clients of version 1 depend on it.');
 });
 
-test('an entry without a reason is an error', async () => {
+test('an entry without a reason is an error before the run', async () => {
   const { write, command } = await folder();
   await write([accepted(long), accepted(missing, ' ')]);
   expect(await command([long, missing])).toMatchObject({
+    runs: 0,
     code: 2,
     error: expect.stringMatching(/Entry 2 of .+baseline\.json has no reason: The total is missing\. Write why/),
   });
