@@ -68,11 +68,13 @@ export function compareWithLast(ratios: ScenarioRatios): void {
 export function recordRatios(ratios: ScenarioRatios): void {
   const date = new Date().toISOString().slice(0, 10);
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+  const before = lastRatios();
+  // A run of some stacks keeps the ratios of the others.
   const recorded = Object.entries(ratios).map(([scenario, ofScenario]): [string, Recorded] => [
     scenario,
-    { date, commit, ratios: ofScenario },
+    { date, commit, ratios: { ...before[scenario]?.ratios, ...ofScenario } },
   ]);
-  const all = { ...lastRatios(), ...Object.fromEntries(recorded) };
+  const all = { ...before, ...Object.fromEntries(recorded) };
   writeFileSync(file, `${JSON.stringify(all, undefined, 2)}\n`);
 }
 
