@@ -8,13 +8,14 @@ import { contractValidator } from '../contract/validator.ts';
 import { arrivalLimits } from '../http/connections.ts';
 import { messages } from '../http/messages.ts';
 import { startDelivery } from '../modules/events/delivery/delivery.ts';
+import { keptDays } from '../modules/events/delivery/retention.ts';
 import { openCells } from '../operator/cells.ts';
 import { removeInterruptedImports } from '../operator/copies/interrupted-imports.ts';
 import { listenForCommands } from '../operator/socket.ts';
 import { Vault } from '../platform/auth/vault.ts';
 import { Heartbeat } from '../platform/heartbeat.ts';
 import { Cells } from '../platform/store/cells.ts';
-import { keepPartitions } from '../platform/store/partitions.ts';
+import { keepPartitions, type MonthlyTable } from '../platform/store/partitions.ts';
 import type { Store } from '../platform/store/store.ts';
 import type { Config } from '../service/config.ts';
 import { createService, type Service } from '../service/service.ts';
@@ -64,13 +65,7 @@ export async function prepareServing(
       removeInterruptedImports({ ...service, store: one }).catch((error: unknown) =>
         log.warn({ err: error }, 'What interrupted imports have left was not deleted.'),
       );
-      keepPartitions(one, config.auditYears).then(
-        ({ dropped }) => {
-          if (dropped.length > 0)
-            log.info({ dropped }, 'Months of the audit log that are no longer kept were dropped.');
-        },
-        (error: unknown) => log.warn({ err: error }, 'The partitions of the audit log were not kept up to date.'),
-      );
+      void keepAllPartitions(one, config.auditYears, log);
     }
   };
   // The embedded database has no other process.
@@ -101,4 +96,19 @@ export async function prepareServing(
       return (grace) => Promise.all(started.map(async (running) => (await running).stop(grace)));
     },
   };
+}
+
+async function keepAllPartitions(store: Store, auditYears: number, log: Logger): Promise<void> {
+  const kept: readonly [table: MonthlyTable, kept: Temporal.DurationLike | null][] = [
+    ['audit_log', auditYears === 0 ? null : { years: auditYears }],
+    // The clock of a sandbox only goes forward, so what is too old by the real one is too old for every tenant.
+    ['delivery_attempt', { days: keptDays }],
+  ];
+  for (const [table, duration] of kept)
+    await keepPartitions(store, table, duration).then(
+      ({ dropped }) => {
+        if (dropped.length > 0) log.info({ dropped }, 'Months of a table that are no longer kept were dropped.');
+      },
+      (error: unknown) => log.warn({ err: error, table }, 'The partitions of a table were not kept up to date.'),
+    );
 }

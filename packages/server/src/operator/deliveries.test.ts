@@ -5,6 +5,7 @@ import { startReceiver } from '../../test/receiver.ts';
 import type { Tick } from '../background/clock.ts';
 import { writeAsSystem } from '../background/write-as-system.ts';
 import { removeOldEvents } from '../modules/events/delivery/remove-old-events.ts';
+import { keepPartitions } from '../platform/store/partitions.ts';
 import { runCommand } from './commands.ts';
 import { replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
 import { visitFirm } from './firm-calls.ts';
@@ -94,37 +95,65 @@ describe('webhook listen', () => {
   });
 });
 
-test('remove-old-events › removes only events older than 30 days, in batches', async () => {
-  const old = await service.addTenant('old');
-  const fill = (days: number, count: number) =>
-    store.write(old.id, async (transaction) => {
-      await transaction.all(sql`
-        insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
-        select ${old.id}, uuidv7(), 'ClientGroup', uuidv7(), 'CREATE', 1, '{}', now() - make_interval(days => ${days}::integer)
-        from generate_series(1, ${count}::integer)`);
-      await transaction.all(sql`select assign_event_positions(100000)`);
-      await transaction.all(sql`
-        insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
-          delivery_url, outcome, duration_ms, attempted_at)
-        select ${old.id}, uuidv7(), uuidv7(), uuidv7(), 'ClientGroup', 'CREATE', uuidv7(), 1, 'https://example.com/', 'SUCCESS',
-          1, now() - make_interval(days => ${days}::integer) from generate_series(1, ${count}::integer)`);
-    });
-  await fill(31, 2_500);
-  await fill(29, 10);
-  const tick = {
-    tenant: old,
-    now: Temporal.Now.instant(),
-    signal: new AbortController().signal,
-    write: (work: Parameters<Tick['write']>[0]) =>
-      writeAsSystem(service.service, old, { operation: 'clock', requestId: 'test' }, work, async () => {}),
-  } as Tick;
-  await removeOldEvents.run(tick);
-  const left = await store.read(old.id, (session) =>
-    session.all(sql`select (select count(*)::integer from recorded_event where tenant_id = ${old.id}) as events,
-      (select count(*)::integer from event_position where tenant_id = ${old.id}) as positions,
-      (select count(*)::integer from delivery_attempt where tenant_id = ${old.id}) as attempts`),
-  );
-  expect(left).toEqual([{ events: 10, positions: 10, attempts: 10 }]);
+describe('remove-old-events', () => {
+  const attempts = (tenantId: number, days: number, count: number) => sql`
+    insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
+      delivery_url, outcome, duration_ms, attempted_at)
+    select ${tenantId}, uuidv7(), uuidv7(), uuidv7(), 'ClientGroup', 'CREATE', uuidv7(), 1, 'https://example.com/', 'SUCCESS',
+      1, now() - make_interval(days => ${days}::integer) from generate_series(1, ${count}::integer)`;
+  const run = (of: typeof tenant) =>
+    removeOldEvents.run({
+      tenant: of,
+      now: Temporal.Now.instant(),
+      signal: new AbortController().signal,
+      write: (work: Parameters<Tick['write']>[0]) =>
+        writeAsSystem(service.service, of, { operation: 'clock', requestId: 'test' }, work, async () => {}),
+    } as Tick);
+
+  test('removes only events older than 30 days, in batches', async () => {
+    const old = await service.addTenant('old');
+    const fill = (days: number, count: number) =>
+      store.write(old.id, async (transaction) => {
+        await transaction.all(sql`
+          insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
+          select ${old.id}, uuidv7(), 'ClientGroup', uuidv7(), 'CREATE', 1, '{}', now() - make_interval(days => ${days}::integer)
+          from generate_series(1, ${count}::integer)`);
+        await transaction.all(sql`select assign_event_positions(100000)`);
+      });
+    await fill(31, 2_500);
+    await fill(29, 10);
+    await run(old);
+    const left = await store.read(old.id, (session) =>
+      session.all(sql`select (select count(*)::integer from recorded_event where tenant_id = ${old.id}) as events,
+        (select count(*)::integer from event_position where tenant_id = ${old.id}) as positions`),
+    );
+    expect(left).toEqual([{ events: 10, positions: 10 }]);
+  });
+
+  test('leaves attempts to the end of their month, and removes those that were imported after that, in batches', async () => {
+    const late = await service.addTenant('late');
+    const add = (days: number, count: number) =>
+      store.write(late.id, (transaction) => transaction.all(attempts(late.id, days, count)));
+    const left = async () => {
+      const rows = await store.read(late.id, (session) =>
+        session.all<{ days: number; count: number }>(sql`
+          select round(extract(epoch from now() - attempted_at) / 86400)::integer as days, count(*)::integer as count
+          from delivery_attempt where tenant_id = ${late.id} group by 1 order by 1`),
+      );
+      return Object.fromEntries(rows.map(({ days, count }) => [days, count]));
+    };
+    await add(31, 10);
+    await run(late);
+    expect(await left()).toEqual({ 31: 10 });
+    const later = Temporal.Now.zonedDateTimeISO('UTC').add({ months: 4 }).toInstant();
+    const { dropped } = await keepPartitions(store, 'delivery_attempt', { days: 30 }, later);
+    expect(dropped[0]).toBe('delivery_attempt_first');
+    expect(await left()).toEqual({});
+    await add(31, 1_500);
+    await add(29, 10);
+    await run(late);
+    expect(await left()).toEqual({ 29: 10 });
+  });
 });
 
 test('metrics › count attempts by outcome, and report the lag', async () => {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { keptSince } from '../modules/events/delivery/retention.ts';
 import { type RepeatedEvent, sendAgain } from '../modules/events/delivery/send-again.ts';
 import { rotateSecret } from '../modules/events/signatures/webhook-secret.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
@@ -85,7 +86,8 @@ async function replay(transaction: Transaction, tenantId: number, selection: Sel
   const ofSubscription = subscription === undefined ? sql`` : sql`subscription_id = ${subscription} and`;
   const replayed = await transaction.all<RepeatedEvent>(sql`
     select attempt.subscription_id as subscription, event.event_id as event, event.entity_id as entity, event.position
-    from (select subscription_id, event_id from delivery_attempt where tenant_id = ${tenantId} and ${ofSubscription} ${chosen}) attempt
+    from (select subscription_id, event_id from delivery_attempt where tenant_id = ${tenantId} and attempted_at >= ${keptSince}
+      and ${ofSubscription} ${chosen}) attempt
     join event_subscription subscription
       on subscription.tenant_id = ${tenantId} and subscription.id = attempt.subscription_id and subscription.active
     join event_position event on event.tenant_id = ${tenantId} and event.event_id = attempt.event_id`);

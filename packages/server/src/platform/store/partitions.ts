@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
 import type { Store, Transaction } from './store.ts';
 
+/** Tables with a partition for each month of their IDs. */
+export type MonthlyTable = 'audit_log' | 'delivery_attempt';
+
 /** How far ahead partitions are added, in months. */
 const monthsAhead = 3;
 /** How long a change of partitions waits for a lock, in milliseconds: whoever needs the table waits behind it. */
@@ -13,19 +16,19 @@ export interface KeptPartitions {
 }
 
 /**
- * Adds the partitions of the audit log for the coming months, and drops those of which all rows are older than they are kept. If
- * another process does the same, nothing happens.
+ * Adds the partitions of a table for the coming months, and drops those of which all rows are older than they are kept. If another process
+ * does the same, nothing happens.
  *
- * @param years how long rows are kept; 0 keeps all
+ * @param kept how long rows are kept, by the real time, which IDs begin with; null keeps all
  * @throws DatabaseUnavailable if the table was in use for too long
  */
 export async function keepPartitions(
   store: Store,
-  years: number,
+  table: MonthlyTable,
+  kept: Temporal.DurationLike | null,
   now = Temporal.Now.instant(),
 ): Promise<KeptPartitions> {
   const until = now.toZonedDateTimeISO('UTC').add({ months: monthsAhead }).toInstant().toString();
-  const before = now.toZonedDateTimeISO('UTC').subtract({ years }).toInstant().toString();
   const change = <Result>(work: (transaction: Transaction) => Promise<Result>) =>
     store.system(async (transaction) => {
       await transaction.all(sql`select set_config('lock_timeout', ${String(lockTimeout)}, true)`);
@@ -34,14 +37,15 @@ export async function keepPartitions(
       return lock?.locked === true ? work(transaction) : undefined;
     });
   const added = await change((transaction) =>
-    transaction.first<{ added: number }>(sql`select add_months('audit_log', ${until}) as added`),
+    transaction.first<{ added: number }>(sql`select add_months(${table}, ${until}) as added`),
   );
   const dropped: string[] = [];
   // Each in its own transaction, so that the locks of one are held for a short time.
-  while (years > 0) {
+  while (kept !== null) {
+    const before = now.toZonedDateTimeISO('UTC').subtract(kept).toInstant().toString();
     const name = await change(async (transaction) => {
       const old = await transaction.first<{ partition: string }>(sql`
-        select partition from partitions_of('audit_log') where ends_at <= ${before} order by ends_at limit 1`);
+        select partition from partitions_of(${table}) where ends_at <= ${before} order by ends_at limit 1`);
       if (old !== undefined) await transaction.all(sql`drop table ${sql.id(old.partition)}`);
       return old?.partition;
     });

@@ -35,6 +35,8 @@ const rules = {
   'a constraint is named by what it checks': `
     select conname from pg_constraint
     where connamespace = 'public'::regnamespace
+      -- Those of a partition have the names of its table.
+      and coninhcount = 0 and conparentid = 0
       and conname !~ case contype when 'f' then '^' || conrelid::regclass || '_.*_reference$'
         when 'u' then '^' || conrelid::regclass || '_.*_unique$'
         when 'c' then '^' || conrelid::regclass || '_' else '' end`,

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { numberOf } from '../../../contract/contract.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Handler } from '../../../service/context.ts';
+import { keptSince } from './retention.ts';
 
 type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
 
@@ -18,7 +19,7 @@ export const listDeliveries: Handler<'listDeliveries'> = (context, { path, query
     );
     if (subscription === undefined)
       throw new Rejection('NOT_FOUND', 'Your tenant has no EventSubscription with this ID.');
-    const conditions = [sql`tenant_id = ${tenantId} and subscription_id = ${path.id}`];
+    const conditions = [sql`tenant_id = ${tenantId} and subscription_id = ${path.id} and attempted_at >= ${keptSince}`];
     if (httpStatusCode !== undefined) conditions.push(sql`http_status_code = ${httpStatusCode}`);
     if (from !== undefined) conditions.push(sql`attempted_at >= ${from}`);
     if (to !== undefined) conditions.push(sql`attempted_at < ${to}`);

@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { defineClockTask, type Tick } from '../../../background/clock.ts';
-
-/** How long events and the attempts to deliver them are kept, in days. The README and the contract state it. */
-const keptDays = 30;
+import { keptDays } from './retention.ts';
 
 /** How many rows one transaction removes, and the pause after it, in milliseconds: others come between. */
 const batchSize = 1_000;
@@ -29,11 +27,11 @@ export const removeOldEvents = defineClockTask({
         delete from event_position where tenant_id = ${tick.tenant.id} and position in (select position from old)
       )
       delete from recorded_event where tenant_id = ${tick.tenant.id} and id in (select event_id from old) returning 1`;
+    // Attempts are dropped with their month. What is imported after that is in the default partition.
+    const hasNoMonth = sql`tenant_id = ${tick.tenant.id} and id < (select first_partition_begins('delivery_attempt'))`;
     const removeAttempts = (before: string) => sql`
-      delete from delivery_attempt where tenant_id = ${tick.tenant.id} and id in (
-        select id from (
-          select id, attempted_at from delivery_attempt where tenant_id = ${tick.tenant.id} order by id limit ${batchSize}) oldest
-        where attempted_at < ${before}) returning 1`;
+      delete from delivery_attempt where ${hasNoMonth} and id in (
+        select id from delivery_attempt where ${hasNoMonth} and attempted_at < ${before} limit ${batchSize}) returning 1`;
     await removeInBatches(tick, removeEvents);
     await removeInBatches(tick, removeAttempts);
   },

@@ -3,6 +3,7 @@ import { Rejection } from '../../../contract/rejection.ts';
 import { partitionsDue } from '../../../platform/store/trace.ts';
 import type { Handler } from '../../../service/context.ts';
 import { activeSubscription } from '../subscriptions/active-subscription.ts';
+import { keptSince } from './retention.ts';
 import { type RepeatedEvent, sendAgain } from './send-again.ts';
 
 /** Sends the event of an attempt again. */
@@ -14,7 +15,8 @@ export const retryDelivery: Handler<'retryDelivery'> = async (context, { path: {
       select ${id}::uuid as subscription, event.event_id as event, event.entity_id as entity, event.position
       from delivery_attempt attempt
       join event_position event on event.tenant_id = ${tenantId} and event.event_id = attempt.event_id
-      where attempt.tenant_id = ${tenantId} and attempt.id = ${deliveryId} and attempt.subscription_id = ${id}`);
+      where attempt.tenant_id = ${tenantId} and attempt.id = ${deliveryId} and attempt.subscription_id = ${id}
+        and attempt.attempted_at >= ${keptSince}`);
     if (event === undefined)
       throw new Rejection(
         'NOT_FOUND',

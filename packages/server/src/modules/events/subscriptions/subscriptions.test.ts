@@ -335,16 +335,17 @@ test('a subscription of another tenant does not exist', async () => {
 });
 
 describe('listDeliveries', () => {
-  const instant = (second: number) => `2026-10-01T10:00:${String(second).padStart(2, '0')}.000Z`;
+  const instant = (second: number, days = 1) =>
+    `${Temporal.Now.plainDateISO('UTC').subtract({ days })}T10:00:${String(second).padStart(2, '0')}.000Z`;
 
   /** Attempts straight into the table, one a second. */
-  async function attempts(subscriptionId: string, statuses: readonly (number | null)[]): Promise<void> {
+  async function attempts(subscriptionId: string, statuses: readonly (number | null)[], days?: number): Promise<void> {
     for (const [second, status] of statuses.entries()) {
       await change(sql`
         insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
           delivery_url, http_status_code, outcome, duration_ms, attempted_at)
         values (${tenant.id}, ${newId()}, ${subscriptionId}, ${newId()}, 'Client', 'CREATE', ${newId()}, 1,
-          'https://hooks.example.com/in', ${status}, ${status === 200 ? 'SUCCESS' : 'FAILED'}, 5, ${instant(second)})`);
+          'https://hooks.example.com/in', ${status}, ${status === 200 ? 'SUCCESS' : 'FAILED'}, 5, ${instant(second, days)})`);
     }
   }
   interface Page {
@@ -373,6 +374,14 @@ describe('listDeliveries', () => {
     expect(seconds(await list(id, `from=${instant(1)}&to=${instant(3)}`))).toEqual([2, 1]);
     expect(seconds(await list(id, `from=${instant(3)}&httpStatusCode=200&includeTotal=true`))).toEqual([3]);
     expect(seconds(await list(id, 'page=9'))).toEqual([]);
+  });
+
+  test('returns attempts of the last 30 days, also while older ones exist', async () => {
+    const { id } = await subscribe(toClients);
+    await attempts(id, [200, 500, 500], 32);
+    await attempts(id, [500], 29);
+    expect(await list(id, 'includeTotal=true')).toMatchObject({ data: [{ attemptedAt: instant(0, 29) }], total: 1 });
+    expect(await list(id, `from=${instant(0, 40)}&to=${instant(0, 30)}`)).toMatchObject({ data: [] });
   });
 
   test.each(['httpStatusCode=99', 'httpStatusCode=x', 'from=yesterday', 'pageSize=101', 'page=-1', 'outcome=SUCCESS'])(
