@@ -6,7 +6,9 @@ import { readOptions } from '../../scripts/options.ts';
 import type { Tick } from '../server/src/background/clock.ts';
 import { writeAsSystem } from '../server/src/background/write-as-system.ts';
 import { removeOldEvents } from '../server/src/modules/events/delivery/remove-old-events.ts';
+import { keptDays } from '../server/src/modules/events/delivery/retention.ts';
 import type { Tenant } from '../server/src/platform/auth/caller.ts';
+import { keepPartitions } from '../server/src/platform/store/partitions.ts';
 import type { Service } from '../server/src/service/service.ts';
 import { runOn } from '../server/test/postgres-server.ts';
 import { eventData, onPostgres, printLoad, subscribedTenant, withService } from './delivering.ts';
@@ -16,8 +18,8 @@ const { values } = readOptions({
   options: {
     delivery: { type: 'boolean' },
     retention: { type: 'boolean' },
-    rounds: { type: 'string', default: '20' },
-    events: { type: 'string', default: '20000' },
+    rounds: { type: 'string', default: '130' },
+    events: { type: 'string', default: '3000' },
   },
 });
 const rounds = Number(values.rounds);
@@ -26,52 +28,52 @@ const events = Number(values.events);
 const subscriptions = 2;
 /** Rows that the events are about, in random order. */
 const entities = 50_000;
-/** A round is a day. The job keeps 30 days, so it runs as if on a later day, and this many are left. */
-const keptRounds = 3;
-const keptDays = 30;
 /** Events that get a position in one transaction, as in the service. */
 const assignedAtOnce = 500;
-/**
- * Sizes count from this round on. Before the first removal, tables have a day less than at each later insert, and pages of an index that it
- * empties are reused after the second vacuum.
- */
-const settledAfter = keptRounds + 3;
-/** The place of a day is used again after so many rounds. At the end of a table, it is returned to the system in between. */
-const cycle = keptRounds + 1;
+/** A round is a day. From this one on, there are rows of up to two months and 30 days are old, so the sizes have been at their largest. */
+const settledAfter = 64;
+/** In so many days, a month is dropped at least once. */
+const cycle = 32;
 if (!(rounds >= settledAfter + cycle)) throw new Error(`--rounds must be at least ${settledAfter + cycle}.`);
 /** The sizes must not grow by more than this factor between the first of these cycles and the last one. */
 const mostGrowth = 1.1;
 const tables = ['recorded_event', 'event_position', 'delivery_attempt'] as const;
-/** Positions are removed with their events. */
-const removedTables = ['recorded_event', 'delivery_attempt'] as const;
-type DeleteTimes = Record<(typeof removedTables)[number], number[]>;
+const monthly = ['delivery_attempt'] as const;
+/** How long statements took, in milliseconds. */
+const times = new Map<string, number[]>();
 
 printLoad();
 await onPostgres('retention', (databaseUrl) =>
   withService({ databaseUrl }, async (service) => {
     const tenant = await subscribedTenant(service, 'retention', []);
-    const first = Temporal.Now.instant().subtract({ hours: 24 * (rounds + keptDays) });
+    const { rows: ends } = await service.store.ownerStatements(
+      `select min(ends_at) as first from partitions_of('delivery_attempt')`,
+    );
+    const first = Temporal.Instant.from(new Date(String(ends[0]?.first)).toISOString());
     const sizes: Record<string, number>[] = [];
     const printed: Record<string, Record<string, number>> = {};
-    const times: DeleteTimes = { recorded_event: [], delivery_attempt: [] };
-    for (let round = 1; round <= rounds; round++) {
+    for (let round = 0; round < rounds; round++) {
       const day = first.add({ hours: 24 * round });
       await addDelivered(service, tenant, round, day);
-      // Half a day later than this, the events of the day before would be removed too.
-      await removeUntil(service, tenant, day.subtract({ hours: 24 * keptRounds - 12 }), times);
-      for (const table of tables) await runOn(databaseUrl, `vacuum analyze ${table}`);
+      await removeOld(service, tenant, day.add({ hours: 12 }));
+      for (const table of tables) await timed(`vacuum, ${table}`, () => runOn(databaseUrl, `vacuum analyze ${table}`));
       const sizesAfter = await sizesOf(databaseUrl);
       if (round >= settledAfter) sizes.push(sizesAfter);
-      if (round % Math.ceil(rounds / 4) === 0) printed[`after round ${round}`] = sizesAfter;
+      if ((round + 1) % Math.ceil(rounds / 5) === 0) printed[`after day ${round + 1}`] = sizesAfter;
     }
     console.log('MB of tables and their indexes, and the rows in them');
-    console.table(printed);
-    console.log('Milliseconds of a delete statement');
+    console.table({ ...printed, 'at most': largest(sizes) });
+    console.log('Milliseconds');
     console.table(
       Object.fromEntries(
-        removedTables.map((table) => [
-          table,
-          { p50: Math.round(median(times[table])), longest: Math.round(Math.max(...times[table])) },
+        [...times].map(([name, all]) => [
+          name,
+          {
+            times: all.length,
+            p50: rounded(median(all)),
+            longest: rounded(Math.max(...all)),
+            sum: rounded(all.reduce((sum, one) => sum + one, 0)),
+          },
         ]),
       ),
     );
@@ -80,6 +82,17 @@ await onPostgres('retention', (databaseUrl) =>
 );
 printLoad();
 
+function rounded(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}
+
+async function timed<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+  const started = performance.now();
+  const result = await work();
+  times.set(name, [...(times.get(name) ?? []), performance.now() - started]);
+  return result;
+}
+
 /** Events of a day that were delivered, as writes, positions and deliveries leave them. */
 async function addDelivered(
   { store }: Service,
@@ -87,11 +100,12 @@ async function addDelivered(
   round: number,
   day: Temporal.Instant,
 ): Promise<void> {
+  const id = sql`(left(first_id_at(${day.toString()}::timestamptz)::text, 13) || right(uuidv7()::text, 23))::uuid`;
   await store.write(tenantId, (transaction) =>
     transaction.all(sql`
       insert into recorded_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
-      select ${tenantId}, uuidv7(), 'ClientGroup', md5((random() * ${entities}::integer)::integer::text)::uuid, 'UPDATE',
-        ${(round - 1) * events}::integer + number, ${eventData}::jsonb, ${day.toString()}
+      select ${tenantId}, ${id}, 'ClientGroup', md5((random() * ${entities}::integer)::integer::text)::uuid, 'UPDATE',
+        ${round * events}::integer + number, ${eventData}::jsonb, ${day.toString()}
       from generate_series(1, ${events}::integer) number`),
   );
   for (let assigned = 0; assigned < events; assigned += assignedAtOnce) {
@@ -102,7 +116,7 @@ async function addDelivered(
       transaction.all(sql`
         insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
           delivery_url, http_status_code, outcome, duration_ms, response_snippet, attempted_at)
-        select ${tenantId}, uuidv7(), md5(subscription::text)::uuid, event_id, entity_type, operation, entity_id, 1,
+        select ${tenantId}, ${id}, md5(subscription::text)::uuid, event_id, entity_type, operation, entity_id, 1,
           'https://example.com/hooks', 200, 'SUCCESS', 12, 'ok', recorded_at
         from (select * from event_position where tenant_id = ${tenantId}
           order by position desc limit ${assignedAtOnce}) event, generate_series(1, ${subscriptions}::integer) subscription`),
@@ -110,31 +124,23 @@ async function addDelivered(
   }
 }
 
-/** Runs the job of the service as if this were 30 days ago. */
-async function removeUntil(
-  service: Service,
-  tenant: Tenant,
-  until: Temporal.Instant,
-  times: DeleteTimes,
-): Promise<void> {
-  let table: (typeof removedTables)[number] = 'recorded_event';
+/** Does what the service does every day and every hour. */
+async function removeOld(service: Service, tenant: Tenant, now: Temporal.Instant): Promise<void> {
   const write: Tick['write'] = (work) =>
     writeAsSystem(
       service,
       tenant,
       { operation: 'clock', requestId: 'bench' },
-      async (unit) => {
-        const started = performance.now();
-        const result = await work(unit);
-        times[table].push(performance.now() - started);
-        // The job removes events in whole batches until one is not full, then attempts.
-        if (Array.isArray(result) && result.length < 1_000) table = 'delivery_attempt';
-        return result;
-      },
+      (unit) => timed('delete', () => work(unit)),
       async () => {},
     );
-  const now = until.add({ hours: 24 * keptDays });
   await removeOldEvents.run({ tenant, now, signal: new AbortController().signal, write } as Tick);
+  for (const table of monthly) {
+    const started = performance.now();
+    const { dropped } = await keepPartitions(service.store, table, { days: keptDays }, now);
+    if (dropped.length > 0)
+      times.set(`drop, ${table}`, [...(times.get(`drop, ${table}`) ?? []), performance.now() - started]);
+  }
 }
 
 async function sizesOf(databaseUrl: string): Promise<Record<string, number>> {
@@ -143,7 +149,8 @@ async function sizesOf(databaseUrl: string): Promise<Record<string, number>> {
   const sizes: Record<string, number> = {};
   for (const table of tables) {
     const { rows } = await client.query(
-      'select pg_table_size($1::regclass) as size, pg_indexes_size($1::regclass) as indexes, reltuples as rows from pg_class where oid = $1::regclass',
+      `select sum(pg_table_size(oid)) as size, sum(pg_indexes_size(oid)) as indexes, sum(greatest(reltuples, 0)) as rows
+       from pg_class where relkind = 'r' and oid in (select relid from pg_partition_tree($1::regclass) union select $1::regclass)`,
       [table],
     );
     sizes[table] = Math.round(Number(rows[0]?.size) / 1e5) / 10;

@@ -100,11 +100,16 @@ describe.each(['audit_log', 'delivery_attempt'] as const)('%s', (table) => {
     expect(seen).toEqual([{ id: otherTenantId }]);
   });
 
-  test('a partition is dropped when all of its rows are old, and never if all are kept', async () => {
+  test('a partition is dropped when all of its rows are old, but not while a tenant moves, and never if all are kept', async () => {
     const before = await partitions();
     expect(await keepPartitions(store, table, null, monthLater(6))).toMatchObject({ dropped: [] });
     expect(await first()).toBeNull();
     const last = monthLater(12 + 4);
+    const moving = `insert into tenant_move (tenant, phase, cell, move_id, mover, mover_until)
+      values (${tenantId}, 'LEAVING', 1, gen_random_uuid(), gen_random_uuid(), now())`;
+    await store.ownerStatements(moving);
+    expect(await keepPartitions(store, table, { years: 1 }, last)).toMatchObject({ dropped: [] });
+    await store.ownerStatements('delete from tenant_move');
     const { dropped } = await keepPartitions(store, table, { years: 1 }, last);
     expect(dropped[0]).toBe(`${table}_first`);
     expect(dropped.length).toBeGreaterThan(1);

@@ -6,6 +6,8 @@ export type MonthlyTable = 'audit_log' | 'delivery_attempt';
 
 /** How far ahead partitions are added, in months. */
 const monthsAhead = 3;
+/** How long no partition is dropped because a tenant moves, in days: its rows in two databases are compared. A move takes hours at most. */
+const longestMove = 7;
 /** How long a change of partitions waits for a lock, in milliseconds: whoever needs the table waits behind it. */
 const lockTimeout = 500;
 
@@ -45,7 +47,10 @@ export async function keepPartitions(
     const before = now.toZonedDateTimeISO('UTC').subtract(kept).toInstant().toString();
     const name = await change(async (transaction) => {
       const old = await transaction.first<{ partition: string }>(sql`
-        select partition from partitions_of(${table}) where ends_at <= ${before} order by ends_at limit 1`);
+        select partition from partitions_of(${table})
+        where ends_at <= ${before} and not exists (select from tenant_move
+          where phase in ('LEAVING', 'STOPPED', 'ARRIVING') and started_at > now() - interval '1 day' * ${longestMove}::integer)
+        order by ends_at limit 1`);
       if (old !== undefined) await transaction.all(sql`drop table ${sql.id(old.partition)}`);
       return old?.partition;
     });
