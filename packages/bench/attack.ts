@@ -6,7 +6,7 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
@@ -174,10 +174,24 @@ async function startAttacker(order: AttackOrder): Promise<ChildProcess> {
   const child = fork(new URL('attacker.ts', import.meta.url), {
     execPath: 'chrt',
     execArgv: ['--idle', '0', process.execPath],
+    // In a session of its own; see `yieldToSessions`.
+    detached: true,
   });
+  await yieldToSessions(child);
   child.send(order);
   await once(child, 'message');
   return child;
+}
+
+/**
+ * Linux shares processors among sessions first and then among the processes of each (sched(7), autogroup). An idle class only counts within
+ * a session, and each connection of PostgreSQL is one: an attacker in the session of the service would get as much as a connection.
+ */
+async function yieldToSessions({ pid }: ChildProcess): Promise<void> {
+  await writeFile(`/proc/${pid}/autogroup`, '19').catch((error: NodeJS.ErrnoException) => {
+    // Without autogroups, there is no such file.
+    if (error.code !== 'ENOENT') throw error;
+  });
 }
 
 /** Stops an attacker. @returns how often it received each status */

@@ -32,6 +32,9 @@ process.on('message', (order: AttackOrder | 'stop') => {
   process.send?.('started');
 });
 
+// A session of its own is not interrupted with that of its parent.
+process.on('disconnect', () => process.exit());
+
 async function repeat(send: () => Promise<string>): Promise<void> {
   while (!stopped) {
     const outcome = await send().catch(() => 'broken');
