@@ -2,7 +2,8 @@
 import { createServer } from 'node:https';
 import { portOf } from '../server/test/free-port.ts';
 
-export type ReceiverCommand = 'count' | 'take' | 'reset';
+/** A number: the arrivals are wanted when there are as many. */
+export type ReceiverCommand = number | 'count' | 'reset';
 
 /** What arrived since the last reset. */
 export interface Arrivals {
@@ -20,6 +21,7 @@ const [key = '', cert = ''] = process.argv.slice(2);
 let arrivals: [string, string, number][] = [];
 let connections = 0;
 let open = 0;
+let wanted: number | undefined;
 const server = createServer({ key, cert }, (request, response) => {
   const id = String(request.headers['webhook-id']);
   const path = request.url ?? '';
@@ -30,6 +32,7 @@ const server = createServer({ key, cert }, (request, response) => {
     arrivals.push([id, path, performance.timeOrigin + performance.now()]);
     if (path === '/slow') setTimeout(() => response.end('ok'), slowResponse);
     else response.end('ok');
+    reportWanted();
   });
 });
 server.on('secureConnection', (socket) => {
@@ -44,8 +47,17 @@ process.on('message', (command: ReceiverCommand) => {
     arrivals = [];
     connections = open;
   }
-  const count = arrivals.length;
-  const report: Arrivals = { arrivals: command === 'take' ? arrivals : [], count, connections };
-  process.send?.(report);
+  if (typeof command === 'number') {
+    wanted = command;
+    reportWanted();
+  } else report([]);
 });
+function reportWanted(): void {
+  if (wanted === undefined || arrivals.length < wanted) return;
+  wanted = undefined;
+  report(arrivals);
+}
+function report(reported: Arrivals['arrivals']): void {
+  process.send?.({ arrivals: reported, count: arrivals.length, connections } satisfies Arrivals);
+}
 server.listen(0, '127.0.0.1', () => process.send?.(portOf(server)));
