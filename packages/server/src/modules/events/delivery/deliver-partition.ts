@@ -4,6 +4,7 @@ import type { DueEvent, PartitionRequest, Work } from './load.ts';
 import { mayReceive, passesFilter } from './match.ts';
 import type { Message } from './message.ts';
 import type { Partition } from './partitions.ts';
+import { eventsByRow } from './rows.ts';
 import { breaksAfter, deactivatesAfter, mostAttempts, pauseAfter, retryDelay } from './schedule.ts';
 import { type Attempt, type Destination, type Sender, SenderClosed } from './sender.ts';
 
@@ -129,19 +130,18 @@ class Batch {
     if (subscription === undefined || this.#tenant === undefined) return;
     const isAllowed = mayReceive(subscription);
     const to = { url: subscription.deliveryUrl, ports: this.#tenant.settings.deliveryPorts };
-    const rows = Map.groupBy(this.#due, ({ entityId }) => entityId).values();
-    const sendRow = async (events: readonly DueEvent[]) => {
-      let isBlocked = false;
-      for (const due of events.length === 1 ? events : events.toSorted((a, b) => a.position - b.position)) {
-        const message = this.#work.messages.get(due.eventId);
-        if (message === undefined || !isAllowed || !passesFilter(subscription, message)) this.#finish(due);
-        else if (due.isBehind || isBlocked) this.#defer(due, due.attempts, undefined);
-        else isBlocked = !(await this.#sendOne(due, message, to));
-      }
-    };
+    const rows = eventsByRow(this.#due).values();
     // Each of these loops takes the next row when it is done with one.
     const sendRows = async () => {
-      for (const events of rows) await sendRow(events);
+      for (const events of rows) {
+        let isBlocked = false;
+        for (const due of events) {
+          const { message } = due;
+          if (message === undefined || !isAllowed || !passesFilter(subscription, message)) this.#finish(due);
+          else if (due.isBehind || isBlocked) this.#defer(due, due.attempts, undefined);
+          else isBlocked = !(await this.#sendOne(due, message, to));
+        }
+      }
     };
     await Promise.all(Array.from({ length: concurrency }, sendRows));
   }
@@ -210,11 +210,11 @@ class Batch {
     return false;
   }
 
-  #finish({ isRetry, eventId, entityId }: DueEvent): void {
-    if (isRetry) this.#done.push({ eventId, entityId });
+  #finish({ isRetry, id, entityId }: DueEvent): void {
+    if (isRetry) this.#done.push({ eventId: id, entityId });
   }
 
-  #defer({ eventId, entityId, position }: DueEvent, attempts: number, dueIn: number | undefined): void {
-    this.#retries.push({ eventId, entityId, position, attempts: Math.min(attempts, mostAttempts - 1), dueIn });
+  #defer({ id, entityId, position }: DueEvent, attempts: number, dueIn: number | undefined): void {
+    this.#retries.push({ eventId: id, entityId, position, attempts: Math.min(attempts, mostAttempts - 1), dueIn });
   }
 }

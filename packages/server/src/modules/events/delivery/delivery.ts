@@ -207,7 +207,7 @@ class Runner implements Delivery {
     this.#running.set(running, partition);
   }
 
-  #send(to: Destination, headers: Record<string, string>, body: Buffer): Promise<Attempt> {
+  #send(to: Destination, headers: string[], body: Buffer): Promise<Attempt> {
     return this.#beginning.run(() => this.#sender.send(to, headers, body));
   }
 
@@ -222,7 +222,7 @@ class Runner implements Delivery {
         });
       const load = async (requests: readonly PartitionRequest[]) => {
         const work = await read(requests);
-        if (work.every(({ secrets, due }) => secrets.length > 0 || due.length === 0)) return work;
+        if (work.every(({ secrets, due }) => !secrets.isEmpty || due.length === 0)) return work;
         // Nobody has read the secret so far, and nothing is sent without a signature.
         await currentSecret(store, vault, id);
         return read(requests);

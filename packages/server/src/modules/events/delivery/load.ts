@@ -4,8 +4,8 @@ import type { Vault } from '../../../platform/auth/vault.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { validSecrets } from '../signatures/webhook-secret.ts';
 import type { Subscriber } from './match.ts';
-import { Message, type StoredEvent } from './message.ts';
-import { selectEvents } from './stored-events.ts';
+import { Message, Secrets, type StoredEvent } from './message.ts';
+import { contentColumns, selectEvents } from './stored-events.ts';
 
 /** Which partition wants events, and at most how many. */
 export interface PartitionRequest {
@@ -17,7 +17,7 @@ export interface PartitionRequest {
 
 /** An event that is due for a subscription. */
 export interface DueEvent {
-  readonly eventId: string;
+  readonly id: string;
   readonly entityId: string;
   readonly position: number;
   /** Attempts that have failed. */
@@ -25,13 +25,15 @@ export interface DueEvent {
   readonly isRetry: boolean;
   /** An earlier event of the same row waits for its retry. */
   readonly isBehind: boolean;
+  /** Undefined where the event is no longer kept. */
+  readonly message: Message | undefined;
 }
 
 /** What a partition has to send. */
 export interface Work {
   /** Undefined where the subscription is inactive. */
   readonly subscription: (Subscriber & { readonly deliveryUrl: string }) | undefined;
-  readonly secrets: readonly string[];
+  readonly secrets: Secrets;
   /** Retries first, then new events in their order. */
   readonly due: readonly DueEvent[];
   /** Where the new events end. Every earlier one is among them, or does not concern the subscription. */
@@ -40,8 +42,6 @@ export interface Work {
   readonly hasMore: boolean;
   /** How far the clock of the tenant is ahead of the real one, in milliseconds. */
   readonly clockOffset: number;
-  /** By event. An event that is no longer kept has none. */
-  readonly messages: ReadonlyMap<string, Message>;
 }
 
 /** No more events wait for their retry than this. Then new ones wait in the feed, where they cost nothing. */
@@ -55,9 +55,11 @@ interface SubscriptionRow extends Omit<Subscriber, 'roles'> {
 }
 
 /** An event that is due, or the end of those of a request: without an event, with the last position of the tenant. */
-interface DueRow extends DueEvent {
+interface DueRow extends Omit<DueEvent, 'message'> {
   /** The number of the request, from 0. */
   readonly request: number;
+  /** Undefined where the contents of events are read apart; null where the event is no longer kept. */
+  readonly data?: string | null;
 }
 
 /** Events in the form in which they are sent, of all tenants: several subscriptions often receive the same ones. */
@@ -80,22 +82,14 @@ export class Messages {
       if (message === undefined) missing.push(id);
       else found.set(id, message);
     }
-    for (const [id, message] of await readMessages(session, tenant, missing)) {
-      this.#kept.set(keyOf(id), message);
-      found.set(id, message);
+    if (missing.length === 0) return found;
+    for (const row of await session.all<StoredEvent>(sql`${selectEvents(tenant.id, sql`id = any(${missing})`)}`)) {
+      const message = new Message(tenant.name, row, true);
+      this.#kept.set(keyOf(row.id), message);
+      found.set(row.id, message);
     }
     return found;
   }
-}
-
-async function readMessages(
-  session: Session,
-  tenant: { readonly id: number; readonly name: string },
-  eventIds: readonly string[],
-): Promise<Map<string, Message>> {
-  if (eventIds.length === 0) return new Map();
-  const rows = await session.all<StoredEvent>(sql`${selectEvents(tenant.id, sql`id = any(${eventIds})`)}`);
-  return new Map(rows.map((row) => [row.id, new Message(tenant.name, row)]));
 }
 
 /**
@@ -111,6 +105,10 @@ export async function loadWork(
   messages: Messages | undefined,
   vault: Vault,
 ): Promise<Work[]> {
+  // By each event, because a join could read all events instead.
+  const content = sql`
+    left join lateral (select ${contentColumns} from recorded_event event
+      where event.tenant_id = ${tenant.id} and event.id = due.id limit 1) content on true`;
   const partitions = JSON.stringify(
     requests.map(({ subscriptionId: id, most, after = null }, request) => ({ request, id, most, after })),
   );
@@ -134,9 +132,9 @@ export async function loadWork(
       join event_subscription subscription
         on subscription.tenant_id = ${tenant.id} and subscription.id = requested.id and subscription.active
     )
-    select requested.request, due.*
+    select requested.request, due.*${messages === undefined ? sql`, content.*` : sql``}
     from requested cross join lateral (
-      (select event_id as "eventId", entity_id as "entityId", position, attempts::integer, true as "isRetry",
+      (select event_id as id, entity_id as "entityId", position, attempts::integer, true as "isRetry",
          false as "isBehind"
        from delivery_retry retry
        where retry.tenant_id = ${tenant.id} and retry.subscription_id = requested.subscription_id and due_at <= tenant_now()
@@ -153,31 +151,41 @@ export async function loadWork(
       union all
       -- Tells where the feed ends, also where nothing is due.
       (select null, null, requested.feed, null, null, requested.is_full)
-    ) due`);
-  const events = due.filter((row) => row.eventId !== null);
-  const eventIds = [...new Set(events.map(({ eventId }) => eventId))];
-  const texts = await (messages?.read(session, tenant, eventIds) ?? readMessages(session, tenant, eventIds));
-  const secrets = events.length === 0 ? [] : await validSecrets(session, vault, tenant.id);
+    ) due
+    ${messages === undefined ? content : sql``}`);
+  const events = due.filter(({ id }) => id !== null);
+  const kept = await messages?.read(session, tenant, [...new Set(events.map(({ id }) => id))]);
+  const messageOf = (row: DueRow) => (hasContent(row) ? new Message(tenant.name, row, false) : kept?.get(row.id));
+  const found = events.length === 0 ? [] : await validSecrets(session, vault, tenant.id);
+  const secrets = new Secrets(found.map(({ secret }) => secret));
   const byRequest = Map.groupBy(due, ({ request }) => request);
   return requests.map(({ subscriptionId, most }, request) => {
     const row = subscriptions.find(({ id }) => id === subscriptionId);
     const rows = byRequest.get(request) ?? [];
-    const own = rows.filter(({ eventId }) => eventId !== null);
+    const own = rows
+      .filter(({ id }) => id !== null)
+      .map((row): DueEvent => {
+        const { id, entityId, position, attempts, isRetry, isBehind } = row;
+        return { id, entityId, position, attempts, isRetry, isBehind, message: messageOf(row) };
+      });
     const fresh = own.filter(({ isRetry }) => !isRetry).sort((left, right) => left.position - right.position);
     const retries = own.filter(({ isRetry }) => isRetry);
-    const end = rows.find(({ eventId }) => eventId === null);
+    const end = rows.find(({ id }) => id === null);
     const isCut = fresh.length === most;
     const isFull = end?.isBehind === true;
     const lastOfAll = isFull ? undefined : end?.position;
     return {
       subscription:
         row?.active === true ? { ...row, roles: row.roles === null ? undefined : new Set(row.roles) } : undefined,
-      secrets: secrets.map(({ secret }) => secret),
+      secrets,
       due: [...retries, ...fresh],
       position: isCut ? fresh.at(-1)?.position : lastOfAll,
       hasMore: isCut || retries.length === most,
       clockOffset: session.clockOffset ?? 0,
-      messages: texts,
     };
   });
+}
+
+function hasContent(row: DueRow): row is DueRow & StoredEvent {
+  return typeof row.data === 'string';
 }

@@ -23,6 +23,29 @@ export interface StoredEvent {
   readonly linkCreator: string | null;
 }
 
+/** The secrets that are valid, the newest first. Each adds a signature. */
+export class Secrets {
+  /** Tells them from those before and after a rotation. */
+  readonly name: string;
+  readonly #keys: readonly Buffer[];
+
+  constructor(secrets: readonly string[]) {
+    this.name = secrets.join(' ');
+    this.#keys = secrets.map(keyOf);
+  }
+
+  get isEmpty(): boolean {
+    return this.#keys.length === 0;
+  }
+
+  /** @param head what is signed before the body. */
+  sign(head: string, body: Buffer): string {
+    const sign = (key: Buffer) => `v1,${createHmac('sha256', key).update(head).update(body).digest('base64')}`;
+    const [first] = this.#keys;
+    return first !== undefined && this.#keys.length === 1 ? sign(first) : this.#keys.map(sign).join(' ');
+  }
+}
+
 /** An event as it is sent: the same bytes to all subscribers. */
 export class Message {
   readonly event: Pick<
@@ -31,39 +54,44 @@ export class Message {
   >;
   /** In bytes, because it is signed and sent as such. */
   readonly body: Buffer;
-  #signed: { readonly key: string; readonly signature: string } | undefined;
+  #signed: { readonly secrets: string; readonly timestamp: number; readonly signature: string } | undefined;
 
-  constructor(tenant: string, stored: StoredEvent) {
+  /** @param isKept whether it is used for longer than one delivery. */
+  constructor(tenant: string, stored: StoredEvent, isKept: boolean) {
     const { id, entityType, operation, entityId, recordedAt, traceparent, source, linkCreator } = stored;
-    this.body = bytesOf(messageText(tenant, stored));
+    const text = messageText(tenant, stored);
+    this.body = isKept ? bytesOf(text) : Buffer.from(text);
     this.event = { id, entityType, operation, entityId, recordedAt, traceparent, source, linkCreator };
   }
 
   /**
-   * The headers of an attempt (Standard Webhooks, W3C Trace Context).
+   * The headers of an attempt (Standard Webhooks, W3C Trace Context), names and values in turns.
    *
-   * @param secrets those that are valid, the newest first. Each adds a signature.
    * @param now in milliseconds since 1970.
    * @throws Error without a secret: receivers could not tell the event from anybody else's.
    */
-  headers(secrets: readonly string[], now: number): Record<string, string> {
-    if (secrets.length === 0) throw new Error(`Event ${this.event.id} cannot be signed without a secret.`);
+  headers(secrets: Secrets, now: number): string[] {
+    const { id, traceparent } = this.event;
+    if (secrets.isEmpty) throw new Error(`Event ${id} cannot be signed without a secret.`);
     const timestamp = Math.floor(now / 1000);
-    const key = `${timestamp} ${secrets.join(' ')}`;
     // Subscribers that receive the event in the same second receive the same signature.
-    if (this.#signed?.key !== key) {
-      const sign = (secret: string) =>
-        `v1,${createHmac('sha256', keyOf(secret)).update(`${this.event.id}.${timestamp}.`).update(this.body).digest('base64')}`;
-      this.#signed = { key, signature: secrets.map(sign).join(' ') };
+    if (this.#signed?.timestamp !== timestamp || this.#signed.secrets !== secrets.name) {
+      const signature = secrets.sign(`${id}.${timestamp}.`, this.body);
+      this.#signed = { secrets: secrets.name, timestamp, signature };
     }
-    const headers: Record<string, string> = {
-      'content-type': 'application/json',
-      'user-agent': 'financial-automation-webhooks/1',
-      'webhook-id': this.event.id,
-      'webhook-timestamp': String(timestamp),
-      'webhook-signature': this.#signed.signature,
-    };
-    if (this.event.traceparent !== null) headers.traceparent = this.event.traceparent;
+    const headers = [
+      'content-type',
+      'application/json',
+      'user-agent',
+      'financial-automation-webhooks/1',
+      'webhook-id',
+      id,
+      'webhook-timestamp',
+      String(timestamp),
+      'webhook-signature',
+      this.#signed.signature,
+    ];
+    if (traceparent !== null) headers.push('traceparent', traceparent);
     return headers;
   }
 }
@@ -71,9 +99,10 @@ export class Message {
 /** An event as JSON. */
 export function messageText(tenant: string, stored: StoredEvent): string {
   const { id, entityType, operation, entityId, occurredAt, sequence, data, changedFields } = stored;
-  const envelope = JSON.stringify({ id, entityType, operation, entityId, tenant, occurredAt, sequence });
-  // The row is put in as the database writes it: parsing it would change numbers, and cost more than all the rest.
-  return `${envelope.slice(0, -1)},"data":${data},"changedFields":${JSON.stringify(changedFields ?? [])}}`;
+  const changed = changedFields === null ? '[]' : JSON.stringify(changedFields);
+  // The row is put in as the database writes it: parsing it would change numbers, and cost more than all the rest. What is in quotes
+  // here is a name, an ID or an instant, which has nothing to escape.
+  return `{"id":"${id}","entityType":"${entityType}","operation":"${operation}","entityId":"${entityId}","tenant":"${tenant}","occurredAt":"${occurredAt}","sequence":${sequence},"data":${data},"changedFields":${changed}}`;
 }
 
 /** In memory of its own. `Buffer.from` takes a part of a larger piece, all of which is kept with it. */

@@ -74,7 +74,7 @@ export class Sender {
   }
 
   /** Sends one event. @throws SenderClosed */
-  async send(to: Destination, headers: Record<string, string>, body: Buffer): Promise<Attempt> {
+  async send(to: Destination, headers: string[], body: Buffer): Promise<Attempt> {
     if (this.#isClosed) throw new SenderClosed();
     const attemptedAt = Date.now();
     const started = performance.now();
@@ -118,7 +118,7 @@ export class Sender {
     return target;
   }
 
-  #post(target: Target, headers: Record<string, string>, body: Buffer): Promise<ReceiverResponse> {
+  #post(target: Target, headers: string[], body: Buffer): Promise<ReceiverResponse> {
     const exchange = new Exchange(this.#underWay, this.#reading);
     this.#underWay.add(exchange);
     this.#agent.dispatch({ ...target, method: 'POST', headers, body }, exchange);

@@ -7,7 +7,7 @@ import { Sender, SenderClosed, type SenderOptions } from './sender.ts';
 
 const { key, cert } = await selfSigned('hooks.example.com');
 const body = Buffer.from('{"hello":"world"}');
-const headers = { 'content-type': 'application/json' };
+const headers = ['content-type', 'application/json'];
 
 /** A server that takes connections, counts them, and sends bytes when something came. */
 async function tcp(response: string | Buffer, options: { readonly end?: boolean } = {}) {

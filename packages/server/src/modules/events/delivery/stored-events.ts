@@ -8,10 +8,12 @@ export const filteredColumns = sql`
     where link.tenant_id = event.tenant_id and link.id = (event.data->>'quickPaymentLinkId')::uuid
   ) end as "linkCreator"`;
 
-const storedColumns = sql`
-  event.id, event.entity_type as "entityType", event.operation, event.entity_id as "entityId", event.occurred_at as "occurredAt",
-  event.recorded_at as "recordedAt", event.sequence, event.data::text as data, event.changed_fields as "changedFields",
-  event.traceparent, ${filteredColumns}`;
+/** The columns of a {@link StoredEvent} without its IDs, of `recorded_event` as `event`. */
+export const contentColumns = sql`
+  event.entity_type as "entityType", event.operation, event.occurred_at as "occurredAt", event.recorded_at as "recordedAt", event.sequence,
+  event.data::text as data, event.changed_fields as "changedFields", event.traceparent, ${filteredColumns}`;
+
+const storedColumns = sql`event.id, event.entity_id as "entityId", ${contentColumns}`;
 
 /** Selects events as {@link StoredEvent}, as `event`. */
 export function selectEvents(tenantId: number, condition: RawBuilder<unknown>): RawBuilder<unknown> {
