@@ -2,9 +2,9 @@ import { isAscii } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Agent, buildConnector, type Dispatcher, errors } from 'undici';
+import { buildConnector, type Dispatcher, errors } from 'undici';
 import { AddressBlocked, type DeliveryAddresses, NameNotResolved } from '../../../platform/addresses.ts';
+import { type Connection, Connections } from './connections.ts';
 import { parseRetryAfter } from './schedule.ts';
 
 /** What became of one attempt to deliver an event. */
@@ -59,41 +59,45 @@ const snippetTime = 1_000;
 export class Sender {
   readonly #addresses: DeliveryAddresses;
   readonly #timeout: number;
-  readonly #agent: Agent;
   readonly #checked = new WeakMap<Destination, Target>();
-  readonly #underWay: Deadlines;
-  readonly #reading = new Deadlines(snippetTime, (exchange) => exchange.end(new errors.BodyTimeoutError()));
+  readonly #exchanges: Exchanges;
   #isClosed = false;
 
   constructor({ addresses, timeout = standardTimeout, ca }: SenderOptions) {
     this.#addresses = addresses;
     this.#timeout = timeout;
-    this.#underWay = new Deadlines(timeout, (exchange) => exchange.end(new errors.HeadersTimeoutError()));
-    // How many connections there are is limited by how many attempts are under way.
-    this.#agent = new Agent({ connect: connectorTo(addresses, ca), connections: null, pipelining: 1, allowH2: false });
+    this.#exchanges = {
+      connections: new Connections(connectorTo(addresses, ca)),
+      underWay: new Deadlines(timeout, (exchange) => exchange.end(new errors.HeadersTimeoutError())),
+      reading: new Deadlines(snippetTime, (exchange) => exchange.end(new errors.BodyTimeoutError())),
+    };
   }
 
-  /** Sends one event. @throws SenderClosed */
+  /**
+   * Sends one event.
+   *
+   * @param headers names and values in turns.
+   * @throws SenderClosed
+   */
   async send(to: Destination, headers: string[], body: Buffer): Promise<Attempt> {
     if (this.#isClosed) throw new SenderClosed();
     const attemptedAt = Date.now();
     const started = performance.now();
     const duration = () => Math.round(performance.now() - started);
     try {
-      const target = this.#checkedTarget(to);
+      const { connections } = this.#exchanges;
+      const { origin, path } = this.#checkedTarget(to);
+      const request = { method: 'POST', path, headers, body } as const;
       let response: ReceiverResponse;
       try {
-        response = await this.#post(target, headers, body);
+        response = await this.#exchange(connections.take(origin), request);
       } catch (error) {
         // The receiver closed a kept connection while it was used again. Events may come twice, so it is sent once more.
         const isAtOnce = performance.now() - started < resendTime;
         if (!(error instanceof errors.SocketError && isAtOnce)) throw error;
-        response = await this.#post(target, headers, body);
+        response = await this.#exchange(connections.open(origin), request);
       }
-      const attempt = { ...describeResponse(response), attemptedAt, duration: duration() };
-      // The connection can be used again in the next turn of the event loop. Until then, the next attempt would open another one.
-      await nextTurn();
-      return attempt;
+      return describeResponse(response, attemptedAt, duration());
     } catch (error) {
       if (error instanceof SenderClosed) throw error;
       const nothing = { httpStatusCode: null, responseSnippet: null, retryAfter: 0 };
@@ -104,8 +108,9 @@ export class Sender {
   /** Ends all attempts that are under way. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const exchange of this.#underWay.exchanges()) exchange.end(new SenderClosed());
-    await this.#agent.destroy();
+    const { underWay, connections } = this.#exchanges;
+    for (const exchange of underWay.exchanges()) exchange.end(new SenderClosed());
+    await connections.destroy();
   }
 
   #checkedTarget(to: Destination): Target {
@@ -118,11 +123,10 @@ export class Sender {
     return target;
   }
 
-  #post(target: Target, headers: string[], body: Buffer): Promise<ReceiverResponse> {
-    const exchange = new Exchange(this.#underWay, this.#reading);
-    this.#underWay.add(exchange);
-    this.#agent.dispatch({ ...target, method: 'POST', headers, body }, exchange);
-    return exchange.response;
+  #exchange(connection: Connection, request: EventRequest): Promise<ReceiverResponse> {
+    return new Promise((resolve, reject) => {
+      connection.dispatch(request, new Exchange(this.#exchanges, connection, resolve, reject));
+    });
   }
 
   #describeError(error: unknown): Pick<Attempt, 'outcome' | 'errorMessage'> {
@@ -138,6 +142,13 @@ export class Sender {
     }
     return { outcome: 'FAILED', errorMessage: `The receiver could not be reached: ${reasonOf(error)}.` };
   }
+}
+
+interface EventRequest {
+  readonly method: 'POST';
+  readonly path: string;
+  readonly headers: string[];
+  readonly body: Buffer;
 }
 
 interface ReceiverResponse {
@@ -189,35 +200,45 @@ class Deadlines {
   }
 }
 
+/** What all exchanges of a sender share. */
+interface Exchanges {
+  readonly connections: Connections;
+  /** Those that have not ended. */
+  readonly underWay: Deadlines;
+  /** Those whose body is read. */
+  readonly reading: Deadlines;
+}
+
 /** One request and the beginning of its response. It does without streams, which are most of the cost of a small request. */
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly response: Promise<ReceiverResponse>;
-  readonly #settle: PromiseWithResolvers<ReceiverResponse>;
   #controller: Dispatcher.DispatchController | undefined;
   #head: Omit<ReceiverResponse, 'body'> | undefined;
   #body: Buffer = noBytes;
-  readonly #underWay: Deadlines;
-  readonly #reading: Deadlines;
+  readonly #all: Exchanges;
+  readonly #connection: Connection;
+  readonly #resolve: (response: ReceiverResponse) => void;
+  readonly #reject: (error: Error) => void;
+  #hasEnded = false;
   #error: Error | undefined;
 
-  /**
-   * @param underWay those that have not ended.
-   * @param reading those whose body is read.
-   */
-  constructor(underWay: Deadlines, reading: Deadlines) {
-    this.#underWay = underWay;
-    this.#reading = reading;
-    this.#settle = Promise.withResolvers();
-    this.response = this.#settle.promise;
+  constructor(
+    all: Exchanges,
+    connection: Connection,
+    resolve: (response: ReceiverResponse) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#all = all;
+    this.#connection = connection;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    all.underWay.add(this);
   }
 
   /** Ends it, unless it has ended. */
   end(error: Error): void {
-    this.#error ??= error;
-    if (this.#head === undefined) {
-      this.#underWay.delete(this);
-      this.#settle.reject(error);
-    } else this.#succeed(this.#head);
+    if (this.#hasEnded) return;
+    this.#error = error;
+    this.#settle(false);
     this.#controller?.abort(error);
   }
 
@@ -235,7 +256,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (statusCode < 200) return;
     const retryAfter = headers['retry-after'];
     this.#head = { statusCode, retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter };
-    this.#reading.add(this);
+    this.#all.reading.add(this);
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -244,21 +265,31 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.#head !== undefined) this.#succeed(this.#head);
+    if (this.#head !== undefined && !this.#hasEnded) this.#settle(true);
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     this.end(error);
   }
 
-  #succeed(head: Omit<ReceiverResponse, 'body'>): void {
-    this.#underWay.delete(this);
-    this.#reading.delete(this);
-    this.#settle.resolve({ ...head, body: this.#body });
+  #settle(isComplete: boolean): void {
+    this.#hasEnded = true;
+    const { underWay, reading, connections } = this.#all;
+    underWay.delete(this);
+    if (this.#head === undefined) this.#reject(this.#error ?? new errors.SocketError('There was no response.'));
+    else {
+      reading.delete(this);
+      this.#resolve({ ...this.#head, body: this.#body });
+    }
+    connections.release(this.#connection, isComplete);
   }
 }
 
-function describeResponse({ statusCode, retryAfter, body }: ReceiverResponse) {
+function describeResponse(
+  { statusCode, retryAfter, body }: ReceiverResponse,
+  attemptedAt: number,
+  duration: number,
+): Attempt {
   const isSuccess = statusCode >= 200 && statusCode < 300;
   const isStatus = statusCode <= 599;
   return {
@@ -266,8 +297,10 @@ function describeResponse({ statusCode, retryAfter, body }: ReceiverResponse) {
     httpStatusCode: isStatus ? statusCode : null,
     responseSnippet: snippetOf(body),
     errorMessage: isStatus ? null : `The receiver responded with ${statusCode}, which is not a status of HTTP.`,
+    duration,
+    attemptedAt,
     retryAfter: isSuccess ? 0 : parseRetryAfter(retryAfter, Date.now()),
-  } as const;
+  };
 }
 
 /** The beginning of a body as text. A character that is cut in two is left out, and NUL, which the database does not have. */
@@ -275,7 +308,7 @@ function snippetOf(body: Buffer): string | null {
   if (body.length === 0) return null;
   const start = body.subarray(0, snippetBytes);
   const decoded = isAscii(start) ? start.toString('latin1') : new TextDecoder().decode(start, { stream: true });
-  const text = decoded.replaceAll('\0', '');
+  const text = decoded.includes('\0') ? decoded.replaceAll('\0', '') : decoded;
   return text === '' ? null : text;
 }
 

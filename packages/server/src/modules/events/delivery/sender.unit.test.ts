@@ -114,6 +114,14 @@ describe('Sender', () => {
     expect(server.connections).toBe(3);
   });
 
+  test('uses no connection again on which an attempt timed out', async () => {
+    const server = await tcp('');
+    const send = sender({ timeout: 100 });
+    expect(await send(server.url)).toMatchObject({ outcome: 'TIMEOUT' });
+    expect(await send(server.url)).toMatchObject({ outcome: 'TIMEOUT' });
+    expect(server.connections).toBe(2);
+  });
+
   test('says so where it was closed before there was a response', async () => {
     const server = await tcp('');
     const addresses = new DeliveryAddresses({ allowLoopback: true, resolve: async () => [] });
