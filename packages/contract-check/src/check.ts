@@ -4,11 +4,11 @@ import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { operationsOf } from './document/operation.ts';
 import { candidateOf } from './finding/finding.ts';
-import { RunStopped } from './http/not-sent.ts';
+import { RunStopped } from './http/gate.ts';
 import type { CheckOptions } from './options.ts';
 import type { PlanEntry, Report, Stopped } from './report/report.ts';
-import { Baselines } from './run/baseline.ts';
 import { cleanUp } from './run/clean-up.ts';
+import { KnownRequests } from './run/known-requests.ts';
 import { Plan } from './run/plan.ts';
 import { resultsOf } from './run/results.ts';
 import { Session } from './run/session.ts';
@@ -28,11 +28,11 @@ export async function check(options: CheckOptions): Promise<Report> {
     await reachable(session, url);
     const progress = (phase: string) => (done: number, all: number) =>
       options.onProgress?.({ phase, done, all, requests: session.requests, findings: session.registry.size });
-    const baselines = new Baselines(session);
-    const phases = await runPhases(session, baselines, progress);
+    const requests = new KnownRequests(session);
+    const phases = await runPhases(session, requests, progress);
     if (!session.transport.hasResponded)
       throw new CannotRun(`The server at ${url} accepts connections, but responded to no request.`);
-    await cleanUp(session, baselines);
+    await cleanUp(session, requests);
     return reportOf(session, url, performance.now() - started, phases);
   } finally {
     await session.close();
@@ -42,16 +42,16 @@ export async function check(options: CheckOptions): Promise<Report> {
 /** Runs all phases until the run ends; returns those that did not complete. */
 async function runPhases(
   session: Session,
-  baselines: Baselines,
+  requests: KnownRequests,
   progress: (phase: string) => (done: number, all: number) => void,
 ): Promise<string[]> {
   const finding = 'Finding a request that succeeds for each operation';
   const expected = checks.filter(({ finds }) => finds.some((category) => session.includesCategory(category)));
   const phases = [
-    { phase: finding, run: () => baselines.find(progress(finding)) },
+    { phase: finding, run: () => requests.find(progress(finding)) },
     ...expected.map(({ phase, run }) => ({
       phase,
-      run: () => run({ session, baselines, onProgress: progress(phase) }),
+      run: () => run({ session, requests, onProgress: progress(phase) }),
     })),
   ];
   for (const [index, { run }] of phases.entries()) {

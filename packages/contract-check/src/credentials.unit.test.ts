@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { remembering, secretsOfHeaders, secretsOfValues } from './credentials.ts';
+import { remembering, secretsOfHeaders, secretsOfValues } from './config.ts';
 import type { Secret } from './report/mask.ts';
 
 test('credentials in headers are recognized', () => {

@@ -10,13 +10,12 @@ import { type Flags, type Outputs, type Settings, settingsOf } from './config.ts
 import { type Category, categories } from './finding/finding.ts';
 import type { CheckOptions } from './options.ts';
 import { acceptAll, acceptedIn, withoutAccepted } from './report/accepted.ts';
-import { coverageKindNames } from './report/coverage-table.ts';
 import { maskText } from './report/mask.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
 import { fileOf, isComplete } from './report/presented.ts';
-import type { MinCoverage, PlanEntry, Report } from './report/report.ts';
+import { coverageKindNames, type MinCoverage, type PlanEntry, type Report } from './report/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
-import { counted } from './report/words.ts';
+import { counted } from './report/texts.ts';
 
 export const exitCodes = { same: 0, drift: 1, couldNotRun: 2, incomplete: 3 } as const;
 
@@ -236,8 +235,8 @@ function isColored(stream: Stream): boolean {
 /** Loaded on demand. */
 const renderers = {
   junit: async () => (await import('./report/junit.ts')).renderJunit,
-  json: async () => (await import('./report/json.ts')).renderJson,
-  sarif: async () => (await import('./report/sarif.ts')).renderSarif,
+  json: async () => (await import('./report/formats.ts')).renderJson,
+  sarif: async () => (await import('./report/formats.ts')).renderSarif,
 };
 
 async function store(file: string, content: string): Promise<void> {

@@ -2,18 +2,14 @@ import './require-node.ts';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { check, documentOf } from './check.ts';
-import { remembering, secretsOfHeaders } from './credentials.ts';
+import { remembering, secretsOfHeaders } from './config.ts';
 import { operationsOf } from './document/operation.ts';
-import { responseOf } from './http/client.ts';
-import { Judge } from './judge/judge.ts';
 import type { CheckOptions } from './options.ts';
 import { acceptedIn, withoutAccepted } from './report/accepted.ts';
-import { coverageRows, percentText, shortfallOf } from './report/coverage-table.ts';
 import type { Secret } from './report/mask.ts';
-import type { MinCoverage, Report } from './report/report.ts';
+import { coverageRows, type MinCoverage, percentText, type Report, shortfallOf } from './report/report.ts';
 import { renderTerminal } from './report/terminal.ts';
 import { chosen } from './run/plan.ts';
-import { Validators } from './schema/validators.ts';
 
 export interface DescribeOptions {
   /** Path or URL of the document. Each operation is a test. */
@@ -81,38 +77,4 @@ export async function describeContract(
       expect(shortfallOf(report.coverage, minCoverage), rows.join(', ')).toBeUndefined();
     });
   });
-}
-
-/**
- * Matchers for Vitest. `expect(response).toMatchContract('getClient')` checks a response of `fetch` against the
- * responses that the operation declares. Extend `expect` once, in a setup file:
- *
- *     expect.extend(await contractMatchers('openapi.yaml'));
- */
-export async function contractMatchers(spec: string) {
-  const document = await documentOf(spec);
-  const operations = new Map(operationsOf(document).map((operation) => [operation.id, operation]));
-  const judge = new Judge(document, Validators.of(document));
-  return {
-    async toMatchContract(received: Response, operationId: string) {
-      const operation = operations.get(operationId);
-      if (operation === undefined) throw new Error(`The contract has no operation ${operationId}.`);
-      const text = await received.clone().text();
-      const response = responseOf(received.status, Object.fromEntries(received.headers), text, 0);
-      const request = {
-        method: operation.method,
-        url: received.url || 'http://localhost/',
-        headers: {},
-        body: undefined,
-      };
-      const found = judge.judge({ operation, request, response });
-      const lines = found.map(
-        ({ title, place }) => `${title}${place === undefined ? '' : ` (${place.file}:${place.line})`}`,
-      );
-      return {
-        pass: found.length === 0,
-        message: () => (found.length === 0 ? `The response matches ${operationId}.` : lines.join('\n')),
-      };
-    },
-  };
 }

@@ -1,11 +1,11 @@
 import type { Category } from '../finding/finding.ts';
-import type { Baselines } from '../run/baseline.ts';
+import type { KnownRequests } from '../run/known-requests.ts';
 import type { Session } from '../run/session.ts';
 
 /** What a check gets. */
 export interface CheckContext {
   readonly session: Session;
-  readonly baselines: Baselines;
+  readonly requests: KnownRequests;
   readonly onProgress: (done: number, all: number) => void;
 }
 

@@ -1,5 +1,5 @@
 import type { Operation } from '../document/operation.ts';
-import type { Baseline } from '../run/baseline.ts';
+import type { KnownRequest } from '../run/known-requests.ts';
 import { eachOperation } from '../run/parallel.ts';
 import { checkLists } from './behavior/lists/lists.ts';
 import { checkResources } from './behavior/resources/resources.ts';
@@ -30,13 +30,13 @@ export const checks: readonly Check[] = [
   },
 ];
 
-/** Probes each operation separately, changing one part of its baseline at a time. */
+/** Probes each operation separately, changing one part of its known request at a time. */
 async function probeOperations(context: CheckContext): Promise<void> {
-  const { session, baselines, onProgress } = context;
+  const { session, requests, onProgress } = context;
   let done = 0;
   const check = async (operation: Operation) => {
-    const baseline = session.isOver ? undefined : await baselines.usable(operation);
-    if (baseline !== undefined) await probe(context, operation, baseline);
+    const known = session.isOver ? undefined : await requests.usable(operation);
+    if (known !== undefined) await probe(context, operation, known);
     if (!session.isOver) session.stateOf(operation).isChecked = true;
     done += 1;
     onProgress(done, session.judged.length);
@@ -49,11 +49,11 @@ async function probeOperations(context: CheckContext): Promise<void> {
   await eachOperation(settings, 1, check);
 }
 
-async function probe(context: CheckContext, operation: Operation, baseline: Baseline): Promise<void> {
+async function probe(context: CheckContext, operation: Operation, known: KnownRequest): Promise<void> {
   const { session } = context;
   // Valid input can be judged only once it is known how the server rejects invalid input.
-  const rejection = await checkInvalidInput(context, operation, baseline);
-  if (session.includesCategory('invalid input')) await checkCredentials(context, operation, baseline);
-  if (session.includesCategory('valid input')) await checkValidInput(context, operation, baseline, rejection);
-  if (session.includesCategory('robustness')) await checkRobustness(context, operation, baseline);
+  const rejection = await checkInvalidInput(context, operation, known);
+  if (session.includesCategory('invalid input')) await checkCredentials(context, operation, known);
+  if (session.includesCategory('valid input')) await checkValidInput(context, operation, known, rejection);
+  if (session.includesCategory('robustness')) await checkRobustness(context, operation, known);
 }

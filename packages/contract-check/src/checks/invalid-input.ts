@@ -1,30 +1,18 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
-import type { Call, Exchange } from '../http/call.ts';
-import { isJson } from '../http/call.ts';
+import { type Call, type Exchange, isJson } from '../http/call.ts';
 import { isObject } from '../json.ts';
 import { general } from '../judge/judge.ts';
-import type { Baseline } from '../run/baseline.ts';
-import { withKnownIds } from '../run/known-ids.ts';
+import { isHarmless, withKnownIds } from '../run/ids.ts';
+import type { KnownRequest } from '../run/known-requests.ts';
 import { isCreating, isDeleting } from '../run/names.ts';
 import { inParallel } from '../run/parallel.ts';
 import { renewedAround } from '../run/renewal.ts';
-import type { Session } from '../run/session.ts';
-import { isHarmless } from '../run/unknown-id.ts';
 import { breaksOf } from '../schema/constraints.ts';
 import { malformedAround, oddBodies } from '../schema/hostile.ts';
 import type { Break } from '../schema/site.ts';
-import { View } from '../schema/view.ts';
 import type { CheckContext } from './check.ts';
-import {
-  codeOf,
-  detailCodesOf,
-  hasItemErrors,
-  isAccepted,
-  isRejected,
-  itemErrorsIn,
-  type Rejection,
-} from './outcome.ts';
+import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRejected, type Rejection } from './outcome.ts';
 import {
   bodiesOf,
   type CallPlace,
@@ -43,7 +31,7 @@ interface Probe {
   readonly note: string;
   readonly place: Candidate['place'];
   readonly call: Call;
-  /** The place that is invalid, in the baseline or in a branch. */
+  /** The place that is invalid, in the known request or in a branch. */
   readonly base?: CallPlace;
 }
 
@@ -51,27 +39,25 @@ interface Probe {
 export async function checkInvalidInput(
   context: CheckContext,
   operation: Operation,
-  baseline: Baseline,
+  known: KnownRequest,
 ): Promise<Rejection> {
-  const { session, baselines } = context;
-  const branches = await baselines.branches(operation);
-  const places = [...placesOf(session, baseline.call), ...bodiesOf(session, branches)];
+  const { session, requests } = context;
+  const branches = await requests.branches(operation);
+  const places = [...placesOf(session, known.call), ...bodiesOf(session, branches)];
   const breaks = oncePerConstraint(places, (place) =>
     sendable(session, place, breaksOf, { isBreak: true, most: maxProbes }),
   );
   const probes = [
     ...breaks.map(({ place, value }) => probeAt(context, place, value)),
-    ...absences(context, baseline.call),
-    ...returnedMembers(context, baseline),
-    ...membersOfOthers(context, [baseline.call, ...branches]),
-    ...bodyProbes(context, operation, baseline.call),
-    ...unreadable(context, baseline.call),
+    ...absences(context, known.call),
+    ...returnedMembers(context, known),
+    ...bodyProbes(context, operation, known.call),
+    ...unreadable(context, known.call),
   ];
   const statuses = new Set<number>();
   const codes = new Set<string>();
-  const halfRejected: { readonly probe: Probe; readonly exchange: Exchange }[] = [];
   await inParallel(probes, session.options.concurrency ?? 8, async (probe, index) => {
-    if (session.isOver || !(await isHarmless(session, probe.call, baseline.call))) return;
+    if (session.isOver || !(await isHarmless(session, probe.call, known.call))) return;
     const exchange = await send(context, probe, `${index}`);
     session.observed(operation, 'invalid input');
     session.coverage.recordConstraint(operation, probe.place);
@@ -82,7 +68,6 @@ export async function checkInvalidInput(
       for (const code of [codeOf(exchange) ?? [], detailCodesOf(exchange)].flat()) codes.add(code);
       return;
     }
-    if (hasItemErrors(exchange)) halfRejected.push({ probe, exchange });
     if (!isAccepted(exchange)) return;
     const again = async () => {
       const second = await send(context, probe, `${index} again`);
@@ -94,7 +79,6 @@ export async function checkInvalidInput(
     const found = (other: Exchange) => (isAccepted(other) ? finding(operation, probe, other) : undefined);
     await session.report(finding(operation, probe, exchange), [exchange], again, found);
   });
-  await reportUnvalidated(session, operation, probes, halfRejected, codes);
   return { statuses, codes };
 }
 
@@ -102,47 +86,14 @@ export async function checkInvalidInput(
  * Sends a probe. If it conflicts with existing data, retries with fresh texts, because a conflict can hide the missing
  * validation.
  */
-async function send({ session, baselines }: CheckContext, { call, base }: Probe, label: string): Promise<Exchange> {
+async function send({ session, requests }: CheckContext, { call, base }: Probe, label: string): Promise<Exchange> {
   let exchange = await session.send(call);
   if (exchange.response.status !== 409 || base === undefined) return exchange;
-  for (const [index, freshness] of (await baselines.freshnesses(call.operation)).entries()) {
+  for (const [index, freshness] of (await requests.freshnesses(call.operation)).entries()) {
     exchange = await session.send(renewedAround(session, call, base.call, `broken ${label} ${index}`, freshness));
     if (exchange.response.status !== 409) break;
   }
-  return baselines.elsewhere(call, exchange, label);
-}
-
-/**
- * If the server rejects invalid items with the whole request but processes this one, it did not validate it, even if
- * the item then fails for another reason.
- */
-async function reportUnvalidated(
-  session: Session,
-  operation: Operation,
-  probes: readonly Probe[],
-  halfRejected: readonly { readonly probe: Probe; readonly exchange: Exchange }[],
-  codes: ReadonlySet<string>,
-): Promise<void> {
-  const inBody = probes.filter(({ at }) => at.startsWith('body'));
-  if (inBody.length < 10 || halfRejected.length > inBody.length / 5) return;
-  for (const { probe, exchange } of halfRejected) {
-    const isOfOtherReason = (one: Exchange) => hasItemErrors(one) && !tellsOf(one, probe, codes);
-    if (!isOfOtherReason(exchange)) continue;
-    await session.report(finding(operation, probe, exchange), [exchange], async () => {
-      const again = await session.send(probe.call);
-      return isOfOtherReason(again) ? [again] : undefined;
-    });
-  }
-}
-
-/** Whether an item error has a code known from rejections, or names the invalid property. */
-function tellsOf(exchange: Exchange, { at }: Probe, codes: ReadonlySet<string>): boolean {
-  const errors = JSON.stringify(itemErrorsIn(exchange)).toLowerCase();
-  const [name = ''] = at
-    .split('/')
-    .filter((segment) => !/^(?:\*|body)$/.test(segment))
-    .slice(-1);
-  return errors.includes(name.toLowerCase()) || [...codes].some((code) => errors.includes(`"${code.toLowerCase()}"`));
+  return requests.elsewhere(call, exchange, label);
 }
 
 /** Maximum number of violations per place. Another seed selects others. */
@@ -193,68 +144,33 @@ function absences({ session }: CheckContext, call: Call): Probe[] {
 /** Maximum number of response properties to send in a body that does not allow them. */
 const maxReturned = 6;
 
-/** The body with a property that it must not have; none if it cannot be sent, or is allowed. */
-function withForeign(
-  { session }: CheckContext,
-  place: CallPlace,
-  [name, value]: readonly [name: string, value: unknown],
-  about: Pick<Probe, 'keyword' | 'note' | 'place'>,
-): Probe[] {
-  const whole = { ...Object(place.value), [name]: value };
-  const isWrong = !session.validators.accepts(place.schema, whole, 'request');
-  return isWrong && isDistinguishable(session, place, whole, true)
-    ? [{ ...about, at: `body/${name}`, call: place.with(whole), base: place }]
-    : [];
-}
-
-/** Read-only properties from the response, in a body that has no others, and enum values that only responses allow. */
-function returnedMembers(context: CheckContext, { call, exchange }: Baseline): Probe[] {
-  const { document, validators } = context.session;
-  const [place] = bodiesOf(context.session, [call]);
+/** Read-only properties from the response, in a body that allows no others. */
+function returnedMembers({ session }: CheckContext, { call, exchange }: KnownRequest): Probe[] {
+  const { document, validators } = session;
+  const [place] = bodiesOf(session, [call]);
   const response = exchange.response.json?.value;
-  if (place === undefined || !isObject(place.value)) return [];
+  if (place === undefined || !isObject(place.value) || !isObject(response)) return [];
   const body = place.value;
   const schema = document.object(place.schema);
   const closing = ['additionalProperties', 'unevaluatedProperties'].find((keyword) => schema[keyword] === false);
+  if (closing === undefined) return [];
   const isOnlyUnknown = (name: string, value: unknown) =>
     validators
       .breaches(place.schema, { ...body, [name]: value }, 'request')
       .every(({ keyword, pointer }) => keyword === closing && pointer === `/${name}`);
-  const others = Object.entries(closing !== undefined && isObject(response) ? response : {}).filter(
-    ([name, value]) => !(name in body) && !isObject(value) && !Array.isArray(value) && isOnlyUnknown(name, value),
-  );
-  const unknown = others.flatMap(([name, value]) =>
-    withForeign(context, place, [name, value], {
-      ...{ keyword: closing ?? '', place: document.placeOf(schema, closing) },
+  return Object.entries(response)
+    .filter(([name, value]) => !(name in body) && typeof value !== 'object' && isOnlyUnknown(name, value))
+    .map(([name, value]) => ({ name, whole: { ...body, [name]: value } }))
+    .filter(
+      ({ whole }) =>
+        !validators.accepts(place.schema, whole, 'request') && isDistinguishable(session, place, whole, true),
+    )
+    .slice(0, maxReturned)
+    .map(({ name, whole }) => ({
+      ...{ keyword: closing, place: document.placeOf(schema, closing), at: `body/${name}` },
       note: `${name} is returned in responses, but is not part of the request body`,
-    }),
-  );
-  const [sent, returned] = [View.of(document, place.schema), View.ofResponse(document, call.operation)];
-  const words = sent.names.flatMap((name) => {
-    const { words: own, node = place.schema } = sent.member(name);
-    const [other] = own.length === 0 ? [] : returned.member(name).words.filter((word) => !own.includes(word));
-    const note = `${JSON.stringify(other)} is returned in responses, but is not an allowed value in requests`;
-    const about = { keyword: 'enum', place: document.placeOf(node), note };
-    return other === undefined ? [] : withForeign(context, place, [name, other], about);
-  });
-  return [...unknown.slice(0, maxReturned), ...words];
-}
-
-/** A body of one branch with a property of another branch that it does not allow. */
-function membersOfOthers(context: CheckContext, calls: readonly Call[]): Probe[] {
-  const places = bodiesOf(context.session, calls).filter(({ value }) => isObject(value));
-  const probes = places.flatMap((place) => {
-    const others = new Map(places.flatMap(({ value }) => Object.entries(Object(value))));
-    return [...others]
-      .filter(([name]) => !(name in Object(place.value)))
-      .flatMap(([name, value]) =>
-        withForeign(context, place, [name, value], {
-          ...{ keyword: 'oneOf', place: context.session.document.placeOf(place.schema) },
-          note: `${name} belongs to another branch than the other properties`,
-        }),
-      );
-  });
-  return probes.slice(0, 4 * maxReturned);
+      ...{ call: place.with(whole), base: place },
+    }));
 }
 
 /** An `Accept` header that the operation cannot satisfy, if 406 is declared (RFC 9110, 15.5.7). */

@@ -1,14 +1,11 @@
 import { type Content, groupOf, type Parameter } from '../document/operation.ts';
-import type { Call } from '../http/call.ts';
-import { isJson } from '../http/call.ts';
+import { type Call, isJson } from '../http/call.ts';
 import { parsedAs } from '../http/deserialize.ts';
-import type { JsonObject } from '../json.ts';
-import { isObject, objectOf } from '../json.ts';
+import { isObject, type JsonObject, objectOf } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import type { Session } from '../run/session.ts';
 import type { Break } from '../schema/site.ts';
 import type { Values } from '../schema/values.ts';
-import { sampled } from './sample.ts';
 
 export interface CallPlace {
   /** For display: `query.pageSize`, `body`. */
@@ -17,7 +14,7 @@ export interface CallPlace {
   readonly parameter: Parameter | undefined;
   /** Whether the properties of the body are sent as texts. */
   readonly isForm: boolean;
-  /** The value in the baseline, or a valid one if the baseline omits it; undefined if none is known. */
+  /** The value in the known request, or a valid one if that omits it; undefined if none is known. */
   readonly value: unknown;
   readonly call: Call;
   /** The call with another value in this place. */
@@ -175,4 +172,36 @@ function readBack(session: Session, schema: JsonObject, value: unknown): unknown
     return objectOf(Object.entries(value).map(([name, member]) => [name, readBack(session, partOf(name), member)]));
   }
   return parsedAs(session, schema, textOf(value));
+}
+
+/** Selects items deterministically by seed: one of each kind, in any of several regards, before a second of any kind. */
+function sampled<Item>(
+  items: readonly Item[],
+  limit: number,
+  seed: number,
+  kindsOf: (item: Item) => readonly string[],
+): Item[] {
+  if (items.length <= limit) return [...items];
+  const seen = new Map<string, number>();
+  const ranked = items.map((item, index) => {
+    const turns = kindsOf(item).map((kind) => {
+      const turn = seen.get(kind) ?? 0;
+      seen.set(kind, turn + 1);
+      return turn;
+    });
+    const turn = Math.min(...turns);
+    return { item, index, turn, chance: scattered(seed + index) };
+  });
+  return ranked
+    .sort((left, right) => left.turn - right.turn || left.chance - right.chance)
+    .slice(0, limit)
+    .sort((left, right) => left.index - right.index)
+    .map(({ item }) => item);
+}
+
+/** A deterministic hash that scatters values. */
+function scattered(value: number): number {
+  let mixed = Math.imul(value ^ (value >>> 16), 0x45d9f3b);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x45d9f3b);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
 }

@@ -1,10 +1,10 @@
 import type { Operation } from '../document/operation.ts';
-import { bodySchemaOf, type Call, isJson } from '../http/call.ts';
-import { isObject, sizeOf } from '../json.ts';
-import type { Baseline } from '../run/baseline.ts';
+import { bodySchemaOf, type Call } from '../http/call.ts';
+import { sizeOf } from '../json.ts';
+import { isHarmless } from '../run/ids.ts';
+import type { KnownRequest } from '../run/known-requests.ts';
 import { inParallel } from '../run/parallel.ts';
-import { isHarmless } from '../run/unknown-id.ts';
-import { hostileEverywhere, hostileOf, oddBodies, rawTexts } from '../schema/hostile.ts';
+import { hostileEverywhere, hostileOf, oddBodies } from '../schema/hostile.ts';
 import type { CheckContext } from './check.ts';
 import { placesOf, sendable, withText } from './places.ts';
 
@@ -12,9 +12,9 @@ import { placesOf, sendable, withText } from './places.ts';
 const maxProbes = 80;
 
 /** Valid but hostile values, and malformed bodies. No response may be a server fault or missing. */
-export async function checkRobustness(context: CheckContext, operation: Operation, baseline: Baseline): Promise<void> {
+export async function checkRobustness(context: CheckContext, operation: Operation, known: KnownRequest): Promise<void> {
   const { session } = context;
-  const { call } = baseline;
+  const { call } = known;
   const valid = placesOf(session, call).flatMap((place) =>
     sendable(session, place, hostileOf, { isBreak: false, most: maxProbes }).map(({ value }) => place.with(value)),
   );
@@ -29,34 +29,17 @@ export async function checkRobustness(context: CheckContext, operation: Operatio
   const atOnce = session.options.concurrency ?? 8;
   // Single values first, because their findings are easier to read.
   await inParallel(valid, atOnce, (probe) => send(probe, true));
-  await inParallel(await everywhere(context, baseline), atOnce, (probe) => send(probe, true));
-  await inParallel([...broken, ...withRawTexts(call), ...oddPaths(call)], atOnce, (probe) => send(probe, false));
+  await inParallel(await everywhere(context, known), atOnce, (probe) => send(probe, true));
+  await inParallel([...broken, ...oddPaths(call)], atOnce, (probe) => send(probe, false));
 }
 
 /** Places an unusual text in every string of the largest body that is known to be accepted. */
-async function everywhere({ session, baselines }: CheckContext, { call }: Baseline): Promise<Call[]> {
+async function everywhere({ session, requests }: CheckContext, { call }: KnownRequest): Promise<Call[]> {
   const schema = bodySchemaOf(call);
   if (schema === undefined || call.body === undefined || (session.options.probes ?? maxProbes) < maxProbes) return [];
-  const known = [call, ...(await baselines.variants(call.operation))];
+  const known = [call, ...(await requests.variants(call.operation))];
   const [fullest = call] = known.sort((one, other) => sizeOf(other.body) - sizeOf(one.body));
   return [...hostileEverywhere(session.values, schema, fullest.body)].map((body) => ({ ...fullest, body }));
-}
-
-/** Bodies with a text or number that JSON allows and JavaScript cannot represent. */
-function withRawTexts(call: Call): Call[] {
-  const { body } = call;
-  if (!isObject(body) || call.mediaType === undefined || !isJson(call.mediaType)) return [];
-  const members = Object.keys(body).filter((name) => (typeof body[name]) in rawTexts);
-  const mark = 'raw-text-placeholder-7c1e9b2d';
-  return members.slice(0, 4).flatMap((name) =>
-    (rawTexts[typeof body[name]] ?? []).map((text) => {
-      const written = JSON.stringify({ ...body, [name]: mark });
-      return withText(
-        call,
-        written.replace(`"${mark}"`, () => text),
-      );
-    }),
-  );
 }
 
 /** Paths and queries that no schema value can express. */

@@ -3,7 +3,7 @@ import { type Candidate, candidateOf, responseText } from '../finding/finding.ts
 import type { CheckName } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { isObject, parsedJson } from '../json.ts';
-import type { Baseline } from '../run/baseline.ts';
+import type { KnownRequest } from '../run/known-requests.ts';
 import type { Session } from '../run/session.ts';
 import type { CheckContext } from './check.ts';
 import { itemErrorsIn } from './outcome.ts';
@@ -12,14 +12,14 @@ import { itemErrorsIn } from './outcome.ts';
 export async function checkCredentials(
   { session }: CheckContext,
   operation: Operation,
-  baseline: Baseline,
+  known: KnownRequest,
 ): Promise<void> {
   if (!needsCredentials(operation)) return;
   for (const attempt of attempts(session, operation)) {
     if (session.isOver) return;
     const send = () =>
       session.send(
-        { ...baseline.call, raw: { ...baseline.call.raw, headers: attempt.headers } },
+        { ...known.call, raw: { ...known.call.raw, headers: attempt.headers } },
         { identity: attempt.identity },
       );
     const exchange = await send();

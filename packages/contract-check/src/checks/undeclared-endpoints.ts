@@ -1,10 +1,9 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import { type CheckName, ruleOf } from '../finding/rules.ts';
-import type { Call, Exchange } from '../http/call.ts';
+import { type Call, type Exchange, isSuccess } from '../http/call.ts';
 import { pathPattern } from '../http/deserialize.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
-import { isSuccess } from '../run/baseline.ts';
 import { isReadingPost } from '../run/names.ts';
 import { eachOperation, ifSent, inParallel } from '../run/parallel.ts';
 import type { Session } from '../run/session.ts';
@@ -13,8 +12,8 @@ import { isAccepted, isRejected } from './outcome.ts';
 
 /** Finds endpoints that are not in the contract: undeclared methods, paths, path spellings and parameters. */
 export async function checkUndeclaredEndpoints(context: CheckContext): Promise<void> {
-  const { session, baselines, onProgress } = context;
-  const known = session.judged.filter((operation) => baselines.of(operation) !== undefined);
+  const { session, requests, onProgress } = context;
+  const known = session.judged.filter((operation) => requests.of(operation) !== undefined);
   const paths = [...new Map(known.map((operation) => [operation.path, operation])).values()];
   let done = 0;
   await eachOperation(paths, 4, async (operation) => {
@@ -44,8 +43,8 @@ const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 const quiet = ['HEAD', 'OPTIONS', 'TRACE'] as const;
 
 /** An undeclared method must return 405 with `Allow` listing the declared methods (RFC 9110, 15.5.6). */
-async function otherMethods({ session, baselines }: CheckContext, operation: Operation): Promise<void> {
-  const { call } = baselines.of(operation) ?? {};
+async function otherMethods({ session, requests }: CheckContext, operation: Operation): Promise<void> {
+  const { call } = requests.of(operation) ?? {};
   if (call === undefined) return;
   const target = pathOf(call);
   // Another path template may match, too. `Allow` may omit its methods.
@@ -126,9 +125,9 @@ const usual = 'search count export import bulk batch all stats summary history a
   ' ',
 );
 
-async function otherPaths({ session, baselines }: CheckContext, operations: readonly Operation[]): Promise<void> {
+async function otherPaths({ session, requests }: CheckContext, operations: readonly Operation[]): Promise<void> {
   const probes = operations.flatMap((operation) => {
-    const { call } = baselines.of(operation) ?? {};
+    const { call } = requests.of(operation) ?? {};
     if (call === undefined) return [];
     const target = pathOf(call).replace(/\/$/, '');
     const parent = target.slice(0, target.lastIndexOf('/'));
@@ -176,26 +175,23 @@ const habits = {
 
 type Habit = keyof typeof habits;
 
-async function byHabit({ session, baselines }: CheckContext, habit: Habit): Promise<void> {
+async function byHabit({ session, requests }: CheckContext, habit: Habit): Promise<void> {
   const readers = session.operations.filter(
-    (operation) => (operation.method === 'GET' || isReadingPost(operation)) && baselines.of(operation) !== undefined,
+    (operation) => (operation.method === 'GET' || isReadingPost(operation)) && requests.of(operation) !== undefined,
   );
   // Operations out of scope count too, because the majority needs several operations.
   const judged = readers.filter((operation) => session.isJudged(operation));
   const others = readers.filter((operation) => !session.isJudged(operation)).slice(0, Math.max(0, 7 - judged.length));
   const votes: { operation: Operation; exchange: Exchange; isAcceptedHere: boolean }[] = [];
   for (const operation of [...judged, ...others]) {
-    const baseline = baselines.of(operation);
-    if (baseline === undefined || session.isOver) continue;
-    const unchanged = serialize(baseline.call);
-    // The resource of the baseline may have been deleted since.
+    const known = requests.of(operation);
+    if (known === undefined || session.isOver) continue;
+    const unchanged = serialize(known.call);
+    // The resource of the known request may have been deleted since.
     const before = await session.sendRaw(unchanged, undefined);
     if (!isAccepted(before)) continue;
     const wire = { ...unchanged, target: habits[habit](unchanged.target) };
     const exchange = await session.sendRaw(wire, undefined);
-    if (isAccepted(exchange) && exchange.response.text !== before.response.text && session.isJudged(operation)) {
-      await anotherResponse(session, operation, habit, [unchanged, wire], [before, exchange]);
-    }
     session.observed(operation, ruleOf(habit).category);
     const { status } = exchange.response;
     if (isAccepted(exchange) || isRejected(exchange) || isFault(status))
@@ -215,25 +211,4 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
     });
     await session.report(found, [exchange]);
   }
-}
-
-/** Reports a response that changes although the requests are equivalent. Both requests are repeated to confirm it. */
-async function anotherResponse(
-  session: Session,
-  operation: Operation,
-  habit: Habit,
-  [unchanged, changed]: readonly [WireRequest, WireRequest],
-  [before, after]: readonly [Exchange, Exchange],
-): Promise<void> {
-  const found = candidateOf(habit, operation, 'otherwise', {
-    expected: before.response.text.slice(0, 160),
-    actual: after.response.text.slice(0, 160),
-    place: session.document.placeOf(operation.node),
-  });
-  await session.report(found, [before, after], async () => {
-    const first = await session.sendRaw(unchanged, undefined);
-    const second = await session.sendRaw(changed, undefined);
-    const isStable = first.response.text === before.response.text && second.response.text === after.response.text;
-    return isStable ? [first, second] : undefined;
-  });
 }

@@ -1,16 +1,14 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import { bodySchemaOf, type Call, type Exchange } from '../http/call.ts';
-import { at, isObject, put, removed } from '../json.ts';
+import { at, isObject, put } from '../json.ts';
 import { general } from '../judge/judge.ts';
-import type { Baseline } from '../run/baseline.ts';
-import { withKnownIds } from '../run/known-ids.ts';
+import { isHarmless, unlikelyIds, withKnownIds } from '../run/ids.ts';
+import type { KnownRequest } from '../run/known-requests.ts';
 import { isCreating, isOwnId, kindOfReference } from '../run/names.ts';
 import { inParallel } from '../run/parallel.ts';
 import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
-import { isHarmless, unlikelyIds } from '../run/unknown-id.ts';
 import { type Bound, boundsOf } from '../schema/constraints.ts';
 import type { CheckContext } from './check.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from './outcome.ts';
@@ -23,11 +21,11 @@ import { bodiesOf, type CallPlace, isDistinguishable, oncePerConstraint, placesO
 export async function checkValidInput(
   context: CheckContext,
   operation: Operation,
-  baseline: Baseline,
+  known: KnownRequest,
   rejection: Rejection,
 ): Promise<void> {
-  const { session, baselines } = context;
-  const places = [...placesOf(session, baseline.call), ...bodiesOf(session, await baselines.branches(operation))];
+  const { session, requests } = context;
+  const places = [...placesOf(session, known.call), ...bodiesOf(session, await requests.branches(operation))];
   const present = new Map(places.map((place) => [place, presentAt(context, place)]));
   const probes = oncePerConstraint(places, (place) => {
     const own = present.get(place);
@@ -46,26 +44,17 @@ export async function checkValidInput(
       ...bound.pointer.split('/').slice(1),
     ];
     if (pointsElsewhere(exchange, probed)) return;
-    // The baseline shows that an optional parameter can be omitted, so the comparison is with its absence.
+    // The known request shows that an optional parameter can be omitted, so the comparison is with its absence.
     const isInvented = isInventedId(place, bound);
     const beside = bound.neighbour ?? place.value;
     const ordinary = isInvented ? withAnotherId(session, place, bound, beside) : beside;
-    let neighbour = bound === present.get(place) ? baseline.exchange : await send(ordinary, 'neighbour');
-    let [keyword, pointer, note] = [bound.keyword, bound.pointer, bound.note];
+    const neighbour = bound === present.get(place) ? known.exchange : await send(ordinary, 'neighbour');
+    const { keyword, pointer, note } = bound;
     // A made-up ID must be accepted in its original form before another form can be blamed.
     const isProcessed = (other: Exchange) =>
       isAccepted(other) || (hasItemErrors(other) && !rejectsForm(other, rejection));
     const isRejectedOtherwise = !isInvented && [404, 409, 412].includes(neighbour.response.status);
-    if (!isProcessed(neighbour) && !isRejectedOtherwise) {
-      if (!rejectsForm(neighbour, rejection)) return;
-      // If every value is rejected, compare with leaving it out.
-      const absent = await absentAt(session, place, bound, boundsAt(context, place), async (value) =>
-        isProcessed(await send(value, 'without')),
-      );
-      if (absent === undefined) return;
-      [keyword, pointer, note] = ['type', absent, 'it has any value'];
-      neighbour = baseline.exchange;
-    }
+    if (!isProcessed(neighbour) && !isRejectedOtherwise) return;
     const where = `${place.name}${general(pointer)}`;
     if (session.registry.has(`accept-${keyword} ${operation.id} ${where}`)) return;
     if (await isAcceptedElsewhere(context, operation, place, bound, rejection, `${index}`)) return;
@@ -88,63 +77,9 @@ export async function checkValidInput(
   });
 }
 
-/**
- * The topmost part on the way to a bound that the body omits and that is rejected with any content; undefined if there
- * is none, or if some content is accepted.
- */
-async function absentAt(
-  session: Session,
-  place: CallPlace,
-  bound: Bound,
-  all: readonly Bound[],
-  isProcessed: (value: unknown) => Promise<boolean>,
-): Promise<string | undefined> {
-  const segments = bound.pointer.split('/').slice(1);
-  const paths = segments.map((_segment, index) => `/${segments.slice(0, index + 1).join('/')}`);
-  const absent = paths.filter((path) => at(place.value, path) === undefined && at(bound.value, path) !== undefined);
-  for (const [index, path] of absent.entries()) {
-    const next = absent[index + 1];
-    const others = all.filter(
-      (one) =>
-        at(one.value, path) !== undefined &&
-        (next === undefined ? one.pointer !== bound.pointer : at(one.value, next) === undefined),
-    );
-    let isSome = false;
-    for (const other of others.slice(0, 4)) isSome ||= await isProcessed(other.value);
-    if (isSome) continue;
-    // An array item can only be judged by its content.
-    if (/\/\d+$/.test(path)) continue;
-    if (!isSelfContained(session, at(bound.value, path), path)) return undefined;
-    // A sibling may cause the rejection.
-    const rest = withoutAt(bound.value, path);
-    const isValid = session.validators.accepts(place.schema, rest, 'request');
-    return isValid && !isDeepStrictEqual(rest, place.value) && !(await isProcessed(rest)) ? undefined : path;
-  }
-  return undefined;
-}
-
-/** Removes the value at a pointer, and parents that become empty. */
-function withoutAt(value: unknown, pointer: string): unknown {
-  const rest = removed(value, pointer);
-  const parent = pointer.slice(0, pointer.lastIndexOf('/'));
-  return parent !== '' && Object.keys(Object(at(rest, parent))).length === 0 ? withoutAt(rest, parent) : rest;
-}
-
 /** The part of a body that fresh texts must not change. For a parameter, the whole body may change. */
 function keptIn({ parameter }: CallPlace, { pointer }: Bound): string | undefined {
   return parameter === undefined ? pointer : undefined;
-}
-
-/** Whether no part of a value has to refer to data on the server. */
-function isSelfContained({ pool }: Pick<Session, 'pool'>, value: unknown, pointer: string): boolean {
-  const name = pointer.split('/').findLast((segment) => !/^\d+$/.test(segment)) ?? '';
-  // An object that is named like a resource has the reference in it.
-  const mayRefer = !isObject(value) && pool.mayRefer(name);
-  const isReference = kindOfReference(name) !== undefined || isOwnId(name) || mayRefer;
-  if (isServerCreated.test(name) || isReference) return false;
-  if (Array.isArray(value)) return value.every((item) => isSelfContained({ pool }, item, pointer));
-  if (!isObject(value)) return true;
-  return Object.entries(value).every(([key, member]) => isSelfContained({ pool }, member, `/${key}`));
 }
 
 /** Names of values that only the server creates, such as cursors. */
@@ -162,7 +97,7 @@ async function isAcceptedElsewhere(
   rejection: Rejection,
   label: string,
 ): Promise<boolean> {
-  const { session, baselines } = context;
+  const { session, requests } = context;
   // Fresh texts would move a scalar off its boundary.
   const isScalar = !['object', 'undefined'].includes(typeof at(bound.value, bound.pointer));
   const kept = isScalar ? keptIn(place, bound) : undefined;
@@ -175,7 +110,7 @@ async function isAcceptedElsewhere(
   if (place.parameter === undefined) {
     for (const value of withOthers(context, place, bound))
       calls.push({ call: place.with(value), pointer: bound.pointer });
-    for (const variant of await baselines.variants(operation)) {
+    for (const variant of await requests.variants(operation)) {
       const { values } = session;
       const same = boundsOf(values, place.schema, variant.body).filter(
         (one) =>
@@ -275,7 +210,7 @@ function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
 
 /** Sends a call with existing IDs and fresh texts. */
 async function sendReady(
-  { session, baselines }: CheckContext,
+  { session, requests }: CheckContext,
   call: Call,
   pointer: string | undefined,
   label: string,
@@ -290,5 +225,5 @@ async function sendReady(
   const body = isScalar ? put(known, pointer, at(call.body, pointer)) : known;
   const schema = bodySchemaOf(call);
   const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
-  return baselines.sendFresh(isValid ? { ...call, body } : call, label, pointer);
+  return requests.sendFresh(isValid ? { ...call, body } : call, label, pointer);
 }

@@ -1,8 +1,32 @@
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { BaseResolver, getLineColLocation, type Source } from '@redocly/openapi-core';
-import { escapeSegment, isObject, type JsonObject, unescapeSegment } from '../json.ts';
-import { remembered } from '../memory.ts';
-import { modernize } from './modernize.ts';
+import { escapeSegment, isObject, type JsonObject, remembered, unescapeSegment } from '../json.ts';
+
+/**
+ * Converts an object of an OpenAPI 3.0 file to 3.1 in place: `nullable` and boolean exclusive bounds of schemas. All
+ * later code handles one dialect.
+ */
+function modernize(node: JsonObject): void {
+  if (node.nullable === true) allowNull(node);
+  exclusive(node, 'exclusiveMinimum', 'minimum');
+  exclusive(node, 'exclusiveMaximum', 'maximum');
+}
+
+function allowNull(schema: JsonObject): void {
+  delete schema.nullable;
+  // In 3.0, `nullable` requires a sibling `type`.
+  if (typeof schema.type === 'string') schema.type = [schema.type, 'null'];
+  if (Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum.push(null);
+}
+
+function exclusive(schema: JsonObject, flag: string, bound: string): void {
+  if (typeof schema[flag] !== 'boolean') return;
+  const isExclusive = schema[flag];
+  delete schema[flag];
+  if (!isExclusive || typeof schema[bound] !== 'number') return;
+  schema[flag] = schema[bound];
+  delete schema[bound];
+}
 
 /** A location in the source files of a document. */
 export interface Place {

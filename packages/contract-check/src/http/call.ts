@@ -69,3 +69,7 @@ export function bodySchemaOf({ operation, mediaType }: Pick<Call, 'operation' | 
 export function isJson(mediaType: string): boolean {
   return /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);
 }
+
+export function isSuccess({ response }: Exchange): boolean {
+  return response.status >= 200 && response.status < 300;
+}

@@ -1,8 +1,24 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Parameter } from '../document/operation.ts';
-import { isObject, type JsonObject, parsedJson } from '../json.ts';
+import { at, isObject, type JsonObject, parsedJson } from '../json.ts';
 import type { Validators } from '../schema/validators.ts';
-import { isJson } from './call.ts';
+import { type Call, type Exchange, isJson } from './call.ts';
+
+/**
+ * Evaluates an OpenAPI runtime expression.
+ *
+ * @param path the values of the request's path parameters.
+ */
+export function evaluate(expression: unknown, { request, response }: Exchange, path: Call['path'] = {}): unknown {
+  if (typeof expression !== 'string' || !expression.startsWith('$')) return expression;
+  const [source = '', pointer = ''] = expression.split('#');
+  const name = source.replace(/^\$\w+\.\w+\./, '');
+  if (source === '$response.body') return at(response.json?.value, pointer);
+  if (source.startsWith('$response.header.')) return response.headers[name.toLowerCase()];
+  if (source.startsWith('$request.query.')) return new URL(request.url).searchParams.get(name) ?? undefined;
+  if (source.startsWith('$request.path.')) return path[name];
+  return source === '$request.body' ? at(parsedJson(request.body)?.value, pointer) : undefined;
+}
 
 /** The schemas of a contract, and what accepts their values. */
 interface Schemas {

@@ -1,10 +1,29 @@
 import type { Operation } from '../document/operation.ts';
 import { pathPattern } from './deserialize.ts';
-import { NotAllowed } from './not-sent.ts';
 import type { WireRequest } from './serialize.ts';
 
+/** A request that was not sent. What needs it is skipped, and the run continues. */
+export class NotSent extends Error {}
+
+/** A request that the scope of the run does not allow. */
+class NotAllowed extends NotSent {}
+
+/** A request to an operation that the server asked not to call for a while. */
+export class RateLimited extends NotSent {
+  /** Waits until the operation can be called again; false if the run does not wait that long. */
+  readonly wait: () => Promise<boolean>;
+
+  constructor(message: string, wait: () => Promise<boolean>) {
+    super(message);
+    this.wait = wait;
+  }
+}
+
+/** The run is over: its time is up, it was interrupted, or the server died. Nothing is sent any more. */
+export class RunStopped extends Error {}
+
 /** Which requests a run may send. */
-export interface Permission {
+interface Permission {
   /** All operations of the contract. */
   readonly operations: readonly Operation[];
   readonly isAllowed: (operation: Operation) => boolean;
@@ -121,7 +140,7 @@ function rankOf(template: string): string {
  * The paths that servers can read in a request: with escapes decoded up to three times, dot segments resolved, slashes
  * merged, and without path parameters or a file extension.
  */
-export function readingsOf(raw: string, base: string): string[] {
+function readingsOf(raw: string, base: string): string[] {
   const readings = new Set<string>();
   let text = `${base}${raw}`;
   for (let depth = 0; depth <= 3; depth += 1) {

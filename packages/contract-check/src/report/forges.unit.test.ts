@@ -2,9 +2,8 @@
 import { resolve } from 'node:path';
 import { XMLParser } from 'fast-xml-parser';
 import { expect, test } from 'vitest';
-import { jsonReport, renderJson } from './json.ts';
+import { jsonReport, renderJson, renderSarif, sarifLog } from './formats.ts';
 import { renderJunit } from './junit.ts';
-import { renderSarif, sarifLog } from './sarif.ts';
 import { exchangeOf, findingOf, operationOf, reportWith, tallies } from './test-report.ts';
 
 const evil = '<&>"\' ]]> &lt; \u0000\u001b\ud800 é 😀';
@@ -128,19 +127,19 @@ test('SARIF contains no secret', () => {
 test('SARIF and JSON have the severity, the rule and all places of a cause', () => {
   const places = ['getClient', 'listClients'].map((operation, index) => ({
     operation,
-    check: 'head-differs' as const,
+    check: 'trailing-slash' as const,
     title: `Title ${index}`,
     place: { file: resolve('openapi/a.yaml'), line: index + 5, pointer: '' },
     cause: `head-differs ${operation}`,
   }));
-  const merged = reportWith({ findings: [findingOf({ check: 'head-differs', places })] });
+  const merged = reportWith({ findings: [findingOf({ check: 'trailing-slash', places })] });
   expect(sarifLog(merged).runs[0]?.results?.[0]).toMatchObject({
     level: 'note',
     relatedLocations: [{ physicalLocation: { region: { startLine: 6 } }, message: { text: 'Title 1' } }],
   });
   expect(jsonReport(merged).findings[0]).toMatchObject({
     severity: 'note',
-    rule: 'HEAD must return the headers of GET.',
+    rule: 'A trailing slash must be treated alike by all operations.',
     places: [{ operation: 'getClient' }, { operation: 'listClients', title: 'Title 1' }],
   });
 });

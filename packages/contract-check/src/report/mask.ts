@@ -2,8 +2,7 @@
 
 import type { Exchange } from '../http/call.ts';
 import { decoded } from '../http/deserialize.ts';
-import { parsedJson } from '../json.ts';
-import { remembered } from '../memory.ts';
+import { parsedJson, remembered } from '../json.ts';
 
 /** A value to mask, and the variable that replaces it: `TOKEN`, `OTHER_TENANT_TOKEN`. */
 export interface Secret {

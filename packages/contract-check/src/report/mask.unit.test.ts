@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { renderJson } from './json.ts';
+import { renderJson, renderSarif } from './formats.ts';
 import { renderJunit } from './junit.ts';
 import { isSecretName, maskExchange, maskText } from './mask.ts';
-import { renderSarif } from './sarif.ts';
 import { renderTerminal } from './terminal.ts';
 import { exchangeOf, findingOf, reportWith } from './test-report.ts';
 

@@ -1,6 +1,6 @@
 /** The plan of a run, and what it left on the server. */
 import type { Effect, Left, PlanEntry, Stopped } from './report.ts';
-import { counted, visible } from './words.ts';
+import { counted, visible } from './texts.ts';
 
 const names: Readonly<Record<Effect, string>> = {
   read: 'reads',

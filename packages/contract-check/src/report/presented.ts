@@ -5,13 +5,20 @@ import type { Finding } from '../finding/finding.ts';
 import { ruleOf, type Severity } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { mapped } from '../json.ts';
-import { kindNames, percentText, reachText } from './coverage-table.ts';
 import { curlOf } from './curl.ts';
-import { excerptOf, headersOf } from './excerpt.ts';
 import { maskExchange, maskText, type Secret, secretsIn } from './mask.ts';
 import { leftLines, stoppedText } from './plan.ts';
-import { type CoverageItem, coverageKinds, type OperationReport, type Report, type Shortfall } from './report.ts';
-import { counted, durationText } from './words.ts';
+import {
+  type CoverageItem,
+  coverageKinds,
+  kindNames,
+  type OperationReport,
+  percentText,
+  type Report,
+  reachText,
+  type Shortfall,
+} from './report.ts';
+import { counted, durationText, excerptOf, headersOf } from './texts.ts';
 
 export interface Presentation {
   /** Credentials to mask. Secrets are also masked by name. */

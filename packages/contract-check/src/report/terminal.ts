@@ -1,7 +1,6 @@
 /** A report for a terminal. */
 import { styleText } from 'node:util';
 import type { Progress } from '../options.ts';
-import { coverageRows, percentText, shareText } from './coverage-table.ts';
 import {
   type Field,
   fileOf,
@@ -11,8 +10,8 @@ import {
   present,
   type Section,
 } from './presented.ts';
-import type { Report } from './report.ts';
-import { counted, visible } from './words.ts';
+import { coverageRows, percentText, type Report, shareText } from './report.ts';
+import { counted, visible } from './texts.ts';
 
 export interface TerminalOptions extends Presentation {
   readonly color?: boolean;

@@ -3,9 +3,8 @@ import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf } from '../document/operation.ts';
 import { type Candidate, candidateOf } from '../finding/finding.ts';
 import { isJson } from '../http/call.ts';
-import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { escapeSegment, isObject, type JsonObject, remembered } from '../json.ts';
 import { general, type Success } from '../judge/judge.ts';
-import { remembered } from '../memory.ts';
 import { objectsIn, View } from '../schema/view.ts';
 
 /** Reports numbers that differ from the calculation that `x-contract-check: { calculated }` declares. */
@@ -24,26 +23,20 @@ export function miscalculated(document: OpenApiDocument, { operation, declared, 
   );
 }
 
-/** A sum over rows. */
-export interface Sum {
-  readonly member: string;
-  /** A list in the same object, or the resources below it: `trips` for `/vehicles/{id}/trips`. */
-  readonly of: string;
-  /** Whether rows without the property count as zero. */
-  readonly isSparse: boolean;
-}
-
-/** A product of properties, or a sum of some less others, or a sum over rows. */
-type Calculation = { readonly times: string[] } | { readonly plus: string[]; readonly minus: string[] } | Sum;
+/** A product of properties, a sum of some less others, or a sum over the rows of a list beside it. */
+type Calculation =
+  | { readonly times: string[] }
+  | { readonly plus: string[]; readonly minus: string[] }
+  | { readonly member: string; readonly of: string };
 
 const namesIn = (value: unknown) => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
 
 /** The calculation that a property declares. */
-export function calculationOf(node: JsonObject): Calculation | undefined {
+function calculationOf(node: JsonObject): Calculation | undefined {
   const { calculated } = extensionOf(node);
   if (!isObject(calculated)) return undefined;
-  const { sum: member, of, missing } = calculated;
-  if (typeof member === 'string' && typeof of === 'string') return { member, of, isSparse: missing === 0 };
+  const { sum: member, of } = calculated;
+  if (typeof member === 'string' && typeof of === 'string') return { member, of };
   const [times, plus, minus] = [namesIn(calculated.times), namesIn(calculated.plus), namesIn(calculated.minus)];
   if (times.length > 0) return { times };
   return plus.length > 0 ? { plus, minus } : undefined;
@@ -73,19 +66,15 @@ function calculatedIn(view: View): readonly Calculated[] {
 function resultOf(calculation: Calculation, object: JsonObject): Big | undefined {
   if ('member' in calculation) {
     const rows = object[calculation.of];
-    return Array.isArray(rows) && rows.every(isObject) ? sumOver(rows, calculation) : undefined;
+    const isList = Array.isArray(rows) && rows.every(isObject);
+    const terms = isList ? all(rows.map((row) => numberOf(row[calculation.member]))) : undefined;
+    return terms && sumOf(terms);
   }
   const numbers = (names: readonly string[]) => all(names.map((name) => numberOf(object[name])));
   if ('times' in calculation)
     return numbers(calculation.times)?.reduce((product, number) => product.times(number), new Big(1));
   const [added, taken] = [numbers(calculation.plus), numbers(calculation.minus)];
   return added === undefined || taken === undefined ? undefined : sumOf(added).minus(sumOf(taken));
-}
-
-/** The sum of a property over rows; undefined if a row has no number. */
-export function sumOver(rows: readonly JsonObject[], { member, isSparse }: Sum): Big | undefined {
-  const numbers = all(rows.map((row) => (isSparse ? (numberOf(row[member]) ?? zero) : numberOf(row[member]))));
-  return numbers === undefined ? undefined : sumOf(numbers);
 }
 
 function all(numbers: readonly (Big | undefined)[]): Big[] | undefined {
@@ -97,7 +86,7 @@ const zero = new Big(0);
 const sumOf = (numbers: readonly Big[]) => numbers.reduce((sum, number) => sum.plus(number), zero);
 
 /** Whether a reported number equals the expected one. Fewer decimal places count as rounding. */
-export function agrees(stated: unknown, expected: Big): boolean {
+function agrees(stated: unknown, expected: Big): boolean {
   const number = numberOf(stated);
   if (number === undefined) return true;
   const places = decimalsIn(stated);
@@ -108,7 +97,7 @@ export function agrees(stated: unknown, expected: Big): boolean {
 }
 
 /** Parses a number, including decimal amounts that are transferred as strings. */
-export function numberOf(value: unknown): Big | undefined {
+function numberOf(value: unknown): Big | undefined {
   const isNumber = typeof value === 'number' || (typeof value === 'string' && /^-?\d+(?:\.\d+)?$/.test(value));
   return isNumber ? new Big(value) : undefined;
 }

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { itemResultsIn } from '../checks/outcome.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
-import type { Call, Exchange } from '../http/call.ts';
-import { isJson } from '../http/call.ts';
+import { type Call, type Exchange, isJson } from '../http/call.ts';
 import { at, isObject, sizeOf } from '../json.ts';
 import { shapeOf } from '../schema/shape.ts';
-import { withKnownIds, withoutUnknownIds } from './known-ids.ts';
+import { withKnownIds, withoutUnknownIds } from './ids.ts';
 import {
   isCreating,
   isOwnId,

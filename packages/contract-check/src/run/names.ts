@@ -1,9 +1,38 @@
+import pluralize from 'pluralize';
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { type Shape, shapeOf } from '../schema/shape.ts';
 import { View } from '../schema/view.ts';
-import { singularKey, wordsOf } from './words.ts';
+
+/** The words of a name in lower case: `createdAt`, `created_at` and `filter[created-at]` contain `created` and `at`. */
+export function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .split(/[^A-Za-z\d]+/)
+    .filter((word) => word !== '')
+    .map((word) => word.toLowerCase());
+}
+
+/** A key for names that ignores case, separators and brackets. */
+export function keyOfName(name: string | readonly string[]): string {
+  return (typeof name === 'string' ? wordsOf(name) : name).join('');
+}
+
+/** A key that ignores plural: `Statuses` and `status` are equal. */
+export function singularKey(words: readonly string[]): string {
+  const last = words.at(-1);
+  return [...words.slice(0, -1), ...(last === undefined ? [] : [pluralize.singular(last)])].join('');
+}
+
+/** Removes words that only group parameters: `filter[status]` becomes `status`. */
+export function withoutContainer(words: readonly string[]): readonly string[] {
+  const [first = '', ...rest] = words;
+  return rest.length > 0 && /^(?:filters?|where|conditions?|criteria|by|query|options|params)$/.test(first)
+    ? withoutContainer(rest)
+    : words;
+}
 
 /**
  * Infers resource types and kinds of IDs from the names of schemas, paths and properties. Heuristics only: no finding
@@ -92,7 +121,7 @@ export function kindsOfOperation(document: OpenApiDocument, operation: Operation
 }
 
 /** Where a response contains its rows. */
-export interface Rows {
+interface Rows {
   /** The property that holds the list; empty if the response itself is the list. */
   readonly member: string;
   readonly schema: JsonObject | undefined;

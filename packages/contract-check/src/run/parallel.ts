@@ -1,53 +1,9 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { NotSent, RateLimited } from '../http/not-sent.ts';
-
-/** The operations that run at the same time. */
-class Places {
-  #free: number;
-  readonly #queue: (() => void)[] = [];
-
-  constructor(count: number) {
-    this.#free = count;
-  }
-
-  async take(): Promise<void> {
-    if (this.#free <= 0) return new Promise((resolve) => this.#queue.push(resolve));
-    this.#free -= 1;
-  }
-
-  /** Returns to a place that was left, even if another operation has it now. */
-  retake(): void {
-    this.#free -= 1;
-  }
-
-  leave(): void {
-    this.#free += 1;
-    if (this.#free <= 0 || this.#queue.length === 0) return;
-    this.#free -= 1;
-    this.#queue.shift()?.();
-  }
-}
-
-/** The operation that a request is sent for. */
-const turns = new AsyncLocalStorage<{ readonly places: Places; waits: number }>();
-
-/** Awaits a promise, and lets another operation run meanwhile. */
-export async function waiting<Value>(promise: Promise<Value>): Promise<Value> {
-  const turn = turns.getStore();
-  if (turn === undefined) return promise;
-  turn.waits += 1;
-  if (turn.waits === 1) turn.places.leave();
-  try {
-    return await promise;
-  } finally {
-    turn.waits -= 1;
-    if (turn.waits === 0) turn.places.retake();
-  }
-}
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NotSent, RateLimited } from '../http/gate.ts';
 
 /**
  * Runs work for each operation, a few at a time, and starts them in order. An operation whose rate is limited runs again
- * after the others; one that may not be called is skipped. After an error, no other is started.
+ * after the others.
  */
 export async function eachOperation<Item>(
   items: readonly Item[],
@@ -55,23 +11,14 @@ export async function eachOperation<Item>(
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const limited: { readonly item: Item; readonly limit: RateLimited }[] = [];
-  const places = new Places(atOnce);
-  let hasFailed = false;
-  const run = async (item: Item): Promise<void> => {
-    await places.take();
+  await inParallel(items, atOnce, async (item) => {
     try {
-      if (!hasFailed) await turns.run({ places, waits: 0 }, () => work(item));
+      await work(item);
     } catch (error) {
-      if (error instanceof RateLimited) limited.push({ item, limit: error });
-      else if (!(error instanceof NotSent)) {
-        hasFailed = true;
-        throw error;
-      }
-    } finally {
-      places.leave();
+      if (!(error instanceof RateLimited)) throw error;
+      limited.push({ item, limit: error });
     }
-  };
-  await allSettled(items.map(run));
+  });
   for (const { item, limit } of limited) if (await limit.wait()) await ifSent(() => work(item));
 }
 
@@ -109,4 +56,65 @@ async function allSettled(promises: readonly Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(promises);
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
+}
+
+/** The longest pause that a request waits for. */
+const longestPause = 10_000;
+/** The longest time that the requests of one operation wait in total. */
+const longestWait = 30_000;
+/** The longest time that a run waits at the end of a phase for operations with longer pauses. */
+const longestDelay = 60_000;
+
+/** When each operation can be called again, according to `Retry-After`. */
+export class RateLimits {
+  readonly #until = new Map<string, number>();
+  readonly #waited = new Map<string, number>();
+  readonly #signal: AbortSignal;
+  readonly #longestDelay: number;
+  #delayed = 0;
+
+  /**
+   * @param signal ends all pauses.
+   * @param time the limit of the run, in milliseconds, of which pauses take a tenth at most.
+   */
+  constructor(signal: AbortSignal, time: number) {
+    this.#signal = signal;
+    this.#longestDelay = Math.min(longestDelay, time / 10);
+  }
+
+  /** Notes that an operation must not be called for some seconds. */
+  note(operation: string, seconds: number): void {
+    this.#until.set(operation, performance.now() + seconds * 1000);
+  }
+
+  /**
+   * Waits until an operation can be called.
+   *
+   * @throws RateLimited if that takes long.
+   */
+  async admit(operation: string): Promise<void> {
+    const left = this.#left(operation);
+    if (left <= 0) return;
+    const waited = this.#waited.get(operation) ?? 0;
+    if (left > longestPause || waited + left > longestWait)
+      throw new RateLimited(`${operation} is limited for ${Math.ceil(left / 1000)} s.`, () => this.#outwait(operation));
+    this.#waited.set(operation, waited + left);
+    await this.#pause(left);
+  }
+
+  async #outwait(operation: string): Promise<boolean> {
+    const left = Math.max(0, this.#left(operation));
+    if (this.#delayed + left > this.#longestDelay || this.#signal.aborted) return false;
+    this.#delayed += left;
+    await this.#pause(left);
+    return true;
+  }
+
+  #left(operation: string): number {
+    return (this.#until.get(operation) ?? 0) - performance.now();
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    await sleep(milliseconds, undefined, { signal: this.#signal }).catch(() => undefined);
+  }
 }

@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { evaluate } from '../http/links.ts';
+import { evaluate } from '../http/deserialize.ts';
 import { at, isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
@@ -13,8 +13,8 @@ import {
   lastParameter,
   rowsSchema,
   singular,
+  wordsOf,
 } from './names.ts';
-import { wordsOf } from './words.ts';
 
 /** A resource that exists on the server. */
 export interface Known {
@@ -170,16 +170,6 @@ export class Pool {
       isOwnId(name) ||
       (!isOfOther && this.#resources.some(({ kinds: of, row }) => kinds.some((one) => of.includes(one)) && name in row))
     );
-  }
-
-  /**
-   * Whether a property may refer to a resource by something other than an ID: `voucherCode` or `voucher` if
-   * vouchers exist.
-   */
-  mayRefer(name: string): boolean {
-    if (this.ofKind(kindOfName(name)).some(({ id }) => id !== undefined)) return true;
-    const [, kind] = /^(.+?)[-_]?(?:code|number|no|slug|handle|sku)$/i.exec(name) ?? [];
-    return kind !== undefined && this.ofKind(singular(kind)).length > 0;
   }
 
   has(id: unknown): boolean {

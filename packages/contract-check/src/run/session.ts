@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
 import type { Candidate, Category } from '../finding/finding.ts';
-import { FindingRegistry } from '../finding/finding-registry.ts';
+import { FindingRegistry } from '../finding/merge.ts';
 import { ruleOf } from '../finding/rules.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
@@ -14,16 +14,12 @@ import { Validators } from '../schema/validators.ts';
 import { Values } from '../schema/values.ts';
 import { miscalculated } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
-import { EtagRegistry } from './etag-registry.ts';
-import { Footprint, pathOf } from './footprint.ts';
+import { Footprint, pathOf, restore } from './footprint.ts';
 import { Identities, type Identity } from './identities.ts';
 import { isCreating, lastParameter } from './names.ts';
 import { chosen, isNamedBy, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
-import { Reach } from './reach.ts';
-import { disagreeingReferences } from './references.ts';
-import { restore } from './restore.ts';
-import { type OperationState, States } from './results.ts';
+import { type OperationState, Reach, States } from './results.ts';
 import { seedOf } from './seed.ts';
 import { Transport } from './transport.ts';
 
@@ -64,7 +60,6 @@ export class Session {
   readonly base: string;
   /** Values that the user provided, by parameter name. */
   providedValues: Readonly<Record<string, unknown>> = {};
-  readonly #tags: EtagRegistry;
   /** Paths without a resource, and IDs that were invented, which can be called without harm. */
   readonly #absent = new Set<string>();
   /** The setting that was changed last, until it is restored. */
@@ -84,7 +79,6 @@ export class Session {
     this.validators = Validators.of(document);
     this.values = new Values(document, this.validators);
     this.judge = new Judge(document, this.validators, options);
-    this.#tags = new EtagRegistry(document);
     this.pool = new Pool(document, options.disposable === true);
     this.coverage = new CoverageBook(document, this.judged);
     this.identities = new Identities(document, options);
@@ -294,15 +288,10 @@ export class Session {
     return this.identities.can(identity);
   }
 
-  /** Compares a response with its declaration and with earlier responses. */
+  /** Compares a response with its declaration. */
   #judged(exchange: Exchange): Candidate[] {
     const success = successIn(exchange);
-    const others = success && [
-      ...this.#tags.judge(exchange, success),
-      ...disagreeingReferences(this.document, success),
-      ...miscalculated(this.document, success),
-    ];
-    return [...this.judge.judge(exchange), ...firstOfEach(others ?? [])];
+    return [...this.judge.judge(exchange), ...firstOfEach(success ? miscalculated(this.document, success) : [])];
   }
 
   /** Confirms candidates by repeating the request. A write is not repeated: a later write confirms it. */

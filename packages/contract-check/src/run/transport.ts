@@ -4,13 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operation } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
 import { HttpClient, noResponse } from '../http/client.ts';
-import type { Gate } from '../http/gate.ts';
-import { NotSent, RunStopped } from '../http/not-sent.ts';
+import { type Gate, NotSent, RunStopped } from '../http/gate.ts';
 import type { WireRequest } from '../http/serialize.ts';
 import type { CheckOptions } from '../options.ts';
 import type { Stopped } from '../report/report.ts';
 import type { Identities, Identity } from './identities.ts';
-import { RateLimits } from './rate-limits.ts';
+import { RateLimits } from './parallel.ts';
 
 /** The share of the time limit that is kept for cleaning up, and the most that it can be. */
 const cleaningShare = 0.1;

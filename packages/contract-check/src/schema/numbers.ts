@@ -1,6 +1,28 @@
 import type { Shape } from './shape.ts';
 
-export function decimalsOf(value: number): number {
+/** A deterministic generator of integers below 2^30. */
+export function dice(seed: number): () => number {
+  let state = (Math.imul(seed | 0, 0x9e3779b1) ^ 0x5bd1e995) | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) >>> 2;
+  };
+}
+
+export function picked<T>(list: readonly T[], roll: () => number): T | undefined {
+  return list.length === 0 ? undefined : list[roll() % list.length];
+}
+
+export function shuffled<T>(list: readonly T[], roll: () => number): T[] {
+  return list
+    .map((item) => [roll(), item] as const)
+    .sort(([left], [right]) => left - right)
+    .map(([, item]) => item);
+}
+
+function decimalsOf(value: number): number {
   const [mantissa = '', exponent = '0'] = String(value).split('e');
   return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
 }
@@ -34,7 +56,7 @@ function leastCommonMultiple(left: number, right: number): number {
   return (left / larger) * right;
 }
 
-export interface NumberRange {
+interface NumberRange {
   readonly low: number | undefined;
   readonly high: number | undefined;
   readonly step: number | undefined;

@@ -1,6 +1,5 @@
 import type { OpenApiDocument } from '../document/document.ts';
-import { isObject, type JsonObject, type TypeName } from '../json.ts';
-import { remembered } from '../memory.ts';
+import { isObject, type JsonObject, remembered, type TypeName } from '../json.ts';
 
 /**
  * The constraints of a schema with references followed and `allOf` merged. Values are generated from it. It may be

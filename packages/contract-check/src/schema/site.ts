@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Place } from '../document/document.ts';
 import { at, type JsonObject, objectOf, unescapeSegment } from '../json.ts';
-import { dice } from './dice.ts';
+import { dice } from './numbers.ts';
 import { isForeign, memberSchemas, nothing, type Shape, shapeOf } from './shape.ts';
 import { type Spot, spotsOf } from './spots.ts';
 import { stretch } from './texts.ts';

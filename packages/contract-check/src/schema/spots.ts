@@ -1,6 +1,5 @@
-import { escapeSegment, isObject, type JsonObject, objectOf, withMember } from '../json.ts';
-import { remembered } from '../memory.ts';
-import { dice } from './dice.ts';
+import { escapeSegment, isObject, type JsonObject, objectOf, remembered, withMember } from '../json.ts';
+import { dice } from './numbers.ts';
 import {
   type Choice,
   isForeign,

@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { picked, shuffled } from './dice.ts';
+import { picked, shuffled } from './numbers.ts';
 import { regularExpression, type Shape } from './shape.ts';
 
 /** The length in code points, as `minLength` and `maxLength` count it. */

@@ -2,8 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import { type OpenApiDocument, type Place, uriOf } from '../document/document.ts';
-import { at, isObject, type JsonObject } from '../json.ts';
-import { remembered } from '../memory.ts';
+import { at, isObject, type JsonObject, remembered } from '../json.ts';
 import { regularExpression } from './shape.ts';
 import { View } from './view.ts';
 

@@ -11,8 +11,7 @@ import {
   type TypeName,
   typeOf,
 } from '../json.ts';
-import { dice, picked, shuffled } from './dice.ts';
-import { numberIn } from './numbers.ts';
+import { dice, numberIn, picked, shuffled } from './numbers.ts';
 import { repaired } from './repair.ts';
 import {
   anything,

@@ -1,8 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf, type Operation } from '../document/operation.ts';
 import { isJson } from '../http/call.ts';
-import { escapeSegment, isObject, type JsonObject } from '../json.ts';
-import { remembered } from '../memory.ts';
+import { escapeSegment, isObject, type JsonObject, remembered } from '../json.ts';
 import { anything, regularExpression } from './shape.ts';
 
 const views = new WeakMap<JsonObject, View>();

@@ -31,9 +31,6 @@ const found: Readonly<Record<Suite, Readonly<Record<string, readonly string[]>>>
     'filter-unknown-status': [],
     'transfer-cargo': [],
     'put-merges': ['createVehicle', 'getVehicle'],
-    'delete-hard': ['createVehicle', 'getVehicle', 'listVehicles'],
-    'plate-duplicate-accepted': ['getVehicle'],
-    'trips-other-parent': ['createVehicle', 'createTrip', 'getTrip'],
     'tenant-list-leak': ['getVehicle'],
   },
   tickets: {

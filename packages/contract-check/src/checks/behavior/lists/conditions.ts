@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../json.ts';
-import { withoutContainer } from '../../../run/words.ts';
+import { withoutContainer } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
 import type { FullList, Listing, Settings } from './listing.ts';
 import type { Slot } from './slots.ts';
@@ -44,7 +44,7 @@ export function reach(list: FullList, { holds }: Condition): { yes: number; no: 
 
 /** What a filter compares, and how. `from` and `to` can leave open whether they include their bound. */
 interface Meaning extends Match {
-  readonly operator: 'is' | 'exactly' | 'exists' | 'any' | 'all' | 'from' | 'to' | keyof typeof parts;
+  readonly operator: 'is' | 'exists' | 'any' | 'all' | 'from' | 'to' | keyof typeof parts;
   readonly includes?: boolean | 'no moments' | undefined;
   /** Whether the contract declares it, so that days are days in UTC. */
   readonly isDeclared?: boolean;
@@ -63,7 +63,6 @@ const bounds: readonly (readonly [operator: 'from' | 'to', includes: Meaning['in
 
 const symbols: Readonly<Record<string, Pick<Meaning, 'operator' | 'includes'>>> = {
   '': { operator: 'is' },
-  '=': { operator: 'exactly' },
   exists: { operator: 'exists' },
   any: { operator: 'any' },
   all: { operator: 'all' },
@@ -175,7 +174,7 @@ function otherForms(value: unknown): unknown[] {
 
 function equal(filter: Filter): Condition[] {
   const { listing, list, slot, meaning } = filter;
-  const { property, isExact, operator } = meaning;
+  const { property, isExact } = meaning;
   const isList = slot.shape.types.has('array');
   const one = (value: unknown): Condition => ({
     ...{ slot, settings: [[slot, isList ? [value] : value]], label: `${property.name} = ${JSON.stringify(value)}` },
@@ -184,11 +183,10 @@ function equal(filter: Filter): Condition[] {
   const values = usable(filter, middleOut(elements(list, property)));
   const absent = usable(filter, unusedValues(listing, list, slot, property));
   const pairs = isList ? several(filter, values) : [];
-  const alike = operator === 'exactly' && !isList ? nearly(filter, values) : [];
   const all = [...values.slice(0, isList ? 1 : 2), ...absent.slice(0, 1)].map(one);
   const sure = isExact ? all : inferred(all);
   // Other pairs of values confirm the meaning of a pair.
-  return [...sure.slice(0, 1), ...both(pairs), ...alike, ...sure.slice(1)];
+  return [...sure.slice(0, 1), ...both(pairs), ...sure.slice(1)];
 }
 
 const maxPairs = 60;
@@ -197,50 +195,32 @@ const maxPairs = 60;
 function several({ listing, list, slot, meaning }: Filter, values: readonly unknown[]): Condition[] {
   const { property, operator } = meaning;
   const has = (row: JsonObject, value: unknown) => isOf(slot, row, property, value);
-  const pairs = values
+  const holds = (row: JsonObject, pair: readonly unknown[]): Truth => {
+    const each = pair.map((value) => has(row, value));
+    const isMany = Array.isArray(valueIn(row, property));
+    if (operator === 'all' && isMany) return and(each);
+    // For a list in the row, some filters match any value and others all. For a single value, `all` may also mean any.
+    const isOpen = operator === 'all' || (operator !== 'any' && isMany);
+    return isOpen && or(each) !== false ? undefined : or(each);
+  };
+  // Prefers pairs where some rows have only the first value and others only the second.
+  const only = (one: unknown, other: unknown) =>
+    list.rows.some((row) => has(row, one) === true && has(row, other) !== true);
+  const worth = ([one, other]: readonly unknown[]) => Number(only(one, other)) + Number(only(other, one));
+  return values
     .flatMap((first) => values.filter((second) => second !== first).map((second) => [first, second]))
     .slice(0, maxPairs)
     .filter((pair) => listing.callOf([[slot, pair]]) !== undefined)
-    .map((pair) => {
-      const holds = (row: JsonObject): Truth => {
-        const each = pair.map((value) => has(row, value));
-        const isMany = Array.isArray(valueIn(row, property));
-        if (operator === 'all' && isMany) return and(each);
-        // For a list in the row, some filters match any value and others all. For a single value, `all` may also mean any.
-        const isOpen = operator === 'all' || (operator !== 'any' && isMany);
-        return isOpen && or(each) !== false ? undefined : or(each);
-      };
-      const label = `${property.name} ${operator === 'all' ? 'all' : 'one'} of ${JSON.stringify(pair)}`;
-      // Prefers pairs where some rows have only the first value and others only the second.
-      const only = (one: unknown, other: unknown) =>
-        list.rows.some((row) => has(row, one) === true && has(row, other) !== true);
-      const worth = Number(only(pair[0], pair[1])) + Number(only(pair[1], pair[0]));
-      return { worth, condition: { slot, settings: [[slot, pair] as const], label, holds } };
-    });
-  const best = pairs.sort((left, right) => right.worth - left.worth).slice(0, 2);
-  return best.map(({ condition }) => condition);
+    .sort((left, right) => worth(right) - worth(left))
+    .slice(0, 2)
+    .map((pair) => ({
+      ...{ slot, settings: [[slot, pair]], label: `${property.name} of ${JSON.stringify(pair)}` },
+      holds: (row) => holds(row, pair),
+    }));
 }
 
 export function inOtherCase(text: string): string {
   return text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
-}
-
-/** Texts of rows with changed case or without the last character; no row has them. */
-function nearly(filter: Filter, values: readonly unknown[]): Condition[] {
-  const { list, slot, meaning } = filter;
-  const { property } = meaning;
-  const known = new Set(elements(list, property));
-  const texts = values.filter((value) => typeof value === 'string' && /^[A-Za-z]{3}/.test(value)).slice(0, 6);
-  const changed = [inOtherCase, (text: string) => text.slice(0, -1)].map((change) => texts.map(String).map(change));
-  return changed.flatMap((all) => {
-    const unknown = all.filter((text) => !known.has(text));
-    return both(
-      usable(filter, unknown).map((expected) => ({
-        ...{ slot, settings: [[slot, expected]], label: `${property.name} exactly ${JSON.stringify(expected)}` },
-        holds: (row) => (typeof valueIn(row, property) === 'string' ? valueIn(row, property) === expected : undefined),
-      })),
-    );
-  });
 }
 
 /** Values that no row has. */

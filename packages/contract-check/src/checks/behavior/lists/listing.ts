@@ -9,8 +9,17 @@ import type { Session } from '../../../run/session.ts';
 import { responseSchema } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { type BehaviorCheck, type Difference, differ, type Facts, need } from '../observe.ts';
-import { type ListMetadata, listMetadataOf, type Next, rowsIn } from './metadata.ts';
-import { type Controls, controlsOf, placed, type Slot, slotsOf } from './slots.ts';
+import {
+  type Controls,
+  controlsOf,
+  type ListMetadata,
+  listMetadataOf,
+  type Next,
+  placed,
+  rowsIn,
+  type Slot,
+  slotsOf,
+} from './slots.ts';
 import { type Property, propertiesOf } from './values.ts';
 
 /** Request values by slot. */
@@ -82,12 +91,12 @@ export class Listing {
    * @returns undefined if the operation has no rows, or if no successful call is known.
    */
   static of(
-    { session, baselines }: Pick<CheckContext, 'session' | 'baselines'>,
+    { session, requests }: Pick<CheckContext, 'session' | 'requests'>,
     operation: Operation,
     left: number,
     path: Readonly<Record<string, unknown>> = {},
   ): Listing | undefined {
-    const call = baselines.of(operation)?.call;
+    const call = requests.of(operation)?.call;
     const rows = rowsSchema(session.document, responseSchema(operation));
     if (call === undefined || rows === undefined) return undefined;
     return new Listing(session, { ...call, path: { ...call.path, ...path } }, rows, left);

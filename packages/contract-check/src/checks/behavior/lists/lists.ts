@@ -3,12 +3,11 @@ import { isCreating, isReadingPost, kindsOfOperation, lastParameter } from '../.
 import { eachOperation } from '../../../run/parallel.ts';
 import type { CheckContext } from '../../check.ts';
 import { observe } from '../observe.ts';
-import { filterChecks } from './filters.ts';
+import { filterChecks, searchChecks } from './filters.ts';
 import { inputChecks, stable } from './inputs.ts';
 import { type FullList, isSameSet, type ListCheck, Listing, type ListSubject } from './listing.ts';
 import { orderChecks } from './order.ts';
 import { pagingChecks } from './paging.ts';
-import { searchChecks } from './search.ts';
 
 /** Maximum number of requests per list, excluding those that confirm a finding. */
 const requestsForOne = 150;
@@ -90,13 +89,13 @@ async function ofFullerParent({ session }: CheckContext, subject: ListSubject): 
 
 /** Creates rows until there are enough, or until the list does not grow: then they are of another type. */
 async function withMore(
-  { session, baselines }: CheckContext,
+  { session, requests }: CheckContext,
   { listing, list }: ListSubject,
   creator: Operation,
 ): Promise<ListSubject> {
   let current: FullList = list;
   for (let count = 0; count < maxCreated && current.rows.length < enoughRows && !session.isOver; count += 1) {
-    const created = await baselines.again(creator, `row ${count} of ${listing.operation.id}`);
+    const created = await requests.again(creator, `row ${count} of ${listing.operation.id}`);
     const after = created && (await listing.walk());
     // The call may have updated a row instead, so the list must be read again.
     const isMore = after !== undefined && after.rows.length > current.rows.length;
@@ -107,7 +106,7 @@ async function withMore(
 }
 
 /** Operations that may create rows of a list: at the same path, above it, or of the same type. */
-function creatorsOf({ session, baselines }: CheckContext, operation: Operation): Operation[] {
+function creatorsOf({ session, requests }: CheckContext, operation: Operation): Operation[] {
   const kinds = kindsOfOperation(session.document, operation);
   const rankOf = (creator: Operation) => {
     if (creator.path === operation.path) return 0;
@@ -115,7 +114,7 @@ function creatorsOf({ session, baselines }: CheckContext, operation: Operation):
     return kindsOfOperation(session.document, creator).some((kind) => kinds.includes(kind)) ? 2 : 9;
   };
   return session.operations
-    .filter((one) => isCreating(one) && baselines.of(one) !== undefined && rankOf(one) < 9)
+    .filter((one) => isCreating(one) && requests.of(one) !== undefined && rankOf(one) < 9)
     .sort((left, right) => rankOf(left) - rankOf(right))
     .slice(0, 3);
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../json.ts';
-import { wordsOf } from '../../../run/words.ts';
+import { wordsOf } from '../../../run/names.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import type { FullList, Listing, Settings } from './listing.ts';
 import { areDirections, type Direction, directionOf, type Slot } from './slots.ts';

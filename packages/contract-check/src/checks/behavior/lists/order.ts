@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../json.ts';
-import { dice, shuffled } from '../../../schema/dice.ts';
+import { dice, shuffled } from '../../../schema/numbers.ts';
 import { type Difference, need } from '../observe.ts';
 import { isSurelyShown } from './conditions.ts';
-import { finding, isSameSequence, isSameSet, type ListCheck, type ListSubject, type Page, shown } from './listing.ts';
+import { type FullList, finding, type ListCheck, type ListSubject, type Page } from './listing.ts';
 import {
   breachOf,
   type DeclaredOrder,
@@ -11,24 +11,20 @@ import {
   type Ordering,
   type OrderKey,
   orderingOf,
-  runsOf,
 } from './order-keys.ts';
-import { positionsOf } from './positions.ts';
-import { directionOf, type Slot } from './slots.ts';
+import type { Slot } from './slots.ts';
 import { distinct, isScalar, type Property, valueIn } from './values.ts';
 
 const maxProperties = 8;
 
 const check = (describe: string, run: ListCheck['run']): ListCheck => ({ name: 'order', describe, run });
 
-/** Checks of the order: each property in both directions, the position of nulls, ties, and the order across pages. */
+/** Checks of the order: each property in both directions, the position of nulls, and ties. */
 export function* orderChecks({ listing, list }: ListSubject): Generator<ListCheck> {
   const declared = declaredOrder(listing, list);
   const { order, direction } = listing.controls;
   const isPlain = listing.declared.order !== false && order === undefined;
-  if (isPlain && direction !== undefined && list.rows.length > 1 && declared.keys.length > 0)
-    yield check('A direction sorts the list.', (subject) => inDirection(subject, direction, declared));
-  else if (isPlain && declared.keys.length > 0)
+  if (isPlain && direction === undefined && declared.keys.length > 0)
     yield check('The list has its declared order.', async (subject) =>
       breaches(subject, subject.list.rows, declared.keys, subject.list.pages, undefined),
     );
@@ -40,8 +36,7 @@ export function* orderChecks({ listing, list }: ListSubject): Generator<ListChec
   };
   const telling = [...new Set(ordering.keys.map(({ property }) => property))].filter(tells);
   const roll = dice(listing.session.seedFor(`${listing.operation.id} order`));
-  const [first, ...others] = shuffled(telling, roll).slice(0, maxProperties);
-  for (const property of first === undefined ? [] : [first, ...others])
+  for (const property of shuffled(telling, roll).slice(0, maxProperties))
     yield check('A property sorts the list in both directions.', (subject) =>
       bothWays(subject, ordering, property, declared),
     );
@@ -53,11 +48,10 @@ export function* orderChecks({ listing, list }: ListSubject): Generator<ListChec
     yield check('Rows without a value are where the request asks for them.', (subject) =>
       ordered(subject, ordering, [key]),
     );
-  for (const keys of tiePair(list.rows, ordering, tells) ?? [])
+  for (const keys of tiePairs(list, ordering, tells))
     yield check('Rows with the same first key have the order of the second.', (subject) =>
       ordered(subject, ordering, keys),
     );
-  if (first !== undefined) yield check('Pages continue the order.', (subject) => acrossPages(subject, ordering, first));
 }
 
 /** The keys of a property: ascending, descending, and without a direction. */
@@ -72,7 +66,7 @@ async function bothWays(
   property: Property,
   { ties, nulls, ignoresCase }: DeclaredOrder,
 ): Promise<Difference[] | undefined> {
-  const { listing, list } = subject;
+  const { listing } = subject;
   const pages: { key: OrderKey; page: Page }[] = [];
   for (const key of keysOf(ordering, property)) {
     const page = await listing.read([...listing.widest, ...ordering.settings([key])]);
@@ -80,23 +74,10 @@ async function bothWays(
   }
   need(pages[0]);
   const found = pages.flatMap(({ key, page }) => [
-    ...judged(subject, ordering, [{ ...key, ignoresCase, nulls: key.nulls ?? nulls }], page),
+    ...breaches(subject, page.rows, [{ ...key, ignoresCase, nulls: key.nulls ?? nulls }], [page], ordering.slot),
     ...(ties === undefined ? [] : breaches(subject, page.rows, [key, tieOf(ties, key)], [page], ordering.slot)),
   ]);
-  const [up, down] = pages;
-  if (found.length > 0 || up === undefined || down === undefined || up.key.isDescending === down.key.isDescending)
-    return found.slice(0, 1);
-  const [one, other] = [up, down].map(({ page }) =>
-    JSON.stringify(runsOf(page.rows.map((row) => valueIn(row, property)).filter((value) => value !== null))),
-  );
-  // In an incomplete list, each direction returns other rows.
-  const isWhole = list.isComplete && pages.every(({ page }) => page.rows.length === list.rows.length);
-  if (!isNamed(up.key) || !isWhole || one === JSON.stringify(JSON.parse(other ?? '[]').reverse())) return [];
-  return finding(listing, 'order-ignored', ordering.slot, {
-    expected: `the reverse of ${one}`,
-    actual: `${other}`,
-    exchanges: [up.page.exchange, down.page.exchange],
-  });
+  return found.slice(0, 1);
 }
 
 /** Without a declared direction, ties are ascending; a descending order may reverse them. */
@@ -106,18 +87,7 @@ function tieOf(ties: OrderKey, { isDescending }: OrderKey): OrderKey {
 
 async function ordered(subject: ListSubject, ordering: Ordering, keys: readonly OrderKey[]): Promise<Difference[]> {
   const page = await subject.listing.page([...subject.listing.widest, ...ordering.settings(keys)]);
-  return judged(subject, ordering, keys, page);
-}
-
-/** The first deviation from a requested order, and rows that it changes. */
-function judged(subject: ListSubject, { slot }: Ordering, keys: readonly OrderKey[], page: Page): Difference[] {
-  const { listing, list } = subject;
-  const found = breaches(subject, page.rows, keys, [page], slot);
-  if (found.length > 0) return found;
-  const rowKeys = page.rows.map(list.keyOf);
-  if (!list.isComplete || list.pages.length > 1 || isSameSet(rowKeys, list.keys)) return [];
-  const facts = { expected: shown(list.keys), actual: shown(rowKeys) };
-  return finding(listing, 'order-rows', slot, { ...facts, exchanges: [...list.exchanges, page.exchange] });
+  return breaches(subject, page.rows, keys, [page], ordering.slot);
 }
 
 /** The first deviation from an order. Stops at a key whose hidden digits may decide before the next one. */
@@ -143,79 +113,17 @@ function breaches(
   return [];
 }
 
-/** Two keys for each direction of the second: a first one with equal rows, which differ most in the second property. */
-function tiePair(
-  rows: readonly JsonObject[],
-  ordering: Ordering,
-  tells: (property: Property) => boolean,
-): OrderKey[][] | undefined {
-  if (ordering.most < 2) return undefined;
+/** Two keys for each direction of the second, where rows with the same first key differ in the second. */
+function tiePairs(list: FullList, ordering: Ordering, tells: (property: Property) => boolean): OrderKey[][] {
   const plain = ordering.keys.filter(({ nulls, isDescending }) => nulls === undefined && isDescending === false);
   const seconds = plain.filter((key) => !isNamed(key) && tells(key.property));
-  const scored = plain.flatMap((first) => {
-    const groups = [...Map.groupBy(rows, (row) => valueIn(row, first.property)).values()];
-    return seconds
-      .filter(({ property }) => property !== first.property)
-      .map(({ property }) => ({
-        first,
-        property,
-        most: Math.max(0, ...groups.map((of) => distinct(of, property).length)),
-      }));
-  });
-  const [best] = scored.filter(({ most }) => most > 1).sort((left, right) => right.most - left.most);
-  return (
-    best &&
-    keysOf(ordering, best.property).flatMap((key) => (key.isDescending === undefined ? [] : [[best.first, key]]))
-  );
-}
-
-/** Rows must have the same order on several pages as on one page. */
-async function acrossPages(
-  { listing, list }: ListSubject,
-  ordering: Ordering,
-  property: Property,
-): Promise<Difference[] | undefined> {
-  const keys = keysOf(ordering, property);
-  const key = need(keys.find(({ isDescending }) => isDescending === true) ?? keys[0]);
-  if (listing.controls.size === undefined || list.rows.length < 3 || !list.isComplete) return undefined;
-  const settings = [...listing.widest, ...ordering.settings([key])];
-  const whole = await listing.page(settings);
-  const count = Math.ceil(list.rows.length / 2);
-  const halved = [...settings, ...listing.sized(count)];
-  const first = await listing.page(halved);
-  if (whole.rows.length !== list.rows.length) return undefined;
-  const seconds: Page[] = [];
-  const positions = first.metadata.next === undefined ? positionsOf(listing, list, count) : [undefined];
-  for (const position of positions) {
-    const page =
-      position === undefined ? await listing.after(first, halved) : await listing.read([...halved, position]);
-    if (page !== undefined) seconds.push(page);
+  for (const first of ordering.most < 2 ? [] : plain) {
+    const groups = [...Map.groupBy(list.rows, (row) => valueIn(row, first.property)).values()];
+    const second = seconds.find(
+      ({ property }) => property !== first.property && groups.some((of) => distinct(of, property).length > 1),
+    );
+    if (second !== undefined)
+      return keysOf(ordering, second.property).flatMap((key) => (key.isDescending === undefined ? [] : [[first, key]]));
   }
-  const expected = whole.rows.map(list.keyOf);
-  const sequences = seconds.map((second) => [...first.rows, ...second.rows].map(list.keyOf));
-  if (sequences.length === 0) return undefined;
-  if (sequences.some((one) => isSameSequence(one, expected))) return [];
-  return finding(listing, 'page-order', ordering.slot, {
-    expected: shown(expected),
-    actual: shown(sequences[0] ?? []),
-    exchanges: [whole.exchange, first.exchange, seconds[0]?.exchange],
-  });
-}
-
-/** A direction without an order applies to the first declared key. */
-async function inDirection(
-  subject: ListSubject,
-  direction: Slot,
-  { keys: [main], ties }: DeclaredOrder,
-): Promise<Difference[]> {
-  const ways = (direction.shape.enum ?? []).map((way) => ({ way, meant: directionOf(way) }));
-  const found: Difference[] = [];
-  for (const isDescending of [false, true]) {
-    const { way } = need(ways.find(({ meant }) => meant?.isDescending === isDescending && meant.nulls === undefined));
-    const page = await subject.listing.page([...subject.listing.widest, [direction, way]]);
-    const key = { ...need(main), isDescending, nulls: undefined };
-    const all = [key, ...(ties === undefined ? [] : [tieOf(ties, key)])];
-    found.push(...breaches(subject, page.rows, all, [page], direction));
-  }
-  return found.slice(0, 1);
+  return [];
 }

@@ -1,4 +1,3 @@
-import { keyOfName } from '../../../run/words.ts';
 import { shapeOf } from '../../../schema/shape.ts';
 import { responseSchema } from '../../../schema/view.ts';
 import { type Difference, need, valued } from '../observe.ts';
@@ -7,6 +6,7 @@ import {
   finding,
   firstRepeated,
   hasOwnIds,
+  isOffsetName,
   isSameSequence,
   type ListCheck,
   type Listing,
@@ -14,12 +14,104 @@ import {
   type Page,
   shown,
 } from './listing.ts';
-import { isTotalName } from './metadata.ts';
-import { explained } from './positions.ts';
-import type { Slot } from './slots.ts';
+import { isTotalName, type Slot } from './slots.ts';
+
+interface Meaning {
+  readonly paging: 'offset' | 'page';
+  readonly name: string;
+  start(value: number, size: number): number;
+}
+
+const fromFirstRow: Meaning = { paging: 'offset', name: 'a row number that starts at 1', start: (value) => value - 1 };
+
+const meanings: readonly Meaning[] = [
+  fromFirstRow,
+  { paging: 'offset', name: 'the number of rows to skip', start: (value) => value },
+  { paging: 'page', name: 'a page number that starts at 0', start: (value, size) => value * size },
+  { paging: 'page', name: 'a page number that starts at 1', start: (value, size) => (value - 1) * size },
+];
+
+/** The possible meanings of a position according to the contract. */
+function meaningsOf({ declared }: Listing, { name, default: fallback, shape: { minimum } }: Slot): Meaning[] {
+  const isFromOne = fallback === 1 || (minimum !== undefined && minimum >= 1);
+  const isPage = /page_?(?:number|no|num|index)/i.test(name);
+  const named = isOffsetName(name) === isPage ? undefined : isPage ? 'page' : 'offset';
+  const paging = declared.paging || named;
+  return meanings.filter((meaning) => {
+    if (isFromOne && meaning.start(1, 2) !== 0) return false;
+    // Only names such as `start` or `index` can be row numbers that start at 1.
+    if (meaning === fromFirstRow && !/start|index|offset|from|first|position/i.test(name)) return false;
+    return (fallback !== 0 || meaning.start(0, 2) === 0) && (paging === undefined || paging === meaning.paging);
+  });
+}
+
+/** Position values for the page that starts at a row, one for each possible meaning of the position. */
+export function positionsOf(listing: Listing, list: FullList, size: number, start = size): (readonly [Slot, number])[] {
+  const { position } = listing.controls;
+  if (position === undefined || list.rows.length <= start) return [];
+  const values = meaningsOf(listing, position).flatMap((meaning) =>
+    [start, start + 1, start / size, start / size + 1].filter(
+      (value) => Number.isInteger(value) && meaning.start(value, size) === start,
+    ),
+  );
+  return [...new Set(values)].map((value) => [position, value] as const);
+}
+
+interface Requested {
+  readonly page: Page;
+  readonly value: number;
+  readonly size: number;
+}
+
+interface Explained {
+  readonly requests: readonly Requested[];
+  /** The requests with their first rows, by each meaning that explains all of them. */
+  readonly placed: readonly (readonly { page: Page; start: number; size: number }[])[];
+  readonly starts: readonly ((one: Requested | undefined) => number)[];
+}
+
+/** Requests positions at the start, in the middle, at the end and beyond it, and finds the meanings that explain all. */
+async function explained(
+  listing: Listing,
+  list: FullList,
+  position: Slot,
+): Promise<Explained | { wrong: Difference[] }> {
+  const all = list.rows.length;
+  const requests: Requested[] = [];
+  const plan = new Set(['0 1', '1 1', '1 2', '2 2', '2 1', '1 3', `${all - 1} 1`, `${all + 3} 2`]);
+  for (const [value = 0, size = 1] of [...plan].map((one) => one.split(' ').map(Number))) {
+    const settings = [...listing.widest, ...listing.sized(size), [position, value] as const];
+    const page = size > all ? undefined : await listing.read(settings);
+    if (page !== undefined) requests.push({ page, value, size });
+  }
+  need(requests[1]);
+  const explains = (meaning: Meaning, { page, value, size }: Requested) => {
+    const start = meaning.start(value, size);
+    // For a page before the first one, servers return the first page or reject the request.
+    if (start < 0 || (!list.isComplete && start + size > all)) return true;
+    return isSameSequence(page.rows.map(list.keyOf), list.keys.slice(start, start + size));
+  };
+  const possible = meaningsOf(listing, position);
+  const fitting = possible.filter((meaning) => requests.every((one) => explains(meaning, one)));
+  const starts = fitting.map((meaning) => (one?: Requested) => meaning.start(one?.value ?? 0, one?.size ?? 0));
+  const placed = starts.map((start) => requests.map((one) => ({ page: one.page, start: start(one), size: one.size })));
+  if (fitting.length > 0 || possible.length === 0) return { requests, placed, starts };
+  const score = (meaning: Meaning) => requests.filter((one) => explains(meaning, one)).length;
+  const best = need(possible.sort((left, right) => score(right) - score(left))[0]);
+  const wrong = need(requests.find((one) => !explains(best, one)));
+  const start = best.start(wrong.value, wrong.size);
+  const isBeyond = start >= all;
+  return {
+    wrong: finding(listing, isBeyond ? 'page-beyond' : 'page-position', position, {
+      expected: `${position.name}=${wrong.value} is ${best.name}: ${shown(list.keys.slice(start, start + wrong.size))}`,
+      actual: shown(wrong.page.rows.map(list.keyOf)),
+      exchanges: [...list.exchanges, wrong.page.exchange],
+    }),
+  };
+}
 
 /** A page that was requested with a size, and the row that it starts with. */
-interface Requested {
+interface Sized {
   readonly page: Page;
   readonly start: number;
   readonly size: number;
@@ -44,26 +136,8 @@ function totalDifferences(listing: Listing, list: FullList, pages: readonly Page
   return finding(listing, 'total-missing', total, { actual: 'no total', exchanges: [missing.exchange] });
 }
 
-/** An empty list has one page or none. */
-function pageCountDifferences(listing: Listing, list: FullList, requests: readonly Requested[]): Difference[] {
-  if (listing.declared.total === false || !list.isComplete || list.rows.length === 0) return [];
-  const stated = requests.flatMap(({ page, size }) => {
-    const { pages } = page.metadata;
-    return pages === undefined ? [] : [{ ...pages, size, page, expected: Math.ceil(list.rows.length / size) }];
-  });
-  const wrong = stated.find(({ value, expected }) => value !== expected);
-  // A `last` field may contain a zero-based page index.
-  const isIndex = stated.every(({ name, value, expected }) => /last/i.test(name) && value === expected - 1);
-  if (wrong === undefined || isIndex) return [];
-  return finding(listing, 'page-total', listing.controls.size, {
-    expected: `${wrong.name}: ${list.rows.length} rows in pages of ${wrong.size} are ${wrong.expected} pages`,
-    actual: `${wrong.name}: ${wrong.value}`,
-    exchanges: [...list.exchanges, wrong.page.exchange],
-  });
-}
-
 /** A response must indicate correctly whether more rows follow. */
-function moreDifferences(listing: Listing, list: FullList, requests: readonly Requested[]): Difference[] {
+function moreDifferences(listing: Listing, list: FullList, requests: readonly Sized[]): Difference[] {
   const slot = listing.controls.cursor ?? listing.controls.position;
   for (const { page, start, size } of requests) {
     const { metadata, rows, exchange } = page;
@@ -96,25 +170,7 @@ function mustNameNext({ operation, controls }: Listing, { metadata }: Page): boo
   return controls.cursor !== undefined && metadata.namesNext && controls.position === undefined;
 }
 
-/** If a response repeats what was requested, it must be that. */
-function echoDifference(
-  listing: Listing,
-  slot: Slot,
-  pages: readonly { readonly page: Page; readonly value: number }[],
-  isOther: (stated: readonly { readonly value: number; readonly index: number }[]) => boolean,
-): Difference[] {
-  const key = keyOfName(slot.path.at(-1) ?? '');
-  const stated = pages.flatMap(({ page, value }, index) => {
-    const number = page.metadata.numbers.get(key);
-    return number === undefined ? [] : [{ ...number, requested: value, index, exchange: page.exchange }];
-  });
-  const wrong = stated.find(({ value, requested }) => value !== requested);
-  if (wrong === undefined || isOther(stated)) return [];
-  const facts = valued(wrong.name, wrong.requested, wrong.value);
-  return finding(listing, 'page-echo', slot, { ...facts, exchanges: [wrong.exchange] });
-}
-
-function sizeDifference(listing: Listing, list: FullList, { page, size }: Requested): Difference[] {
+function sizeDifference(listing: Listing, list: FullList, { page, size }: Sized): Difference[] {
   const keys = page.rows.map(list.keyOf);
   const expected = list.keys.slice(0, size);
   if (isSameSequence(keys, expected) || (!list.isComplete && size > list.rows.length)) return [];
@@ -196,7 +252,7 @@ export const pagingChecks: readonly ListCheck[] = [
     applies: ({ listing, list }) => listing.controls.size !== undefined && list.rows.length > 1,
     async run({ listing, list }) {
       const size = need(listing.controls.size);
-      const requests: Requested[] = [];
+      const requests: Sized[] = [];
       // Requesting a maximum that exceeds the list returns only the list.
       const maximum = list.isComplete && list.rows.length < 200 ? largest(size, 1000) : largest(size);
       for (const count of new Set([1, 2, 3, list.rows.length, list.rows.length + 1, maximum])) {
@@ -206,16 +262,7 @@ export const pagingChecks: readonly ListCheck[] = [
       if (requests.length === 0) return undefined;
       const wrong = requests.flatMap((one) => sizeDifference(listing, list, one)).slice(0, 1);
       const pages = requests.map(({ page }) => page);
-      const echoed = requests.map((one) => ({ page: one.page, value: one.size }));
-      const isCount = (stated: readonly { value: number; index: number }[]) =>
-        stated.every(({ value, index }) => pages[index]?.rows.length === value);
-      return [
-        ...wrong,
-        ...totalDifferences(listing, list, pages),
-        ...pageCountDifferences(listing, list, requests),
-        ...moreDifferences(listing, list, requests),
-        ...(wrong.length > 0 ? [] : echoDifference(listing, size, echoed, isCount)),
-      ];
+      return [...wrong, ...totalDifferences(listing, list, pages), ...moreDifferences(listing, list, requests)];
     },
   },
   {
@@ -233,18 +280,9 @@ export const pagingChecks: readonly ListCheck[] = [
       if ('wrong' in found) return found.wrong;
       const more = found.placed.map((one) => moreDifferences(listing, list, one));
       const pages = found.requests.map(({ page }) => page);
-      const echoed = found.requests.filter(({ page }) => page.rows.length > 0);
-      // If the response repeats the position, it may be the row number instead; either rises with the position.
-      const isSteady = (values: readonly number[]) => new Set(values).size <= 1;
       return [
         ...totalDifferences(listing, list, pages),
         ...(more.every((one) => one.length > 0) ? (more[0] ?? []) : []),
-        ...echoDifference(listing, position, echoed, (stated) =>
-          [
-            (index: number) => echoed[index]?.value ?? 0,
-            ...found.starts.map((start) => (index: number) => start(echoed[index])),
-          ].some((of) => isSteady(stated.map(({ value, index }) => value - of(index)))),
-        ),
       ];
     },
   },
@@ -256,39 +294,6 @@ export const pagingChecks: readonly ListCheck[] = [
     async run({ listing, list }) {
       const most = largest(need(listing.controls.size));
       return linkedPages(listing, list, Math.min(most, Math.max(1, Math.ceil(list.rows.length / 4))));
-    },
-  },
-  {
-    name: 'relations',
-    describe: '`last` links to the last rows; `first` and `prev` of the second page link to the first rows.',
-    applies: ({ listing, list }) => listing.controls.size !== undefined && list.isComplete && list.rows.length > 2,
-    async run({ listing, list }) {
-      const size = Math.max(1, Math.ceil(list.rows.length / 3));
-      const settings = [...listing.widest, ...listing.sized(size)];
-      const start = await listing.page(settings);
-      if (start.metadata.next === undefined || start.metadata.relations.size === 0) return undefined;
-      const second = await listing.after(start, settings);
-      const found: Difference[] = [];
-      for (const [name, from] of [
-        ['last', start],
-        ['first', second],
-        ['prev', second],
-      ] as const) {
-        const target = from?.metadata.relations.get(name);
-        const exchange = target === undefined ? undefined : await listing.follow(target, settings);
-        if (from === undefined || exchange === undefined) continue;
-        const keys = listing.pageOf(exchange)?.rows.map(list.keyOf);
-        const end = name === 'last' ? -1 : 0;
-        if (keys?.at(end) === list.keys.at(end)) continue;
-        found.push(
-          ...finding(listing, 'page-link', undefined, {
-            expected: `\`${name}\` leads to the page that ${name === 'last' ? 'ends' : 'begins'} with ${list.keys.at(end)}`,
-            actual: keys === undefined ? `${exchange.response.status}` : keys.join(', ').slice(0, 120) || 'no rows',
-            exchanges: [from.exchange, exchange],
-          }),
-        );
-      }
-      return found;
     },
   },
 ];

@@ -389,7 +389,7 @@ const contract = {
           parameter('allTags', list(text), {
             'x-contract-check': { filter: 'tags all' },
           }),
-          parameter('publisherName', text, { 'x-contract-check': { filter: 'publisher.name =' } }),
+          parameter('publisherName', text, { 'x-contract-check': { filter: 'publisher.name' } }),
           parameter('country', text, { 'x-contract-check': { filter: 'publisher.country' } }),
           parameter('hasSubtitle', { type: 'boolean' }, { 'x-contract-check': { filter: 'subtitle exists' } }),
           parameter('minPrice', { type: 'number' }),

@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
-import { singularKey, wordsOf } from '../../../run/words.ts';
+import { singularKey, wordsOf } from '../../../run/names.ts';
 import { shapeOf } from '../../../schema/shape.ts';
 
 /** Comparisons of values in rows. Undefined means that servers may differ, such as in case or hidden digits. */

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../../../json.ts';
-import { keyOfName, wordsOf } from '../../../run/words.ts';
-import { dice, shuffled } from '../../../schema/dice.ts';
+import type { JsonObject } from '../../../json.ts';
+import { keyOfName, wordsOf } from '../../../run/names.ts';
+import { dice, shuffled } from '../../../schema/numbers.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { type Condition, inOtherCase, reach, unusedValues } from './conditions.ts';
 import type { FullList, Listing } from './listing.ts';
@@ -9,6 +9,7 @@ import {
   and,
   compare,
   connectiveOf,
+  distinct,
   isBlank,
   isInstant,
   isScalar,
@@ -42,7 +43,7 @@ const maxConditions = 30;
 export function whereConditions(listing: Listing, list: FullList, slot: Slot): Condition[] {
   const seed = listing.session.seedFor(`${listing.operation.id} ${slot.name}`);
   // Prefers conditions that split the rows, then those that exclude rows.
-  const telling = shuffled(columnCandidates(listing, list, slot, slot.shape), dice(seed))
+  const telling = shuffled(columnCandidates(listing, list, slot), dice(seed))
     .map((candidate) => ({ candidate, ...reach(list, candidate) }))
     .filter(({ yes, no }) => yes > 0 || no > 0)
     .sort(
@@ -61,49 +62,25 @@ export function whereConditions(listing: Listing, list: FullList, slot: Slot): C
   return [...joined(listing, list, slot, splitting), ...new Set(chosen)].slice(0, maxConditions);
 }
 
-function columnCandidates(
-  listing: Listing,
-  list: FullList,
-  slot: Slot,
-  shape: Shape,
-  wrap: (value: JsonObject) => JsonObject = (value) => value,
-  relation?: string,
-): Candidate[] {
-  return [...shape.properties].flatMap(([column, schemas]): Candidate[] => {
+function columnCandidates(listing: Listing, list: FullList, slot: Slot): Candidate[] {
+  return [...slot.shape.properties].flatMap(([column, schemas]): Candidate[] => {
     const inner = shapeOf(listing.document, ...schemas);
-    const names = operatorsIn(inner);
-    if (connectiveOf(column) !== undefined) return [];
-    if (names.length === 0)
-      return relation === undefined &&
-        inner.properties.size > 0 &&
-        list.rows.some((row) => objectsIn(row[column]).length > 0)
-        ? columnCandidates(listing, list, slot, inner, (value) => ({ [column]: value }), column)
-        : [];
     const property = list.properties.find(
       ({ path }) => path.length === 1 && keyOfName(path[0] ?? '') === keyOfName(wordsOf(column)),
     );
-    if (relation === undefined && property === undefined) return [];
-    const read = (row: JsonObject): unknown[] => {
-      if (relation === undefined) return property === undefined ? [] : [valueIn(row, property)];
-      return row[relation] === undefined ? [undefined] : objectsIn(row[relation]).map((one) => one[column]);
-    };
-    const existing = list.rows.flatMap(read);
-    if (existing.every((value) => value === undefined)) return [];
-    const values = [...new Set(existing.flat().filter(isScalar))];
-    return names.flatMap((name) => {
+    if (connectiveOf(column) !== undefined || property === undefined) return [];
+    const values = distinct(list.rows, property).flat().filter(isScalar);
+    return operatorsIn(inner).flatMap((name) => {
       const operator = operatorOf(name);
-      const operandShape = shapeOf(listing.document, ...(inner.properties.get(name) ?? []));
-      const isOwn = relation === undefined && property !== undefined;
-      const unknown = isOwn ? unusedValues(listing, list, { name: column, shape: operandShape }, property) : [];
-      return operandsOf(operatorKey(name), values, operandShape, unknown).flatMap((operand): Candidate[] => {
-        const value = wrap({ [column]: { [name]: operand } });
-        // A condition on a list matches if any element matches.
+      const shape = shapeOf(listing.document, ...(inner.properties.get(name) ?? []));
+      const unknown = unusedValues(listing, list, { name: column, shape }, property);
+      return operandsOf(operatorKey(name), values, shape, unknown).flatMap((operand): Candidate[] => {
+        const value = { [column]: { [name]: operand } };
         const holds = (row: JsonObject): Truth => {
-          const own = read(row);
-          return own.includes(undefined) ? undefined : or(own.map((one) => operator?.(one, operand)));
+          const own = valueIn(row, property);
+          return own === undefined ? undefined : operator?.(own, operand);
         };
-        const named = relation === undefined ? column : `${relation}.${column}`;
-        const candidate = { slot, column: named, operator: name, value, holds, ...stated(slot, value) };
+        const candidate = { slot, column, operator: name, value, holds, ...stated(slot, value) };
         return listing.callOf(candidate.settings) === undefined ? [] : [candidate];
       });
     });
@@ -112,10 +89,6 @@ function columnCandidates(
 
 function stated(slot: Slot, value: JsonObject): Pick<Condition, 'settings' | 'label'> {
   return { settings: [[slot, value]], label: JSON.stringify(value) };
-}
-
-function objectsIn(value: unknown): JsonObject[] {
-  return (Array.isArray(value) ? value : [value]).filter(isObject);
 }
 
 /** Operands for an operator: values of rows, and one that no row has. */

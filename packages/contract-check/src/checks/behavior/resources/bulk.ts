@@ -1,34 +1,55 @@
-import { randomUUID } from 'node:crypto';
+import type { Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
-import type { Exchange } from '../../../http/call.ts';
+import { type Call, type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
-import { isSuccess } from '../../../run/baseline.ts';
-import { kindOfReference } from '../../../run/names.ts';
-import { requestSchema } from '../../../schema/view.ts';
-import { hasItemErrors, type ItemResult, itemResultsIn } from '../../outcome.ts';
+import { isDeleting, isOwnId, isReadingPost, kindOfPath, kindOfReference, lastParameter } from '../../../run/names.ts';
+import { requestSchema, View } from '../../../schema/view.ts';
+import type { CheckContext } from '../../check.ts';
+import { type ItemResult, itemResultsIn } from '../../outcome.ts';
 import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
-import {
-  type AcceptedBulk,
-  type Bulk,
-  idIn,
-  isKey,
-  listIn,
-  type Observed,
-  observed,
-  take,
-  twoItems,
-} from './bulk-calls.ts';
-import { isServerOwned } from './compare.ts';
-import { memberAt, unlikes } from './effects.ts';
+import { memberAt, ownId, resourceIn, unlikes } from './compare.ts';
+import { hasRows } from './resource-types.ts';
+
+/** An operation that processes many resources in one call and returns a result for each. */
+export interface Bulk {
+  readonly context: CheckContext;
+  readonly operation: Operation;
+  /** The body property with the items. */
+  readonly member: string;
+  readonly items: View;
+  /** The operation that reads one of the resources. */
+  readonly read: Operation | undefined;
+}
+
+export function bulksOf(context: CheckContext): Bulk[] {
+  const { document, operations } = context.session;
+  return operations.flatMap((operation): Bulk[] => {
+    const { method, path } = operation;
+    const isBulk = ['POST', 'PUT'].includes(method) && !isReadingPost(operation) && !isDeleting(operation);
+    const view = View.ofRequest(document, operation);
+    const itemsOf = (name: string) => view.member(name).items;
+    const [member, ...others] = view.names.filter((name) =>
+      itemsOf(name).parts.some(({ properties }) => isObject(properties)),
+    );
+    if (!isBulk || path.includes('{') || member === undefined || others.length > 0 || view.names.length > 2) return [];
+    const kind = kindOfPath(path);
+    const read = operations.find(
+      (one) =>
+        one.method === 'GET' &&
+        kindOfPath(one.path) === kind &&
+        one.path.endsWith(`{${lastParameter(one.path)}}`) &&
+        !hasRows(document, one),
+    );
+    return [{ context, operation, member, items: itemsOf(member), read }];
+  });
+}
 
 export const bulked: BehaviorCheck<Bulk> = {
   name: 'bulk',
   describe: 'There is one result per item, each belongs to its item, and accepted items are stored as sent.',
   async run(bulk, label) {
-    const sent = need(await take(bulk, label));
-    const { call, exchange, results } = sent;
-    const items = listIn(call, bulk.member).filter(isObject);
+    const { items, exchange, results } = need(await accepted(bulk, label));
     const differs = (check: CheckName, about: string, facts: Pick<Difference, 'expected' | 'actual'>) =>
       differ(check, bulk.operation, about, { ...facts, exchanges: [exchange] });
     const indexes = results.map(({ index }) => index);
@@ -36,133 +57,95 @@ export const bulked: BehaviorCheck<Bulk> = {
       const actual = `${results.length} results with the indexes ${indexes.join(', ')}`;
       return [differs('bulk-results', '', { expected: `${items.length} results, each with its own index`, actual })];
     }
-    const found = miscounted(exchange, results).map(({ name, count, returned }) =>
-      differs('bulk-count', name, valued(name, count, returned)),
-    );
-    for (const { index, row } of results) {
+    const moved = results.flatMap(({ index, row }) => {
       const item = items[index] ?? {};
-      const key = Object.keys(item).find(
-        (name) => [item, row].every((one) => typeof one[name] === 'string') && isKey(name),
-      );
-      if (key !== undefined && item[key] !== row[key])
-        found.push(differs('bulk-order', key, valued(key, item[key], row[key])));
-    }
+      const isShown = (name: string) => isKey(name) && [item, row].every((one) => typeof one[name] === 'string');
+      const key = Object.keys(item).find(isShown);
+      return key === undefined || item[key] === row[key]
+        ? []
+        : [differs('bulk-order', key, valued(key, item[key], row[key]))];
+    });
+    if (moved.length > 0) return moved;
+    const found: Difference[] = [];
     for (const { index, row } of results.filter((one) => !one.isFailure).slice(0, 3))
-      if (found.length === 0) found.push(...(await stored(bulk, items[index] ?? {}, row, exchange)));
-    if (found.length > 0) return found;
-    return [...(await repeated(bulk, sent)), ...(await withInvalidItem(bulk, sent))];
+      if (found.length === 0) found.push(...(await lost(bulk, items[index] ?? {}, row, exchange)));
+    return found;
   },
 };
 
-/** Counts next to the results, such as the number of successes, that are wrong. */
-function miscounted(
-  { response }: Exchange,
-  results: readonly ItemResult[],
-): { name: string; returned: number; count: number }[] {
-  const body = response.json?.value;
-  const failed = results.filter(({ isFailure }) => isFailure).length;
-  return Object.entries(isObject(body) ? body : {}).flatMap(([name, returned]) => {
-    const [, what] =
-      /^(total|created|updated|succeeded|successful|deleted|failed|failures|errors)[-_]?(?:count|items)?$/i.exec(
-        name,
-      ) ?? [];
-    if (what === undefined || typeof returned !== 'number') return [];
-    const isPart = !/total|fail|error/i.test(what);
-    const count = /total/i.test(what) ? results.length : isPart ? results.length - failed : failed;
-    // Some successes may be counted elsewhere, for example as updates.
-    return returned === count || (isPart && returned < count) ? [] : [{ name, returned, count }];
-  });
+interface Accepted {
+  readonly items: readonly JsonObject[];
+  readonly exchange: Exchange;
+  readonly results: readonly ItemResult[];
 }
 
-async function stored(bulk: Bulk, item: JsonObject, result: JsonObject, by: Exchange): Promise<Difference[]> {
-  const shown = await observed(bulk, item, result);
-  if (shown === undefined) return [];
-  const exchanges = [by, shown.exchange];
-  if (shown.row === undefined) {
-    const facts = { expected: text(item), actual: responseText(shown.exchange), exchanges };
-    return [differ('bulk-lost', bulk.operation, '', facts)];
+/** Sends items that are accepted: new ones if possible, otherwise known ones. */
+async function accepted(bulk: Bulk, label: string): Promise<Accepted | undefined> {
+  const { operation, member, context } = bulk;
+  const calls = [
+    ...(operation.method === 'POST' ? [twoNew(bulk, label, true), twoNew(bulk, label, false)] : []),
+    context.requests.of(operation)?.call,
+  ];
+  for (const call of calls) {
+    const exchange = call && (await context.session.send(call));
+    const results = exchange && isSuccess(exchange) ? itemResultsIn(exchange) : undefined;
+    if (call && exchange && results?.some(({ isFailure }) => !isFailure))
+      return { items: listIn(call, member).filter(isObject), exchange, results };
   }
-  return unlikes({ value: item, view: bulk.items }, { value: shown.row, view: shown.view }).map((one) => {
-    const name = memberAt(one.pointer);
-    return differ('bulk-lost', bulk.operation, name, { ...valued(name, one.sent, one.shown), exchanges });
-  });
+  return undefined;
 }
 
-/** An upsert with the same keys must update the existing resource. */
-async function repeated(
-  { operation, member, context }: Bulk,
-  { call, exchange, results }: AcceptedBulk,
-): Promise<Difference[]> {
-  const items = listIn(call, member).filter(isObject);
-  const isKeyed = items.every((item) => Object.keys(item).some((name) => name !== 'type' && isKey(name)));
-  if (!isKeyed || !/upsert/i.test(`${operation.id} ${operation.path}`)) return [];
-  const again = await context.session.send(call);
-  const second = isSuccess(again) ? (itemResultsIn(again) ?? []) : [];
-  const other = results.find(({ index, row }) => {
-    const same = second.find((one) => one.index === index && !one.isFailure);
-    const [one, next] = [idIn(row), same && idIn(same.row)];
-    return typeof one === 'string' && typeof next === 'string' && one !== next;
-  });
-  if (other === undefined) return [];
-  const facts = { expected: text(idIn(other.row)), actual: text(second.map(({ row }) => idIn(row))) };
-  return [differ('upsert-second', operation, '', { ...facts, exchanges: [exchange, again] })];
-}
-
-/** A rejected item must not affect the others. */
-async function withInvalidItem(bulk: Bulk, { call }: AcceptedBulk): Promise<Difference[]> {
-  const { operation, member, items, context } = bulk;
-  const { validators } = context.session;
-  const keys = operation.method === 'POST' ? 'new' : 'known';
-  const fresh = twoItems(bulk, 'beside wrong', { keys, isFull: false }) ?? call;
-  const [right, wrong = right] = listIn(fresh, member).filter(isObject);
-  const reference = items.names.find(
-    (name) => kindOfReference(name) !== undefined && items.member(name).format === 'uuid',
+/** The known call with two items that are derived from one that was accepted. */
+function twoNew({ operation, member, items, context }: Bulk, label: string, isFull: boolean): Call | undefined {
+  const { session, requests } = context;
+  const known = requests.of(operation);
+  const [schema, shape] = [requestSchema(operation), items.target];
+  if (known === undefined || !isObject(known.call.body) || schema === undefined || shape === undefined)
+    return undefined;
+  const failed = (itemResultsIn(known.exchange) ?? []).filter((one) => one.isFailure).map(({ index }) => index);
+  const first = listIn(known.call, member).find((item, index) => isObject(item) && !failed.includes(index));
+  const seed = session.seedFor(`${operation.id} ${label}`);
+  const most = isFull ? session.values.sample(shape, 'request', 'most', seed)?.value : undefined;
+  const more = Object.entries(isObject(most) ? most : {}).filter(
+    ([name, value]) => typeof value !== 'object' && kindOfReference(name) === undefined && !isKey(name),
   );
-  if (right === undefined || reference === undefined || !isObject(fresh.body)) return [];
-  const body = { ...fresh.body, [member]: [right, { ...wrong, [reference]: randomUUID() }] };
-  if (!validators.accepts(requestSchema(operation) ?? {}, body, 'request')) return [];
-  const exchange = await context.session.send({ ...fresh, body });
-  const results = isSuccess(exchange) ? (itemResultsIn(exchange) ?? []) : [];
-  const [first, second] = [0, 1].map((place) => results.find(({ index }) => index === place));
-  if (first === undefined || first.isFailure || second?.isFailure !== true) return [];
-  const found = await stored(bulk, right, first.row, exchange);
-  return found.map((one) => ({ ...one, check: 'bulk-others' }));
+  const isFree = (_pointer: string, key: string) =>
+    key !== 'type' && !isOwnId(key) && (kindOfReference(key) === undefined || isKey(key));
+  const fresh = [1, 2].map((turn) =>
+    session.values.fresh(shape, { ...Object.fromEntries(more), ...Object(first) }, seed + turn, isFree),
+  );
+  const body = { ...known.call.body, [member]: fresh };
+  return first !== undefined && session.validators.accepts(schema, body, 'request')
+    ? { ...known.call, body }
+    : undefined;
 }
 
-/** The row without fields that every change updates. */
-function print(row: JsonObject | undefined): string {
-  return JSON.stringify(row, (name, value: unknown) => (isServerOwned(name) && name !== 'active' ? undefined : value));
+/** Whether a property may identify an existing resource. */
+function isKey(name: string): boolean {
+  return isOwnId(name) || /(?:Ref|_ref|Key|_key|^key|^code|^sku|Code|^externalId|^type)$/.test(name);
 }
 
-export const bulkRemoved: BehaviorCheck<{ removal: Bulk; creation: Bulk }> = {
-  name: 'bulk delete',
-  describe: 'Resources that a bulk call reports as deleted are gone, or marked as deleted.',
-  async run({ removal, creation }, label) {
-    const { session, baselines } = removal.context;
-    const known = need(baselines.of(removal.operation)).call;
-    const pattern = need(listIn(known, removal.member)[0]);
-    const created = need(await take(creation, label));
-    const there: { item: JsonObject; row: JsonObject; before: Observed }[] = [];
-    for (const { row, index } of created.results.filter(({ isFailure }) => !isFailure)) {
-      const item = listIn(created.call, creation.member)[index];
-      const before = isObject(item) ? await observed(creation, item, row) : undefined;
-      if (isObject(item) && before?.row !== undefined) there.push({ item, row, before });
-    }
-    const targets = there.map(({ item, row }) =>
-      isObject(pattern)
-        ? Object.fromEntries(Object.keys(pattern).map((name) => [name, item[name] ?? row[name]]))
-        : idIn(row),
-    );
-    if (targets.length === 0) return undefined;
-    const body = { ...(isObject(known.body) ? known.body : {}), [removal.member]: targets };
-    const exchange = await session.send({ ...known, body });
-    if (!isSuccess(exchange) || hasItemErrors(exchange)) return undefined;
-    for (const { item, row, before } of there) {
-      const after = await observed(creation, item, row);
-      if (after?.row === undefined || print(after.row) !== print(before.row)) continue;
-      const exchanges = [before.exchange, exchange, after.exchange];
-      return [differ('delete-lost', removal.operation, '', { actual: text(after.row), exchanges })];
-    }
-    return [];
-  },
-};
+function listIn({ body }: Call, member: string): unknown[] {
+  const items = isObject(body) ? body[member] : undefined;
+  return Array.isArray(items) ? items : [];
+}
+
+/** The parts of an item that a read of it does not show. */
+async function lost(bulk: Bulk, item: JsonObject, result: JsonObject, by: Exchange): Promise<Difference[]> {
+  const { context, operation, read, items } = bulk;
+  const embedded = Object.values(result).filter(isObject).map(ownId);
+  const id = ownId(result) ?? embedded.find((one) => one !== undefined);
+  const known = read && context.requests.of(read)?.call;
+  const name = read && lastParameter(read.path);
+  if (read === undefined || known === undefined || name === undefined || (id ?? undefined) === undefined) return [];
+  const exchange = await context.session.send({ ...known, path: { ...known.path, [name]: id } });
+  const view = View.ofResponse(context.session.document, read);
+  const exchanges = [by, exchange];
+  if (exchange.response.status === 404)
+    return [differ('bulk-lost', operation, '', { expected: text(item), actual: responseText(exchange), exchanges })];
+  if (view.isEmpty || !isSuccess(exchange)) return [];
+  return unlikes({ value: item, view: items }, { value: resourceIn(exchange), view }).map((one) => {
+    const about = memberAt(one.pointer);
+    return differ('bulk-lost', operation, about, { ...valued(about, one.sent, one.shown), exchanges });
+  });
+}

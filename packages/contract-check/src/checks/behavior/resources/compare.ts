@@ -1,6 +1,13 @@
+import type { Operation } from '../../../document/operation.ts';
+import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { escapeSegment, isObject, type JsonObject } from '../../../json.ts';
+import { general } from '../../../judge/judge.ts';
 import { isOwnId } from '../../../run/names.ts';
+import type { View } from '../../../schema/view.ts';
+import { type Difference, differ, ifSeen, valued } from '../observe.ts';
+
+/** The effect of a write: what was sent, and what a response or a later read shows of it. */
 
 /** The resource in a response: the response itself, or the only object in it with an ID. */
 export function resourceIn({ response }: Exchange): JsonObject {
@@ -17,7 +24,6 @@ export const ownId = (row: JsonObject) => row[Object.keys(row).find(isOwnId) ?? 
 
 export const isScalar = (value: unknown) => ['string', 'number', 'boolean'].includes(typeof value);
 export const isGone = ({ response }: Exchange) => response.status === 404 || response.status === 410;
-export const isRejection = ({ response }: Exchange) => response.status >= 400 && response.status < 500;
 
 /** Whether the server always sets the property itself. */
 export function isServerOwned(name: string): boolean {
@@ -87,4 +93,143 @@ function plain(text: string, isCaseless: boolean): string {
   const clean = text.normalize('NFC').trim().replaceAll(/\s+/g, ' ');
   const short = /^-?\d+\.\d+$/.test(clean) ? clean.replace(/\.?0+$/, '') : clean;
   return isCaseless ? short.toLowerCase() : short;
+}
+
+/** The name of a part of a body: `lines.*.price`. */
+export function memberAt(pointer: string): string {
+  return general(pointer).slice(1).replaceAll('/', '.');
+}
+
+/** One difference for each check and part. */
+export function once(found: readonly Difference[]): Difference[] {
+  return [...new Map(found.map((one) => [`${one.check} ${one.operation.id} ${one.about}`, one])).values()];
+}
+
+/** The differences that any of several observations shows; undefined if none can be made. */
+export async function anyOf(
+  ...observations: readonly (() => Promise<readonly Difference[]>)[]
+): Promise<Difference[] | undefined> {
+  const found: (readonly Difference[] | undefined)[] = [];
+  for (const observation of observations) found.push(await ifSeen(observation));
+  return found.some((one) => one !== undefined) ? once(found.flatMap((one) => one ?? [])) : undefined;
+}
+
+/** The resource in a response that may wrap it in an object. */
+export function innerView(view: View, shown: JsonObject): View {
+  const keys = Object.keys(shown);
+  return keys.length === 0 || keys.some((key) => view.names.includes(key)) ? view : view.inner;
+}
+
+interface Shown {
+  readonly row: JsonObject;
+  readonly view: View;
+  /** Whether it may omit stored properties, as a response may. */
+  readonly isPartial?: boolean;
+}
+
+/** The parts of a request that are shown with other values. */
+export function notKept(
+  check: CheckName,
+  operation: Operation,
+  sent: Side,
+  { row, view, isPartial = false }: Shown,
+  exchanges: Difference['exchanges'],
+): Difference[] {
+  if (sent.view.isEmpty || view.isEmpty) return [];
+  return unlikes(sent, { value: row, view: innerView(view, row) })
+    .filter((one) => !isPartial || one.shown !== undefined)
+    .map(({ pointer, sent: own, shown, node }) => {
+      const name = memberAt(pointer);
+      return differ(check, operation, name, { ...valued(name, own, shown), node, exchanges });
+    });
+}
+
+/** The properties of the resource in a response that a read after it shows with another value. */
+export function otherThanRead(
+  check: CheckName,
+  operation: Operation,
+  { row, view }: Shown,
+  read: Pick<Shown, 'row'> & { readonly view?: View },
+  exchanges: Difference['exchanges'],
+): Difference[] {
+  return view.names
+    .filter((name) => read.view === undefined || !read.view.member(name).isEmpty)
+    .filter((name) => !isFleeting.test(name) && isScalar(row[name]) && isScalar(read.row[name]))
+    .filter((name) => !isSame(row[name], read.row[name], { name }))
+    .map((name) => {
+      const { node } = view.member(name);
+      return differ(check, operation, name, { ...valued(name, read.row[name], row[name]), node, exchanges });
+    });
+}
+
+/** A value, and what the contract declares about it. */
+export interface Side {
+  readonly value: unknown;
+  readonly view: View;
+}
+
+/** A part of the request that the server returned with another value. */
+interface Unlike {
+  readonly pointer: string;
+  readonly sent: unknown;
+  /** Undefined if it is missing. */
+  readonly shown: unknown;
+  /** The schema of the part in the response. */
+  readonly node: JsonObject | undefined;
+}
+
+/** The differences between sent and returned values, in properties of both schemas. */
+export function unlikes(sent: Side, shown: Side, name = '', pointer = ''): Unlike[] {
+  const [own, got] = [sent.value, shown.value];
+  if (isWithheld(sent.view, shown.view) || (isNothing(own) && isNothing(got))) return [];
+  const differs = [{ pointer, sent: own, shown: got, node: shown.view.node }];
+  if (typeof own === 'object' && own !== null) {
+    if (isNothing(got)) return differs;
+    if (Array.isArray(own) && Array.isArray(got)) {
+      const unlike = (one: unknown, other: unknown) =>
+        unlikes({ value: one, view: sent.view.items }, { value: other, view: shown.view.items }, name, `${pointer}/*`);
+      return unlikeItems(own, got, unlike, differs);
+    }
+    return isObject(own) && isObject(got) ? unlikeMembers(own, sent.view, got, shown.view, pointer) : [];
+  }
+  // A reference may be returned as the embedded resource.
+  if (typeof got === 'object' && got !== null) return own === null ? differs : [];
+  const format = sent.view.format ?? shown.view.format;
+  return isSame(own, got, { name, format, isWord: sent.view.isEnum }) ? [] : differs;
+}
+
+function unlikeMembers(own: JsonObject, sent: View, got: JsonObject, shown: View, pointer: string): Unlike[] {
+  // A free-form object declares no properties. They are compared only if at least one is returned by name.
+  const isFree = !shown.isEmpty && shown.parts.every(({ properties }) => properties === undefined);
+  const isKept = isFree && Object.keys(own).some((key) => Object.hasOwn(got, key));
+  return Object.entries(own).flatMap(([key, value]) => {
+    const view = shown.member(key);
+    if (isServerOwned(key) || (view.isEmpty && !isKept)) return [];
+    const right = { value: Object.hasOwn(got, key) ? got[key] : undefined, view };
+    return unlikes({ value, view: sent.member(key) }, right, key, `${pointer}/${escapeSegment(key)}`);
+  });
+}
+
+function unlikeItems(
+  own: readonly unknown[],
+  got: readonly unknown[],
+  unlike: (one: unknown, other: unknown) => Unlike[],
+  differs: Unlike[],
+): Unlike[] {
+  const isPlain = (item: unknown) => typeof item !== 'object' || item === null;
+  if (own.every(isPlain)) {
+    // Lists of scalars are often stored as sets.
+    if (!got.every(isPlain)) return [];
+    const isKept = own.every((item) => got.some((other) => unlike(item, other).length === 0));
+    return isKept && got.every((item) => own.some((other) => unlike(other, item).length === 0)) ? [] : differs;
+  }
+  return own.length === got.length ? own.flatMap((item, index) => unlike(item, got[index])).slice(0, 1) : differs;
+}
+
+function isWithheld(sent: View, shown: View): boolean {
+  return (
+    sent.has('readOnly') ||
+    [sent, shown].some((view) => view.has('writeOnly') || view.states('echo', false)) ||
+    ['password', 'binary', 'byte', 'duration'].includes(sent.format ?? '')
+  );
 }

@@ -1,20 +1,18 @@
-import type { Call } from '../../../http/call.ts';
+import { type Call, isSuccess } from '../../../http/call.ts';
 import { isObject, type JsonObject, withoutMember } from '../../../json.ts';
-import { isSuccess } from '../../../run/baseline.ts';
-import { withKnownIds } from '../../../run/known-ids.ts';
+import { withKnownIds } from '../../../run/ids.ts';
 import { isNoReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
-import { shapeOf } from '../../../schema/shape.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
 import { hasItemErrors } from '../../outcome.ts';
 import { isSame } from './compare.ts';
 
-/** Maximum number of requests that add optional properties at the top level. */
+/** Maximum number of requests that add optional properties. */
 const maxAdditions = 12;
 
 type Freshen = (schema: JsonObject, body: unknown, seed: number) => unknown;
 
-/** A create call with as many optional properties, also nested, and entries of lists as the server accepts. */
+/** A create call with as many optional properties and list entries as the server accepts. */
 export async function enriched(session: Session, start: Call, freshened: Freshen): Promise<Call> {
   const { operation } = start;
   const schema = requestSchema(operation);
@@ -23,47 +21,43 @@ export async function enriched(session: Session, start: Call, freshened: Freshen
   const view = View.of(session.document, schema);
   let body = start.body;
   let left = maxAdditions;
-  /** Takes over a body if the server accepts it; otherwise returns the rejection. */
-  const tried = async (next: JsonObject, label: string): Promise<string | undefined> => {
-    if (session.isOver || !validators.accepts(schema, next, 'request')) return '';
-    const seed = session.seedFor(`${operation.id} ${label}`);
-    const created = await session.send({ ...start, body: freshened(schema, next, seed) });
-    if (!isSuccess(created) || hasItemErrors(created)) return created.response.text;
+  /** Takes over a body if the server accepts it. */
+  const isTaken = async (next: JsonObject, label: string): Promise<boolean> => {
+    if (session.isOver || left <= 0 || !validators.accepts(schema, next, 'request')) return false;
+    left -= 1;
+    const fresh = freshened(schema, next, session.seedFor(`${operation.id} ${label}`));
+    const created = await session.send({ ...start, body: fresh });
+    if (!isSuccess(created) || hasItemErrors(created)) return false;
     body = next;
-    return undefined;
+    return true;
   };
   const sample = session.values.sample(schema, 'request', 'most', session.seedFor(`${operation.id} rich`));
   const most = withKnownIds(session, operation, sample?.value);
   if (!isObject(most)) return start;
-  /** Adds properties together; if they are rejected, without those that the response blames, or in halves. */
+  /** Adds properties together or, if they are rejected, in halves. */
   const add = async (names: readonly string[]): Promise<void> => {
-    if (names.length === 0 || left <= 0 || session.isOver) return;
-    const fuller = { ...body, ...Object.fromEntries(names.map((name) => [name, most[name]])) };
-    left -= validators.accepts(schema, fuller, 'request') ? 1 : 0;
-    const rejection = await tried(fuller, `add ${names.join(' ')}`);
-    if (rejection === undefined || names.length === 1) return;
-    const blamed = names.filter((name) => new RegExp(`[/"'.\`]${name}\\b`).test(rejection));
-    if (blamed.length > 0 && blamed.length < names.length) return add(names.filter((name) => !blamed.includes(name)));
+    if (names.length === 0) return;
+    const more = Object.fromEntries(names.map((name) => [name, most[name]]));
+    if ((await isTaken({ ...body, ...more }, `add ${names.join(' ')}`)) || names.length === 1) return;
     const half = Math.ceil(names.length / 2);
     await add(names.slice(0, half));
     await add(names.slice(half));
   };
   const isMissing = (name: string) => !(name in body) && (most[name] ?? null) !== null;
   await add(view.names.filter((name) => isMissing(name) && !view.member(name).has('readOnly')));
-  for (const [name, value] of Object.entries(body)) {
-    const fuller = most[name];
-    if (!isObject(value) || !isObject(fuller) || Object.keys(fuller).every((key) => Object.hasOwn(value, key)))
-      continue;
-    await tried({ ...body, [name]: { ...fuller, ...value } }, `deepen ${name}`);
-  }
+  left += 4;
+  const deeper = Object.entries(body).map(([name, value]) => [
+    name,
+    isObject(value) ? { ...Object(most[name]), ...value } : value,
+  ]);
+  await isTaken(Object.fromEntries(deeper), 'deeper');
   const seed = session.seedFor(`${operation.id} longer`);
   let longer = body;
   for (const [name, value] of Object.entries(body)) {
-    const other = withSibling(session, view.member(name), value, seed);
-    const next = { ...longer, [name]: other };
-    if (other !== undefined && validators.accepts(schema, next, 'request')) longer = next;
+    const next = { ...longer, [name]: withSibling(session, view.member(name), value, seed) };
+    if (validators.accepts(schema, next, 'request')) longer = next;
   }
-  if (longer !== body) await tried(longer, 'longer');
+  await isTaken(longer, 'longer');
   return { ...start, body };
 }
 
@@ -73,10 +67,10 @@ function withSibling(session: Session, view: View, value: unknown, seed: number)
     const { words, target: schema } = view.items;
     const fresh = schema && session.values.fresh(schema, value[0], seed, (_pointer, key) => isNoReference(key));
     const other = words.length > 0 ? words.find((word) => word !== value[0]) : fresh;
-    return other === undefined ? undefined : [...value, other];
+    return other === undefined ? value : [...value, other];
   }
   const [[key, member] = ['', undefined], ...others] = isObject(value) ? Object.entries(value) : [];
-  if (key === '' || others.length > 0) return undefined;
+  if (key === '' || others.length > 0) return value;
   return { [key]: member, [`${key.slice(0, -1)}${key.endsWith('b') ? 'c' : 'b'}`]: member };
 }
 
@@ -90,14 +84,14 @@ export function withoutOptional(body: JsonObject, accepts: (body: JsonObject) =>
 
 /** Other valid values for a scalar property, most likely accepted first. References are not changed. */
 export function otherValues(session: Session, view: View, value: unknown, name: string, seed: number): unknown[] {
-  const { target: schema, isEnum: isWord } = view;
+  const { target: schema, isEnum: isWord, words } = view;
   if (schema === undefined || !isNoReference(name)) return [];
-  const { values, document } = session;
-  const words = (isWord ? (shapeOf(document, schema).enum ?? []) : []).filter((one) => one !== null);
   const start = words.length === 0 ? 0 : Math.abs(seed) % words.length;
-  const candidates = isWord
-    ? [...words.slice(start), ...words.slice(0, start)]
-    : [...near(value), values.fresh(schema, value, seed), values.sample(schema, 'request', 'some', seed)?.value];
+  const samples = () => [
+    session.values.fresh(schema, value, seed),
+    session.values.sample(schema, 'request', 'some', seed)?.value,
+  ];
+  const candidates = isWord ? [...words.slice(start), ...words.slice(0, start)] : [...near(value), ...samples()];
   return candidates.filter(
     (one) => one !== null && one !== undefined && typeof one !== 'object' && !isSame(value, one, { name, isWord }),
   );

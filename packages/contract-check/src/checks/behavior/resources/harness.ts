@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../document/operation.ts';
-import { type Call, type Exchange, emptyCall } from '../../../http/call.ts';
+import { type Call, type Exchange, emptyCall, isSuccess } from '../../../http/call.ts';
 import { pathPattern, pathTexts } from '../../../http/deserialize.ts';
-import { evaluate } from '../../../http/links.ts';
 import { isObject, type JsonObject, withMember } from '../../../json.ts';
-import { type Baseline, isSuccess } from '../../../run/baseline.ts';
 import type { Identity } from '../../../run/identities.ts';
+import type { KnownRequest } from '../../../run/known-requests.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
 import { atEveryDepth, renewed } from '../../../run/renewal.ts';
 import type { SendOptions, Session } from '../../../run/session.ts';
@@ -60,11 +59,11 @@ export class ResourceHarness {
   /** How the address of a new resource was found. */
   #way: string | undefined;
 
-  constructor(context: CheckContext, resourceType: ResourceType, baseline: Baseline) {
+  constructor(context: CheckContext, resourceType: ResourceType, known: KnownRequest) {
     this.context = context;
     this.session = context.session;
     this.resourceType = resourceType;
-    this.#plain = withoutKey(baseline.call);
+    this.#plain = withoutKey(known.call);
     this.#rich = this.#plain;
   }
 
@@ -103,14 +102,12 @@ export class ResourceHarness {
   async create(label: string, filling: Filling = 'known'): Promise<Resource | undefined> {
     const { create } = this.resourceType;
     // An earlier run with the same seed may have used the values, and also the keys.
-    const other = () => `${label} ${randomUUID()}`;
+    const other = `${label} ${randomUUID()}`;
     const ways: readonly (() => Promise<Call | undefined>)[] = [
       () => this.callTo(create, label, filling),
-      () => this.callTo(create, other(), filling),
-      () => this.callTo(create, other(), filling, 1),
-      () => this.callTo(create, other(), 'known', 1),
-      () => this.callTo(create, other(), 'known', 1, this.#plain),
-      async () => renewed(this.session, this.#plain, other(), { ...atEveryDepth, keys: true }),
+      () => this.callTo(create, other, filling, 1),
+      () => this.callTo(create, other, 'known', 1, this.#plain),
+      async () => renewed(this.session, this.#plain, other, { ...atEveryDepth, keys: true }),
     ];
     for (const [turn, way] of ways.entries()) {
       const call = this.session.isOver ? undefined : await way();
@@ -118,8 +115,8 @@ export class ResourceHarness {
       const created = await this.session.send(call);
       const isNew = call.operation.method !== 'PUT' || created.response.status === 201;
       if (!isNew || !isSuccess(created) || hasItemErrors(created)) continue;
-      if (turn > 1) this.#depth = 1;
-      if (turn > 3) this.#rich = this.#plain;
+      if (turn > 0) this.#depth = 1;
+      if (turn > 1) this.#rich = this.#plain;
       return this.resourceOf(call, created);
     }
     return undefined;
@@ -153,7 +150,7 @@ export class ResourceHarness {
     const body = filling === 'least' ? withoutOptional(base.body, (one) => this.accepts(create, one)) : base.body;
     const fresh = this.#freshened(schema, body, seed, depth);
     const call = { ...base, body: filling === 'varied' && isObject(fresh) ? this.#varied(schema, fresh, seed) : fresh };
-    return create.method === 'PUT' ? this.context.baselines.putNew(call, label) : call;
+    return create.method === 'PUT' ? this.context.requests.putNew(call, label) : call;
   }
 
   /** The body with every scalar changed that can be changed alone. */
@@ -195,7 +192,7 @@ export class ResourceHarness {
   callOn(
     operation: Operation,
     resource: Resource,
-    known: Call | undefined = this.context.baselines.of(operation)?.call ?? unknownCall(operation),
+    known: Call | undefined = this.context.requests.of(operation)?.call ?? unknownCall(operation),
   ): Call | undefined {
     const path = this.#pathOf(operation, resource);
     return known && path && { ...withoutKey(known), path, body: undefined };
@@ -220,7 +217,7 @@ export class ResourceHarness {
 
   async remove(resource: Resource, headers: Texts = {}, identity: Identity = 'caller'): Promise<Exchange> {
     const remove = need(this.resourceType.remove);
-    return this.change(remove, resource, this.context.baselines.of(remove)?.call.body, headers, identity);
+    return this.change(remove, resource, this.context.requests.of(remove)?.call.body, headers, identity);
   }
 
   list(operation: Operation): Promise<FullList | undefined> {
@@ -290,7 +287,6 @@ function addressesOf({ create, read, updates, remove, kind }: ResourceType, call
   const ofKind = Object.keys(body).find((key) => kindOfReference(key) === kind && !Array.isArray(body[key])) ?? '';
   const located = locationIn(item, created);
   const found: [string, unknown][] = [
-    ...linked(created, item, name).map((value): [string, unknown] => ['link', value]),
     [`response ${name}`, body[name]],
     ['response id', ownId(body)],
     ['response kind', body[ofKind]],
@@ -312,15 +308,6 @@ export function locationIn({ path }: Operation, { response, request }: Exchange)
   // The server's URL may have a path, too.
   const own = pathname.split('/').slice(1 - path.split('/').length);
   return pathPattern(path).test(`/${own.join('/')}`) ? pathTexts(path, `/${own.join('/')}`) : undefined;
-}
-
-/** Values for the parameter from declared links. */
-function linked(exchange: Exchange, target: Operation, name: string): unknown[] {
-  const declared = exchange.operation?.responses.find(({ status }) => status === String(exchange.response.status));
-  return Object.values(declared?.links ?? {}).flatMap(({ parameters, operationId }) => {
-    const expression = isObject(parameters) ? (parameters[name] ?? parameters[`path.${name}`]) : undefined;
-    return operationId === target.id && expression !== undefined ? [evaluate(expression, exchange)] : [];
-  });
 }
 
 /** A minimal call if only the path and a precondition are required. It may succeed although none did before. */

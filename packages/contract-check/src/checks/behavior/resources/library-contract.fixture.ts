@@ -93,12 +93,7 @@ export const contract: JsonObject = {
       get: list('listBooks', 'Book'),
       post: {
         operationId: 'createBook',
-        parameters: [
-          {
-            ...parameter('header', 'Idempotency-Key', { type: 'string', minLength: 8 }),
-            'x-contract-check': { reused: false },
-          },
-        ],
+        parameters: [parameter('header', 'Idempotency-Key', { type: 'string', minLength: 8 })],
         requestBody: { required: true, content: { 'application/json': { schema: ref('Book'), example: book } } },
         responses: {
           201: {

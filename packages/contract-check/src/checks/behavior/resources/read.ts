@@ -1,9 +1,7 @@
 import type { Operation } from '../../../document/operation.ts';
-import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
-import type { Exchange } from '../../../http/call.ts';
+import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
-import { isSuccess } from '../../../run/baseline.ts';
 import {
   collectionPath,
   isOwnId,
@@ -15,21 +13,10 @@ import {
 } from '../../../run/names.ts';
 import { responseSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
-import { listAs, readCollection } from '../lists/listing.ts';
+import { readCollection } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, need, valued } from '../observe.ts';
-import {
-  isFleeting,
-  isGone,
-  isNothing,
-  isSame,
-  isScalar,
-  isServerOwned,
-  isSteady,
-  ownId,
-  resourceIn,
-} from './compare.ts';
+import { isFleeting, isNothing, isSame, isScalar, isServerOwned, isSteady, ownId, resourceIn } from './compare.ts';
 import { declaredKind, hasRows } from './resource-types.ts';
-import { isPrivate } from './tenants.ts';
 
 /** A read by ID, and a list of the same resources. */
 export interface Reading {
@@ -81,8 +68,8 @@ export const agreement: BehaviorCheck<Reading> = {
   describe: 'A row of a list agrees with the read of it, and the read returns the requested resource consistently.',
   async run(reading, label) {
     const { context, read, name, list } = reading;
-    const { session, baselines } = context;
-    const known = need(baselines.of(read)).call;
+    const { session, requests } = context;
+    const known = need(requests.of(read)).call;
     const rows = (await readCollection(context, list))?.rows ?? [];
     if (rows.length === 0) return undefined;
     const send = (row: JsonObject) => session.send({ ...known, path: { ...known.path, [name]: idIn(row, name) } });
@@ -143,31 +130,3 @@ function differences(
       : [];
   });
 }
-
-export const unshared: BehaviorCheck<Reading> = {
-  name: 'unshared',
-  describe: "Another tenant cannot read resources that appear only in the caller's list.",
-  applies: ({ context, read, list }) => context.session.can('otherTenant') && isPrivate(read) && isPrivate(list),
-  async run({ context, read, name, list }) {
-    const { session, baselines } = context;
-    const known = need(baselines.of(read)).call;
-    const own = (await readCollection(context, list))?.rows ?? [];
-    const others = need(await listAs(context, list, 'otherTenant'));
-    const ids = own.map((row) => idIn(row, name)).filter((id) => id !== undefined);
-    if (ids.length === 0) return undefined;
-    const shared = ids.find((id) => others.rows.some((row) => idIn(row, name) === id));
-    const call = { ...known, path: { ...known.path, [name]: shared ?? ids[0] } };
-    const asOwner = shared === undefined ? await session.send(call) : undefined;
-    const asOther = await session.send(call, { identity: 'otherTenant' });
-    const exchanges = [others.exchange, asOwner, asOther];
-    const differs = (check: CheckName, operation: Operation) => [
-      differ(check, operation, '', { actual: responseText(asOther), exchanges }),
-    ];
-    // A row in the lists of both tenants is shared, so both must be able to read it.
-    if (asOwner === undefined)
-      return !isGone(asOther) && asOther.response.status !== 403 ? [] : differs('tenant-lists', list);
-    if (!isSuccess(asOwner)) return undefined;
-    if (!isSuccess(asOther) || idIn(resourceIn(asOther), name) !== idIn(resourceIn(asOwner), name)) return [];
-    return differs('tenant-reads', read);
-  },
-};

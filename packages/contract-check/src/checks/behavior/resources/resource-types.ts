@@ -76,13 +76,9 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
 
 /** Whether an operation acts on a single resource and its last path segment is a verb, not a collection. */
 function isAction({ method, path }: Operation, item: string | undefined, operations: readonly Operation[]): boolean {
-  if (item === undefined || !['POST', 'PUT', 'PATCH', 'DELETE'].includes(method) || !path.startsWith(`${item}/`))
-    return false;
+  if (item === undefined || !['POST', 'PUT', 'PATCH'].includes(method) || !path.startsWith(`${item}/`)) return false;
   const isWord = /^[a-z_-]+$/i.test(path.slice(item.length + 1)) && !isUpdatePath.test(path);
-  // A DELETE is an action only if the same path also has a POST or PUT.
-  const isPlaced =
-    method !== 'DELETE' || operations.some((one) => one.path === path && ['POST', 'PUT'].includes(one.method));
-  return isWord && isPlaced && !operations.some((one) => one.path.startsWith(`${path}/{`));
+  return isWord && !operations.some((one) => one.path.startsWith(`${path}/{`));
 }
 
 const isUpdatePath = /\/(?:update|edit|modify)$/;

@@ -1,30 +1,23 @@
-import { isCreating, isDeleting } from '../../../run/names.ts';
 import { eachOperation, ifSent } from '../../../run/parallel.ts';
 import type { CheckContext } from '../../check.ts';
 import { type BehaviorCheck, runChecks } from '../observe.ts';
 import { actionEffects } from './actions.ts';
-import { bulked, bulkRemoved } from './bulk.ts';
-import { bulksOf } from './bulk-calls.ts';
-import { changedUnmodified, readUnmodified, removedUnchanged, tags, tagsOfRead, versioned } from './conditions.ts';
-import { defaults, echo, listed, location } from './create.ts';
-import { idempotency, misplaced, ownedInChange, ownedInCreation, unique } from './created.ts';
+import { bulked, bulksOf } from './bulk.ts';
+import { readTags, removedUnchanged, updateTags } from './conditions.ts';
+import { defaults, echo, idempotency, listed, location } from './create.ts';
 import { ResourceHarness } from './harness.ts';
+import { checkSafety, separated } from './isolation.ts';
 import { operationChecks } from './operations.ts';
-import { agreement, readingsOf, unshared } from './read.ts';
+import { agreement, readingsOf } from './read.ts';
 import { removed } from './remove.ts';
 import { type ResourceType, resourceTypesOf } from './resource-types.ts';
-import { checkSafety } from './safe.ts';
-import { separated } from './tenants.ts';
-import { changed, rejected, replaced, replacedAsAWhole } from './update.ts';
-import { Updating } from './updating.ts';
+import { changed, replaced, Updating } from './update.ts';
 
-const updateChecks: readonly BehaviorCheck<Updating>[] = [
-  ...[changed, replaced, replacedAsAWhole, rejected, ownedInChange, tags, versioned, changedUnmodified],
-];
+const updateChecks: readonly BehaviorCheck<Updating>[] = [changed, replaced, updateTags];
 
 /** Checks the effects of operations that create, read, update and delete resources. */
 export async function checkResources(context: CheckContext): Promise<void> {
-  const { session, baselines, onProgress } = context;
+  const { session, requests, onProgress } = context;
   const resourceTypes = resourceTypesOf(session.document, session.operations);
   let done = 0;
   await eachOperation(resourceTypes, 1, async (resourceType) => {
@@ -32,46 +25,37 @@ export async function checkResources(context: CheckContext): Promise<void> {
     done += 1;
     onProgress(done, resourceTypes.length);
   });
-  for (const reading of readingsOf(context)) await runChecks(session, [agreement, unshared], reading, [reading.read]);
+  for (const reading of readingsOf(context)) await runChecks(session, [agreement], reading, [reading.read]);
   await eachOperation(session.judged, 1, async (operation) => {
-    const known = baselines.of(operation)?.call;
+    const known = requests.of(operation)?.call;
     if (known !== undefined) await runChecks(session, operationChecks, { context, operation, known }, [operation]);
   });
-  const bulks = bulksOf(context);
-  for (const bulk of bulks) {
-    if (!isDeleting(bulk.operation)) await runChecks(session, [bulked], bulk, [bulk.operation]);
-    const creation = bulks.find((one) => one.kind === bulk.kind && isCreating(one.operation));
-    if (isDeleting(bulk.operation) && creation !== undefined)
-      await runChecks(session, [bulkRemoved], { removal: bulk, creation }, [bulk.operation]);
-  }
+  for (const bulk of bulksOf(context)) await runChecks(session, [bulked], bulk, [bulk.operation]);
   await ifSent(() => checkSafety(context));
 }
 
 async function checkResourceType(context: CheckContext, resourceType: ResourceType): Promise<void> {
-  const { session, baselines } = context;
+  const { session, requests } = context;
   const { read, create, remove, updates, lists, actions, hasCertainRead } = resourceType;
-  const baseline = baselines.of(create);
+  const known = requests.of(create);
   const concerned = [create, read, remove, ...updates, ...lists, ...actions];
-  if (baseline === undefined || !concerned.some((one) => one !== undefined && session.isJudged(one))) return;
-  const harness = new ResourceHarness(context, resourceType, baseline);
+  if (known === undefined || !concerned.some((one) => one !== undefined && session.isJudged(one))) return;
+  const harness = new ResourceHarness(context, resourceType, known);
   if ((await harness.start()) === undefined) return;
   // A call that creates nothing may return properties with the same names and other meanings.
-  if (harness.isReadable || hasCertainRead || baseline.exchange.response.status === 201)
-    await runChecks(session, [echo, defaults, ownedInCreation], harness, [create]);
-  for (const call of (await baselines.branches(create)).slice(0, 4)) {
-    const branch = new ResourceHarness(context, resourceType, { ...baseline, call });
+  if (harness.isReadable || hasCertainRead || known.exchange.response.status === 201)
+    await runChecks(session, [echo, defaults], harness, [create]);
+  for (const call of (await requests.branches(create)).slice(0, 4)) {
+    const branch = new ResourceHarness(context, resourceType, { ...known, call });
     if ((await branch.start()) !== undefined && (branch.isReadable || hasCertainRead))
       await runChecks(session, [echo, defaults], branch, [create]);
   }
   await runChecks(session, [location, ...lists.slice(0, 3).map(listed)], harness, [create]);
   for (const update of updates.slice(0, 3))
     await runChecks(session, updateChecks, new Updating(harness, update), [update]);
-  if (updates.length === 0 && read !== undefined) await runChecks(session, [tagsOfRead], harness, [read]);
+  if (read !== undefined) await runChecks(session, [readTags], harness, [read]);
   await runChecks(session, [idempotency], harness, [create]);
-  await runChecks(session, [unique], harness, [create, ...updates]);
   await runChecks(session, [separated], harness, [create, ...concerned]);
-  if (read !== undefined) await runChecks(session, [readUnmodified], harness, [read]);
-  await runChecks(session, [misplaced], harness, [create, ...concerned]);
   const [action] = actions;
   if (action !== undefined) await runChecks(session, [actionEffects], harness, [action, ...actions]);
   if (remove !== undefined) await runChecks(session, [removed, removedUnchanged], harness, [remove]);

@@ -2,6 +2,31 @@ import type { Finding } from '../finding/finding.ts';
 import type { ReceivedResponse } from '../http/call.ts';
 import { at, isDeep } from '../json.ts';
 
+/**
+ * Escapes characters from the server that could control the terminal, hide text or change its direction; the result is
+ * one line.
+ */
+export function visible(text: string): string {
+  return text.replace(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+    /[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/g,
+    (character) => (character === '\n' ? '↵' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  );
+}
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}
+
+/** `4 ms`, `0.8 s`, `41 s`, `2 min 5 s`. */
+export function durationText(milliseconds: number): string {
+  if (milliseconds < 100) return `${Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  return whole < 120 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
 /** What decides which part of a response is relevant. */
 type About = Pick<Finding, 'title' | 'expected' | 'actual' | 'pointer'>;
 

@@ -1,20 +1,67 @@
 import { extensionOf, type Operation } from '../../../document/operation.ts';
-import type { Exchange } from '../../../http/call.ts';
-import { isSuccess } from '../../../run/baseline.ts';
+import { responseText } from '../../../finding/finding.ts';
+import type { CheckName } from '../../../finding/rules.ts';
+import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { isReadingPost, rowsSchema } from '../../../run/names.ts';
 import { responseSchema } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
-import { type FullList, readCollection } from '../lists/listing.ts';
-import { type Difference, differ, type Observation, observe } from '../observe.ts';
+import { type FullList, listAs, readCollection } from '../lists/listing.ts';
+import { type BehaviorCheck, type Difference, differ, ifSeen, need, type Observation, observe } from '../observe.ts';
+import { isGone } from './compare.ts';
+import type { ResourceHarness } from './harness.ts';
+import { Updating } from './update.ts';
+
+/** Whether an operation requires authentication. */
+function isPrivate({ security, node }: Operation): boolean {
+  const isOpen = security.length === 0 || security.some((one) => Object.keys(one).length === 0);
+  return extensionOf(node).private !== false && !isOpen;
+}
+
+export const separated: BehaviorCheck<ResourceHarness> = {
+  name: 'otherTenant',
+  describe: "Another tenant cannot read, update or delete the caller's resources.",
+  applies: ({ session }) => session.can('otherTenant'),
+  async run(harness, label) {
+    const { create, read, updates, remove, lists } = harness.resourceType;
+    const created = await harness.createAndRead(label);
+    const { resource, exchange } = created;
+    const found: Difference[] = [];
+    const differs = (check: CheckName, operation: Operation, first: Exchange, ...others: Exchange[]) => {
+      const exchanges = [exchange, first, ...others];
+      found.push(differ(check, operation, '', { actual: responseText(first), exchanges }));
+    };
+    const asOther = read && isPrivate(read) ? await harness.read(resource, { identity: 'otherTenant' }) : undefined;
+    if (read && asOther && isSuccess(asOther)) differs('tenant-reads', read, asOther);
+    for (const list of lists.filter(isPrivate).slice(0, 2)) {
+      const page = await listAs(harness.context, list, 'otherTenant');
+      if (page?.rows.some((row) => harness.isOf(resource, row))) differs('tenant-lists', list, page.exchange);
+    }
+    for (const update of updates.filter(isPrivate)) {
+      const [body] = new Updating(harness, update).changes(created, label);
+      const response = body && (await ifSeen(() => harness.change(update, resource, body, {}, 'otherTenant')));
+      // A PUT may create a resource with the same name for the other tenant.
+      const isOwn =
+        update === create && (await harness.shown(resource))?.exchange.response.text === exchange.response.text;
+      if (response && isSuccess(response) && !isOwn) differs('tenant-changes', update, response);
+    }
+    if (remove === undefined || !isPrivate(remove)) return found;
+    const response = await ifSeen(() => harness.remove(resource, {}, 'otherTenant'));
+    const after = await harness.read(resource);
+    const isChanged = after && (isGone(after) || after.response.text !== exchange.response.text);
+    if (response && isSuccess(response) && isChanged && found.length === 0)
+      differs('tenant-deletes', remove, response, after);
+    return found;
+  },
+};
 
 /** Snapshots of lists for comparison. */
 type Prints = ReadonlyMap<Operation, { readonly print: string; readonly list: FullList }>;
 
 /** Reading must not change any list. */
 export async function checkSafety(context: CheckContext): Promise<void> {
-  const { session, baselines } = context;
+  const { session, requests } = context;
   const isReader = (one: Operation) => ['GET', 'HEAD'].includes(one.method) || isReadingPost(one);
-  const isKnown = (one: Operation) => baselines.of(one) !== undefined;
+  const isKnown = (one: Operation) => requests.of(one) !== undefined;
   const readers = session.judged.filter((one) => isReader(one) && isKnown(one) && extensionOf(one.node).safe !== false);
   // Lists of activity, such as logs, grow by themselves.
   const isActivity =
@@ -42,8 +89,8 @@ export async function checkSafety(context: CheckContext): Promise<void> {
     await observe(session, list, growing(context, list));
 }
 
-async function call({ session, baselines }: CheckContext, operation: Operation): Promise<Exchange | undefined> {
-  const known = baselines.of(operation)?.call;
+async function call({ session, requests }: CheckContext, operation: Operation): Promise<Exchange | undefined> {
+  const known = requests.of(operation)?.call;
   return known === undefined || session.isOver ? undefined : session.send(known);
 }
 
@@ -78,35 +125,24 @@ function unmoved(context: CheckContext, operation: Operation, moved: readonly Op
   };
 }
 
-/** Whether a number in a list rises by the same amount with each read, regardless of the time between reads. */
+/** Whether a list has more rows, by the same number, after each of several reads. */
 function growing(context: CheckContext, list: Operation): Observation {
   return async () => {
-    const readings: Map<string, number>[] = [];
-    const exchanges: (Exchange | undefined)[] = [];
-    for (const pause of [0, 0, 120, 0, 350]) {
-      await new Promise((resolve) => setTimeout(resolve, pause));
-      const read = await readCollection(context, list);
-      if (read === undefined) return undefined;
-      readings.push(numbersOf(read));
-      exchanges.push(read.exchange);
-    }
-    const isRising = (name: string): boolean => {
-      const counts = readings.map((reading) => reading.get(name) ?? Number.NaN);
-      const steps = counts.slice(1).map((count, index) => count - (counts[index] ?? Number.NaN));
-      return steps.every((step) => step > 0 && step === steps[0]);
-    };
-    return [...(readings[0]?.keys() ?? [])].some(isRising) ? [changes(list, list, exchanges.slice(-2))] : [];
+    const reads: FullList[] = [];
+    for (let turn = 0; turn < 4; turn += 1) reads.push(need(await readCollection(context, list)));
+    const sizes = reads.map(({ total, rows }) => total ?? rows.length);
+    const steps = sizes.slice(1).map((size, index) => size - (sizes[index] ?? 0));
+    const isGrowing = steps.every((step) => step > 0 && step === steps[0]);
+    return isGrowing
+      ? [
+          changes(
+            list,
+            list,
+            reads.slice(-2).map(({ exchange }) => exchange),
+          ),
+        ]
+      : [];
   };
-}
-
-/** The number of rows, and the integers in the first rows. */
-function numbersOf({ rows, total }: FullList): Map<string, number> {
-  const inRows = rows.slice(0, 20).flatMap((row, index) =>
-    Object.entries(row)
-      .filter(([name, value]) => Number.isInteger(value) && !changesOnRead.test(name))
-      .map(([name, value]) => [`${String(row.id ?? index)} ${name}`, Number(value)] as const),
-  );
-  return new Map([['rows', total ?? rows.length], ...inRows]);
 }
 
 function changes(operation: Operation, list: Operation, exchanges: Difference['exchanges']): Difference {

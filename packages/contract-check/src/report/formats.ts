@@ -1,4 +1,3 @@
-/** A report in SARIF 2.1.0, which code hosting platforms show next to the lines of a contract. */
 import { createHash } from 'node:crypto';
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,10 +13,50 @@ import {
 } from './presented.ts';
 import type { Report } from './report.ts';
 
+/**
+ * A report as JSON. The format is versioned: within `formatVersion` 1, properties are added, but not removed, renamed
+ * or changed in meaning.
+ */
+export function renderJson(report: Report, options: Presentation = {}): string {
+  return `${JSON.stringify(jsonReport(report, options), null, 2)}\n`;
+}
+
+/** The report with null in place of what is undefined. */
+export function jsonReport(report: Report, options: Presentation = {}) {
+  const { spec, title, url, seed, milliseconds, requests, ...shown } = present(report, options);
+  const { accepted, operations, coverage, plan, stopped = null, shortfall = null, left, notices } = shown;
+  const findings = shown.findings.map(({ number: _, address: _a, fields: _f, ...finding }) => ({
+    ...finding,
+    places: finding.places.map((one) => ({ ...one, place: one.place ?? null })),
+    place: finding.place ?? null,
+    pointer: finding.pointer ?? null,
+    // Status 0 means that the server did not respond.
+    exchanges: finding.exchanges.map(({ curl, request, response: { status, headers, text: body, milliseconds } }) => ({
+      ...{
+        curl,
+        request: { ...request, body: request.body ?? null },
+        response: { status, headers, body, milliseconds },
+      },
+    })),
+  }));
+  return {
+    ...{ formatVersion: 1, spec, title, url, seed, milliseconds, requests, findings },
+    accepted: accepted.map(({ operation, check, title, cause, reason }) => ({
+      operation,
+      check,
+      title,
+      cause,
+      reason,
+    })),
+    ...{ operations, coverage, plan, stopped, shortfall, left, notices },
+  };
+}
+
 /** The base directory that code hosting platforms resolve. */
 const sourceRoot = '%SRCROOT%';
 const longestBody = 10_000;
 
+/** A report in SARIF 2.1.0, which code hosting platforms show next to the lines of a contract. */
 export function renderSarif(report: Report, options: Presentation = {}): string {
   return `${JSON.stringify(sarifLog(report, options), null, 2)}\n`;
 }

@@ -3,23 +3,20 @@ import { isDeepStrictEqual } from 'node:util';
 import { hasItemErrors } from '../checks/outcome.ts';
 import type { Operation } from '../document/operation.ts';
 import { responseText } from '../finding/finding.ts';
-import type { Call, Exchange } from '../http/call.ts';
-import { NotSent } from '../http/not-sent.ts';
-import { isObject } from '../json.ts';
-import { remembered } from '../memory.ts';
-import { branchCallsOf } from './branches.ts';
+import { type Call, type Exchange, isSuccess } from '../http/call.ts';
+import { NotSent } from '../http/gate.ts';
+import { isObject, remembered } from '../json.ts';
 import { Candidates, hasNoRows, rank, withoutFailed } from './candidates.ts';
-import { creatorFor, undoneBy, whyNoId } from './creators.ts';
-import { withOtherIds } from './known-ids.ts';
+import { isHarmless, unknownId, withOtherIds } from './ids.ts';
 import { isCreating, isDestructive, isPutCreation, lastParameter } from './names.ts';
 import { eachOperation } from './parallel.ts';
+import { creatorFor, undoneBy, whyNoId } from './plan.ts';
 import { identitiesIn, idOf } from './pool.ts';
-import { atEveryDepth, type Freshnesses, freshnesses, renewed } from './renewal.ts';
+import { atEveryDepth, branchCallsOf, type Freshnesses, freshnesses, renewed } from './renewal.ts';
 import type { Session } from './session.ts';
-import { isHarmless, unknownId } from './unknown-id.ts';
 
 /** A call that succeeded. Each probe changes one thing in it. */
-export interface Baseline {
+export interface KnownRequest {
   readonly call: Call;
   readonly exchange: Exchange;
 }
@@ -28,10 +25,10 @@ export interface Baseline {
 const maxFruitlessAttempts = 3;
 
 /** Calls that are known to succeed, and how to create fresh resources for them. */
-export class Baselines {
+export class KnownRequests {
   readonly #session: Session;
   readonly #parts: Candidates;
-  readonly #known = new Map<string, Baseline>();
+  readonly #known = new Map<string, KnownRequest>();
   readonly #rejections = new Map<string, string>();
   /** Consecutive times that a new resource did not help, by operation. */
   readonly #fruitlessAttempts = new Map<string, number>();
@@ -48,7 +45,7 @@ export class Baselines {
     this.#parts = new Candidates(session);
   }
 
-  of(operation: Operation): Baseline | undefined {
+  of(operation: Operation): KnownRequest | undefined {
     return this.#known.get(operation.id);
   }
 
@@ -90,7 +87,7 @@ export class Baselines {
    * Repeats the call of an operation with fresh texts, so that unique values do not conflict. Updates and deletes run
    * on a resource that is created for them. Returns undefined if no call succeeds.
    */
-  async again(operation: Operation, label: string): Promise<Baseline | undefined> {
+  async again(operation: Operation, label: string): Promise<KnownRequest | undefined> {
     const known = this.#known.get(operation.id);
     if (known === undefined) return undefined;
     for (const extent of await this.freshnesses(operation)) {
@@ -110,9 +107,9 @@ export class Baselines {
 
   /**
    * Retries with other referenced resources if the known ones are used up: a seat is sold only once. A success becomes
-   * the new baseline.
+   * the new known request.
    */
-  async #withOthers(call: Call, label: string): Promise<Baseline | undefined> {
+  async #withOthers(call: Call, label: string): Promise<KnownRequest | undefined> {
     for (let turn = 0; turn < 3 && !this.#session.isOver; turn += 1) {
       const body = withOtherIds(this.#session, call.operation, call.body, turn);
       if (isDeepStrictEqual(body, call.body)) return undefined;
@@ -130,8 +127,8 @@ export class Baselines {
    * A call that succeeds now, although other checks may have deleted its resource since. A delete gets a resource that
    * is created for it.
    */
-  async usable(operation: Operation): Promise<Baseline | undefined> {
-    // The baseline may depend on a resource that is used up by now.
+  async usable(operation: Operation): Promise<KnownRequest | undefined> {
+    // The known request may depend on a resource that is used up by now.
     if (isCreating(operation)) await this.again(operation, 'alive');
     const known = this.#known.get(operation.id);
     if (known === undefined) return undefined;
@@ -345,8 +342,4 @@ function perOperation<Value>(find: (operation: Operation) => Promise<Value>) {
 /** Whether fresh texts may help, because an existing resource conflicts. */
 function isConflict(exchange: Exchange): boolean {
   return exchange.response.status === 409 || hasItemErrors(exchange);
-}
-
-export function isSuccess({ response }: Exchange): boolean {
-  return response.status >= 200 && response.status < 300;
 }

@@ -1,0 +1,190 @@
+import type { Operation } from '../document/operation.ts';
+import type { Call } from '../http/call.ts';
+import { serialize } from '../http/serialize.ts';
+import { isObject, type JsonObject, mapped } from '../json.ts';
+import { shapeOf } from '../schema/shape.ts';
+import {
+  isDestructive,
+  isOwnId,
+  isReadingPost,
+  kindOfName,
+  kindOfReference,
+  kindsOfOperation,
+  lastParameter,
+  singular,
+} from './names.ts';
+import { ifSent } from './parallel.ts';
+import { identityIn, idOf } from './pool.ts';
+import type { Session } from './session.ts';
+
+/**
+ * IDs that do not exist, for tests of 404 responses and of creation with PUT. A generated ID must never change or
+ * delete existing data.
+ */
+
+/** Unlikely IDs in the format of a known one, least likely to exist first. */
+export function unlikelyIds(known: unknown, seed: number): unknown[] {
+  const dice = Math.abs(seed);
+  if (typeof known === 'number')
+    return [
+      900_000_000 + (dice % 90_000_000),
+      80_000_000 + (dice % 9_000_000),
+      700_000 + (dice % 90_000),
+      30_000 + (dice % 2000),
+    ];
+  if (typeof known !== 'string' || !hexadecimalEnd.test(known)) return [];
+  return [known.replace(hexadecimalEnd, (dice % 0xffffffff).toString(16).padStart(8, '0'))];
+}
+
+const hexadecimalEnd = /[\da-f]{8}$/i;
+
+/** The call with an unknown ID in place of the last parameter of its path; undefined if there is none. */
+export function withUnknownId(session: Session, call: Call, seed: number): Call | undefined {
+  const name = lastParameter(call.operation.path);
+  const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
+  const id = parameter && unknownId(session, parameter.schema, call.path[parameter.name], seed);
+  return parameter && id !== undefined ? { ...call, path: { ...call.path, [parameter.name]: id } } : undefined;
+}
+
+/** An ID that a schema allows and that is unlikely to exist; undefined if the schema allows no other value. */
+export function unknownId(session: Session, schema: JsonObject, known: unknown, seed: number): unknown {
+  const { document, values, validators } = session;
+  if (shapeOf(document, schema).enum !== undefined) return undefined;
+  const candidates = [
+    ...unlikelyIds(known, seed),
+    ...(known === undefined ? [] : [values.fresh(schema, known, seed)]),
+    values.sample(schema, 'request', 'some', seed)?.value,
+  ];
+  const found = candidates.find(
+    (one) => one !== undefined && one !== known && validators.accepts(schema, one, 'request'),
+  );
+  if (isUnlikely(found) && !session.pool.has(found)) session.noteAbsent(String(found));
+  return found;
+}
+
+/**
+ * Whether a call cannot affect data from before the run: it only reads, or its path names a resource that the run
+ * created or that does not exist. If no operation reads the resource, only an ID that is practically unused is safe.
+ *
+ * @param known a safe call: its path values are safe, too.
+ */
+export async function isHarmless(session: Session, call: Call, known?: Call): Promise<boolean> {
+  const { operation, path } = call;
+  if (['GET', 'HEAD', 'OPTIONS'].includes(operation.method) || isReadingPost(operation)) return true;
+  const foreign = Object.entries(path).filter(
+    ([name, value]) => value !== known?.path[name] && !session.pool.isCreated(operation, name, value),
+  );
+  if (foreign.length === 0 && call.raw?.path === undefined) return true;
+  const read = readerOf(session.operations, operation.path);
+  if (read === undefined) return foreign.some(([, value]) => isUnlikely(value));
+  const [whole = ''] = serialize({ ...call, body: undefined }).target.split('?');
+  const target = whole.split('/').slice(0, read.path.split('/').length).join('/');
+  const exchange = await ifSent(() =>
+    session.sendRaw({ method: 'GET', target, headers: { accept: '*/*' }, body: undefined }, read),
+  );
+  const status = exchange?.response.status ?? 0;
+  const isAbsent = status >= 400 && status < 500 && !inconclusive.includes(status);
+  if (isAbsent) session.noteAbsent(target);
+  return isAbsent;
+}
+
+/** The operation that reads the resource in a path. */
+function readerOf(operations: readonly Operation[], path: string): Operation | undefined {
+  const paths = [path, path.slice(0, path.lastIndexOf('}') + 1)];
+  return operations.find((one) => one.method === 'GET' && paths.includes(one.path));
+}
+
+/** Statuses that do not reveal whether a resource exists. */
+const inconclusive: readonly number[] = [401, 403, 405, 406, 429];
+
+function isUnlikely(value: unknown): boolean {
+  // A server may parse the leading digits of a value that is not an integer.
+  return typeof value === 'number'
+    ? Number.isSafeInteger(value) && value >= 80_000_000
+    : /^[\da-f]{8}-[\da-f-]{27}$/i.test(String(value));
+}
+
+/**
+ * Replaces IDs in a value with IDs of existing resources.
+ *
+ * @param options.keepsKeys for new resources: keeps their own keys, and makes sure that these are unused.
+ * @param options.byName also replaces texts in properties that are named like a known resource: `environment`.
+ */
+export function withKnownIds(
+  session: Session,
+  operation: Operation,
+  value: unknown,
+  { keepsKeys = false, byName = false } = {},
+): unknown {
+  const { pool, providedValues } = session;
+  const onlyCreated = isDestructive(operation);
+  const knownFor = (name: string, owner: string | undefined): unknown[] => {
+    // A property of a nested object belongs to the nested type: the `systemRef` of a `client`.
+    const resources = owner === undefined ? [] : pool.ofKind(owner);
+    if (resources.length > 0) return resources.map(({ row }) => (isOwnId(name) ? idOf(row) : row[name]));
+    return pool.forMember(operation, name, onlyCreated && isOwnId(name));
+  };
+  const visit = (node: unknown, name: string | undefined, owner: string | undefined): unknown => {
+    if (Array.isArray(node)) return node.map((item) => visit(item, name, owner));
+    if (isObject(node)) {
+      const kind = typeof node.type === 'string' ? singular(node.type) : owner;
+      return Object.fromEntries(
+        Object.entries(node).map(([key, member]) => [
+          key,
+          visit(member, key, isObject(member) ? singular(key) : key === 'type' ? owner : kind),
+        ]),
+      );
+    }
+    if (name === undefined || !['string', 'number'].includes(typeof node)) return node;
+    if (providedValues[name] !== undefined) return providedValues[name];
+    const isReference = kindOfReference(name) !== undefined || isOwnId(name);
+    if (keepsKeys && isOwnId(name)) return unused(session, node);
+    // The `type` of a `tag` can be one of the tag types.
+    const kinds = [...(owner === undefined ? kindsOfOperation(session.document, operation) : [owner]), ''];
+    const namesakes = kinds.map((kind) => pool.ofKind(`${kind}${kindOfName(name)}`)).find((some) => some.length > 0);
+    const named = byName && !isReference ? (namesakes ?? []).map((one) => identityIn(one, name)) : [];
+    if (named.length > 0) return named.find((one) => typeof one === typeof node) ?? node;
+    if (!isReference || (keepsKeys && pool.isKey(operation, name))) return node;
+    const known = knownFor(name, owner).filter((one) => typeof one === typeof node);
+    return known.length === 0 || known.includes(node) ? node : known[0];
+  };
+  return visit(value, undefined, undefined);
+}
+
+/** Returns an unused ID, so that a create does not overwrite an existing resource. */
+function unused(session: Session, id: unknown): unknown {
+  if (!session.pool.has(id)) return id;
+  const [other = id] = unlikelyIds(id, session.seedFor(`unused ${id} 0`));
+  return other;
+}
+
+/** Removes IDs of unknown resources: an optional reference can be omitted. */
+export function withoutUnknownIds({ pool }: Session, operation: Operation, value: unknown): unknown {
+  let isOther = false;
+  const isUnknownId = (name: string, member: unknown) =>
+    typeof member === 'string' &&
+    (kindOfReference(name) !== undefined || isOwnId(name)) &&
+    !pool.forMember(operation, name, false).includes(member);
+  const visit = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(visit);
+    if (!isObject(node)) return node;
+    const kept = Object.entries(node).filter(([name, member]) => !isUnknownId(name, member));
+    isOther ||= kept.length < Object.keys(node).length;
+    return Object.fromEntries(kept.map(([name, member]) => [name, visit(member)]));
+  };
+  const without = visit(value);
+  return isOther ? without : value;
+}
+
+/**
+ * Replaces references in a value with other known resources.
+ *
+ * @param turn index of the replacement.
+ */
+export function withOtherIds({ pool }: Session, operation: Operation, value: unknown, turn: number): unknown {
+  return mapped(value, (node, name) => {
+    if (kindOfReference(name) === undefined || !['string', 'number'].includes(typeof node)) return node;
+    const others = pool.forMember(operation, name, false).filter((one) => one !== node && typeof one === typeof node);
+    return others[turn] ?? node;
+  });
+}
