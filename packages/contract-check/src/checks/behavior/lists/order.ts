@@ -1,19 +1,237 @@
 import type { JsonObject } from '../../../json.ts';
+import { wordsOf } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
+import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { type Difference, need } from '../observe.ts';
 import { isSurelyShown } from './conditions.ts';
-import { type FullList, finding, type ListCheck, type ListSubject, type Page } from './listing.ts';
 import {
-  breachOf,
-  type DeclaredOrder,
-  declaredOrder,
-  isNamed,
-  type Ordering,
-  type OrderKey,
-  orderingOf,
-} from './order-keys.ts';
-import type { Slot } from './slots.ts';
-import { distinct, isScalar, type Property, valueIn } from './values.ts';
+  type FullList,
+  finding,
+  type ListCheck,
+  type Listing,
+  type ListSubject,
+  type Page,
+  type Settings,
+} from './listing.ts';
+import { areDirections, type Direction, directionOf, type Slot } from './slots.ts';
+import { compare, distinct, isBlank, isScalar, matchBeginning, type Property, valueIn } from './values.ts';
+
+interface OrderKey {
+  readonly property: Property;
+  /** Undefined if it is not specified: `sort=price` may be either. */
+  readonly isDescending: boolean | undefined;
+  readonly nulls: Direction['nulls'];
+  readonly ignoresCase?: boolean;
+  /** The value to send, or one item of it. */
+  readonly unit?: unknown;
+  /** Settings to send in addition, such as the direction. */
+  readonly extra?: Settings;
+  readonly label: string;
+}
+
+interface Ordering {
+  readonly slot: Slot;
+  readonly keys: readonly OrderKey[];
+  /** Maximum number of keys in one request. */
+  readonly most: number;
+  settings(keys: readonly OrderKey[]): Settings;
+}
+
+/** The orders that a request can ask for. */
+function orderingOf(listing: Listing, properties: readonly Property[]): Ordering | undefined {
+  const { controls, declared, document } = listing;
+  const slot = controls.order;
+  if (slot === undefined || declared.order === false) return undefined;
+  const isList = slot.shape.types.has('array');
+  const item = isList && slot.shape.items !== undefined ? shapeOf(document, ...slot.shape.items) : slot.shape;
+  const isObjects = item.types.has('object') && item.properties.size > 0;
+  const units = isObjects ? objectUnits(listing, item) : wordUnits(listing, slot, item);
+  const keys = units.flatMap(({ field, direction, unit, extra, suffix = '' }): OrderKey[] => {
+    const property = matchBeginning(properties, wordsOf(field))?.property;
+    if (property === undefined) return [];
+    const label = `${typeof unit === 'string' ? unit : JSON.stringify(unit)}${suffix}`;
+    return [
+      { property, isDescending: direction?.isDescending, nulls: direction?.nulls, unit, extra: extra ?? [], label },
+    ];
+  });
+  if (keys.length === 0) return undefined;
+  return {
+    slot,
+    keys,
+    most: isList ? slot.shape.maxItems : 1,
+    settings: (chosen) => [
+      [slot, isList ? chosen.map(({ unit }) => unit) : chosen[0]?.unit],
+      ...chosen.flatMap(({ extra }) => extra ?? []),
+    ],
+  };
+}
+
+interface Unit {
+  readonly field: string;
+  readonly direction: Direction | undefined;
+  readonly unit: unknown;
+  readonly extra?: Settings;
+  readonly suffix?: string;
+}
+
+/** Keys such as `{ name: 'asc' }` or `{ field: 'name', direction: 'asc' }`. */
+function objectUnits({ document }: Listing, item: Shape): Unit[] {
+  const members = [...item.properties].map(([name, schemas]) => ({
+    name,
+    words: shapeOf(document, ...schemas).enum ?? [],
+  }));
+  const direction = members.find(({ name, words }) => /dir|order|sort/i.test(name) && areDirections(words));
+  const field = members.find(
+    ({ name, words }) =>
+      /^(?:field|by|key|column|property|attribute|name)$/i.test(name) && words.length > 0 && !areDirections(words),
+  );
+  if (field === undefined)
+    return members
+      .filter(({ words }) => areDirections(words))
+      .flatMap(({ name, words }) =>
+        words.map((way) => ({ field: name, direction: directionOf(way), unit: { [name]: way } })),
+      );
+  return field.words.flatMap((word) =>
+    (direction?.words ?? [undefined]).map((way) => ({
+      field: String(word),
+      direction: directionOf(way),
+      unit: { [field.name]: word, ...(direction === undefined ? {} : { [direction.name]: way }) },
+    })),
+  );
+}
+
+/** Words such as `name`, `-name`, `name:desc` and `name_asc`, with the direction in the word or in another parameter. */
+function wordUnits({ controls: { direction }, declared }: Listing, slot: Slot, item: Shape): Unit[] {
+  const listed = slot.declared.order ?? declared.order;
+  // If any text is allowed, only the default and the examples are known to be supported.
+  const free = [slot.default, ...slot.shape.examples, ...item.examples]
+    .flat()
+    .filter((word) => !String(word).includes(','));
+  const words = [...new Set(Array.isArray(listed) ? listed : (item.enum ?? free))].filter(
+    (word): word is string => typeof word === 'string' && word !== '',
+  );
+  const ways = (direction?.shape.enum ?? []).filter((way) => directionOf(way) !== undefined);
+  return words.flatMap((unit): Unit[] => {
+    const { field, isDescending } = parsed(unit);
+    if (isDescending !== undefined || words.includes(`-${unit}`))
+      return [{ field, unit, direction: { isDescending: isDescending ?? false, nulls: undefined } }];
+    if (ways.length === 0 || direction === undefined) return [{ field, unit, direction: undefined }];
+    return ways.map((way) => ({
+      field,
+      unit,
+      direction: directionOf(way),
+      extra: [[direction, way]],
+      suffix: ` ${way}`,
+    }));
+  });
+}
+
+function parsed(word: string): { field: string; isDescending: boolean | undefined } {
+  const [, sign, name] = /^([-+])(.+)$/.exec(word) ?? [];
+  if (name !== undefined) return { field: name, isDescending: sign === '-' };
+  const words = wordsOf(word);
+  const way = directionOf(words.at(-1));
+  return words.length > 1 && way !== undefined
+    ? { field: words.slice(0, -1).join(' '), isDescending: way.isDescending }
+    : { field: word, isDescending: undefined };
+}
+
+/** The order of a list that `x-contract-check` declares. */
+interface DeclaredOrder {
+  /** The default order: `sorted: [-createdAt, id]`. */
+  readonly keys: readonly OrderKey[];
+  /** The last key of every order: `ties: id`. */
+  readonly ties: OrderKey | undefined;
+  /** Where rows without a value are, in every order. */
+  readonly nulls: Direction['nulls'];
+  readonly ignoresCase: boolean;
+}
+
+function declaredOrder({ declared }: Listing, { properties }: FullList): DeclaredOrder {
+  const nulls = (['first', 'last'] as const).find((one) => one === declared.nulls);
+  const ignoresCase = declared.ignoresCase === true;
+  const keyOf = (word: unknown): OrderKey[] => {
+    const { field, isDescending } = parsed(String(word));
+    const property = properties.find(({ name }) => name === field);
+    return property === undefined ? [] : [{ property, isDescending, nulls, ignoresCase, label: property.name }];
+  };
+  const [ties] = keyOf(declared.ties);
+  const keys = (Array.isArray(declared.sorted) ? declared.sorted : []).flatMap(keyOf);
+  return { keys: keys.map((key) => ({ ...key, isDescending: key.isDescending ?? false })), ties, nulls, ignoresCase };
+}
+
+/**
+ * The first place where rows are not in the order of a key; undefined if they are, or if common collations disagree.
+ *
+ * @param above keys before this one: only rows that are equal in all of them are compared.
+ */
+function breachOf(rows: readonly JsonObject[], key: OrderKey, above: readonly OrderKey[] = []): string | undefined {
+  for (const group of groupsOf(rows, above)) {
+    const values = group.map((row) => valueIn(row, key.property));
+    if (values.some((value) => value === undefined)) continue;
+    const breach = nullBreach(values, key) ?? (isNamed(key) ? scattered(values) : valueBreach(values, key));
+    if (breach !== undefined) return breach;
+  }
+  return undefined;
+}
+
+/** Consecutive rows that are equal in the keys above. */
+function groupsOf(rows: readonly JsonObject[], above: readonly OrderKey[]): JsonObject[][] {
+  const groups: JsonObject[][] = [];
+  for (const row of rows) {
+    const last = groups.at(-1);
+    const isSame = above.every(({ property }) => last?.[0] && valueIn(last[0], property) === valueIn(row, property));
+    if (last !== undefined && isSame) last.push(row);
+    else groups.push([row]);
+  }
+  return groups;
+}
+
+/** Rows without a value must be adjacent at one end: the requested one, if specified. */
+function nullBreach(values: readonly unknown[], { nulls }: OrderKey): string | undefined {
+  const blanks = values.filter(isBlank).length;
+  if (blanks === 0 || blanks === values.length) return undefined;
+  const isFirst = values.slice(0, blanks).every(isBlank);
+  const isLast = values.slice(-blanks).every(isBlank);
+  if ((nulls === 'first' && !isFirst) || (nulls === 'last' && !isLast)) return `rows without a value are not ${nulls}`;
+  return isFirst || isLast ? undefined : 'rows without a value are mixed with other rows';
+}
+
+function valueBreach(values: readonly unknown[], { isDescending, ignoresCase }: OrderKey): string | undefined {
+  const present = values
+    .filter((value) => !isBlank(value))
+    .map((value) => (ignoresCase === true && typeof value === 'string' ? value.toLowerCase() : value));
+  const [ascending, descending] = [misplaced(present, 1), misplaced(present, -1)];
+  if (isDescending === undefined) return ascending && descending && ascending;
+  return isDescending ? descending : ascending;
+}
+
+/** Two values in the wrong order according to every collation. */
+function misplaced(values: readonly unknown[], sign: 1 | -1): string | undefined {
+  const reach = values.length > 60 ? 2 : values.length;
+  for (const [index, value] of values.entries())
+    for (const other of values.slice(index + 1, index + 1 + reach))
+      if ((compare(value, other) ?? 0) * sign > 0) return `${show(value)} is before ${show(other)}`;
+  return undefined;
+}
+
+/** Enum values may sort in an order that the contract does not specify, but equal values must be adjacent. */
+function isNamed({ property }: OrderKey): boolean {
+  return property.enum?.some((word) => typeof word === 'string') === true;
+}
+
+function scattered(values: readonly unknown[]): string | undefined {
+  const runs = runsOf(values);
+  const again = runs.find((value, index) => runs.indexOf(value) < index);
+  return again === undefined ? undefined : `rows with ${show(again)} are not adjacent`;
+}
+
+/** The values without consecutive repetitions. */
+function runsOf(values: readonly unknown[]): unknown[] {
+  return values.filter((value, index) => index === 0 || value !== values[index - 1]);
+}
+
+const show = (value: unknown) => JSON.stringify(value).slice(0, 60);
 
 const maxProperties = 8;
 
