@@ -20,6 +20,7 @@ import { createService } from '../server/src/service/service.ts';
 import { freePort } from '../server/test/free-port.ts';
 import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
 import { findServer } from '../server/test/postgres-setup.ts';
+import { serveFlags } from '../server/test/serve-flags.ts';
 import type { AttackOrder, AttackReport } from './attacker.ts';
 import { type Attack, attacks } from './attacks.ts';
 import { largeTenant, seedLargeTenant } from './large-tenant.ts';
@@ -138,7 +139,7 @@ async function startServer(): Promise<ChildProcess> {
   const cli = values.server ?? fileURLToPath(new URL('../server/dist/cli.js', import.meta.url));
   const profile = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
   // As `pnpm serve` and the image start it.
-  const child = spawn(process.execPath, ['--v8-pool-size=0', ...profile, cli, 'serve'], {
+  const child = spawn(process.execPath, [...serveFlags, ...profile, cli, 'serve'], {
     env: environment,
     stdio: ['ignore', 'ignore', 'inherit'],
   });

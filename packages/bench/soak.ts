@@ -19,6 +19,7 @@ import { openStore } from '../server/src/platform/store/store.ts';
 import { databaseOf, readConfig } from '../server/src/service/config.ts';
 import { createService } from '../server/src/service/service.ts';
 import { freePort } from '../server/test/free-port.ts';
+import { serveFlags } from '../server/test/serve-flags.ts';
 import { onPostgres, printLoad } from './delivering.ts';
 import { backendsOf, memoryOf } from './processor-time.ts';
 import { onboard, type Request } from './scenarios.ts';
@@ -52,7 +53,7 @@ interface Sample {
   readonly rss: number;
   readonly heap: number;
   readonly external: number;
-  /** Own memory of all backends together, and the resident memory of the largest. */
+  /** Own memory of a backend, on average, and the resident memory of the largest. How many there are depends on the load. */
   readonly backends?: { readonly own: number; readonly largest: number } | undefined;
 }
 
@@ -81,7 +82,7 @@ async function soak(engine: string, place: { readonly DATABASE_URL?: string; rea
     PAYMENT_PROCESSOR: 'sandbox',
   };
   const key = await prepare(environment);
-  const server = spawn(process.execPath, ['--v8-pool-size=0', values.server, 'serve'], {
+  const server = spawn(process.execPath, [...serveFlags, values.server, 'serve'], {
     env: environment,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -230,7 +231,7 @@ async function sampleOf(pool: Pool, pid: number, databaseUrl: string | undefined
     heap: megabytes('nodejs_heap_size_used_bytes'),
     external: megabytes('nodejs_external_memory_bytes'),
     backends: backends && {
-      own: backends.reduce((sum, { own }) => sum + own, 0),
+      own: backends.reduce((sum, { own }) => sum + own, 0) / Math.max(1, backends.length),
       largest: Math.max(0, ...backends.map(({ resident }) => resident)),
     },
   };
@@ -263,7 +264,7 @@ function printReport(engine: string, samples: readonly Sample[], statuses: Reado
   add('heap, smallest of 30 s', ({ heap }) => heap, samplesOfMinimum);
   add('external', ({ external }) => external, samplesOfMinimum);
   if (warm.some(({ backends }) => backends !== undefined)) {
-    add('backends, own memory', ({ backends }) => backends?.own ?? 0);
+    add('own memory of a backend', ({ backends }) => backends?.own ?? 0);
     // It includes the shared buffers that the backend has touched, so it grows until it has touched all of them.
     add('largest backend, RSS', ({ backends }) => backends?.largest ?? 0, 1, Number.POSITIVE_INFINITY);
   }

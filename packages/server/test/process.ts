@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { atEnd } from './at-end.ts';
 import { testDatabase } from './database.ts';
 import { freePort } from './free-port.ts';
+import { serveFlags } from './serve-flags.ts';
 
 const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 const demoCli = fileURLToPath(new URL('../dist/demo-data.js', import.meta.url));
@@ -132,8 +133,7 @@ async function startScript(
 
 function start(environment: Environment, command: readonly string[], through: readonly string[] = []): ChildProcess {
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
-  // As `pnpm serve` starts it: without threads for garbage and compilation, which take more processor time.
-  const [program = process.execPath, ...words] = [...through, process.execPath, '--v8-pool-size=0', ...command];
+  const [program = process.execPath, ...words] = [...through, process.execPath, ...serveFlags, ...command];
   const env = { PATH, HOME, NODE_COMPILE_CACHE, ...clockVariables(), ...environment };
   const child = spawn(program, words, { env });
   children.add(child);
