@@ -18,8 +18,8 @@ const { values } = readOptions({
   options: {
     delivery: { type: 'boolean' },
     retention: { type: 'boolean' },
-    rounds: { type: 'string', default: '130' },
-    events: { type: 'string', default: '3000' },
+    rounds: { type: 'string', default: '100' },
+    events: { type: 'string', default: '1500' },
   },
 });
 const rounds = Number(values.rounds);
