@@ -2,7 +2,7 @@
 import { createServer } from 'node:https';
 import { portOf } from '../server/test/free-port.ts';
 
-/** A number: the arrivals are wanted when there are as many. */
+/** A number: sends the arrivals as soon as there are as many. */
 export type ReceiverCommand = number | 'count' | 'reset';
 
 /** What arrived since the last reset. */
@@ -21,7 +21,7 @@ const [key = '', cert = ''] = process.argv.slice(2);
 let arrivals: [string, string, number][] = [];
 let connections = 0;
 let open = 0;
-let wanted: number | undefined;
+let expected: number | undefined;
 const server = createServer({ key, cert }, (request, response) => {
   const id = String(request.headers['webhook-id']);
   const path = request.url ?? '';
@@ -48,13 +48,13 @@ process.on('message', (command: ReceiverCommand) => {
     connections = open;
   }
   if (typeof command === 'number') {
-    wanted = command;
+    expected = command;
     reportWanted();
   } else report([]);
 });
 function reportWanted(): void {
-  if (wanted === undefined || arrivals.length < wanted) return;
-  wanted = undefined;
+  if (expected === undefined || arrivals.length < expected) return;
+  expected = undefined;
   report(arrivals);
 }
 function report(reported: Arrivals['arrivals']): void {

@@ -25,7 +25,7 @@ const insertions: Readonly<Record<MonthlyTable, (tenant: number, id: string) => 
     values (${tenant}, ${id}, ${newId()}, ${newId()}, 'Test', 'CREATE', ${newId()}, 1, 'https://example.com', 'FAILED', 1, now())`,
 };
 
-const refused = { audit_log: ['delete', 'update', 'truncate'], delivery_attempt: ['update', 'truncate'] } as const;
+const rejected = { audit_log: ['delete', 'update', 'truncate'], delivery_attempt: ['update', 'truncate'] } as const;
 
 describe.each(['audit_log', 'delivery_attempt'] as const)('%s', (table) => {
   const add = (tenant: number, id: string) =>
@@ -83,7 +83,7 @@ describe.each(['audit_log', 'delivery_attempt'] as const)('%s', (table) => {
   test('requests cannot do more with rows than before, and reach no partition', async () => {
     const partition = (await partitions()).at(-1) ?? '';
     const statements = { delete: 'delete from', update: 'update', truncate: 'truncate' };
-    for (const kind of refused[table]) {
+    for (const kind of rejected[table]) {
       const statement = `${statements[kind]} ${table}${kind === 'update' ? ' set tenant_id = tenant_id' : ''}`;
       await expect(store.write(tenantId, (transaction) => transaction.all(sql.raw(statement)))).rejects.toMatchObject({
         sqlState: '42501',
