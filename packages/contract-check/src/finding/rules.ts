@@ -134,6 +134,7 @@ const fixed = {
     'tenant-lists': error('A list must not have resources of another tenant.'),
     'tenant-reads': error('A tenant must not read resources of another one.'),
     'total-missing': warning('A list must have its total if the request asks for it.'),
+    'unique-ignored': error('A value that is declared as unique must be rejected if another resource has it.'),
     'update-echo': error('The response to an update must have the values of the request.'),
     'update-lost': error('An update must be stored.'),
     'update-others': error('An update must change only the properties of the request.'),

@@ -31,6 +31,7 @@ const found: Readonly<Record<Suite, Readonly<Record<string, readonly string[]>>>
     'filter-unknown-status': [],
     'transfer-cargo': [],
     'put-merges': ['createVehicle', 'getVehicle'],
+    'plate-duplicate-accepted': ['getVehicle'],
     'tenant-list-leak': ['getVehicle'],
   },
   tickets: {

@@ -727,6 +727,60 @@ const writes = [
     'header.idempotency-key',
     twice('createCustomRecordType'),
   ),
+  requiring(
+    ['getClient'],
+    drift(
+      'onboardClient',
+      'unique',
+      'the reference of another client is accepted',
+      remembering(
+        () => ({ refs: new Map<unknown, unknown>() }),
+        async (incoming, next, { refs }) => {
+          const reply = await next(incoming);
+          const [clientRef] = valuesAt(incoming, 'body/clientRef');
+          const isTaken = incoming.operation === 'onboardClient' && reply.status === 409 && clientRef !== undefined;
+          const free = changeAt(changeAt(incoming, 'body/clientRef', gone), 'body/pmsRef', gone);
+          const returned = isTaken ? await next(free) : reply;
+          const { clientId, id = clientId } = object(returned);
+          if (isTaken && returned.status === 201) refs.set(id, clientRef);
+          const ref = refs.get(id);
+          return ref === undefined
+            ? returned
+            : withJson(returned, {
+                ...object(returned),
+                clientRef: ref,
+                ...(clientId === undefined && { pmsRef: ref }),
+              });
+        },
+      ),
+      async (url, world) => {
+        const body = { ...Object(jsonOf(sample('onboardClient', world))), clientRef: world.unique() };
+        await callJson(url, world, 'onboardClient', { body });
+        return observe(url, world, 'onboardClient', { body });
+      },
+    ),
+  ),
+  requiring(
+    ['getCustomRecordType'],
+    drift(
+      'createCustomRecordType',
+      'unique',
+      'a name that exists is accepted',
+      () => async (incoming, next) => {
+        const reply = await next(incoming);
+        if (incoming.operation !== 'createCustomRecordType' || !reply.text.includes('DUPLICATE_REF')) return reply;
+        const [name] = valuesAt(incoming, 'body/name');
+        const path = `${incoming.path}/${name}`;
+        const known = await next({ ...incoming, method: 'GET', path, body: undefined });
+        return known.status === 200 ? { ...withHeader(known, 'location', path), status: 201 } : reply;
+      },
+      async (url, world) => {
+        const body = { name: world.unique(), fields: [{ name: 'note', type: 'STRING' }] };
+        await callJson(url, world, 'createCustomRecordType', { body });
+        return observe(url, world, 'createCustomRecordType', { body });
+      },
+    ),
+  ),
   drift(
     'onboardClient',
     'idempotency',

@@ -57,6 +57,20 @@ const inspection =
   (shop: Shop): RequestInput => ({
     body: { kind: 'inspection', toolId: shop.ids.tool, title: shop.unique(), marks: [9, 'pass', false], ...more },
   });
+/** Accepts the serial of another tool: the tool is stored without a serial, and returned with it. */
+const sharedSerial = (operation: string) => (): Alter => {
+  const serials = new Map<unknown, unknown>();
+  return async (incoming, next) => {
+    const reply = await next(incoming);
+    const [serial] = valuesAt(incoming, 'body/serial');
+    const isTaken = incoming.operation === operation && reply.status === 409 && isText(serial);
+    const returned = isTaken ? await next(changeAt(incoming, 'body/serial', gone)) : reply;
+    const { id } = object(returned);
+    if (isTaken && returned.status < 300) serials.set(id, serial);
+    return serials.has(id) ? withJson(returned, { ...object(returned), serial: serials.get(id) }) : returned;
+  };
+};
+const usedSerial = 'ZZ-00000001';
 const names = (operation: string, query: Readonly<Record<string, string>>) => async (url: string, shop: Shop) => {
   const returned = await callJson(url, shop, operation, { query });
   return [
@@ -553,6 +567,32 @@ const semantics = expecting(
       '/tools/00000000-0000-4000-8000-000000000000',
     ),
     member('createTool', 'echo', 'another kind is returned', '/kind', to('power')),
+    requiring(
+      ['getTool'],
+      drift(
+        'createTool',
+        'unique',
+        'the serial of another tool is accepted',
+        sharedSerial('createTool'),
+        async (url, shop) => {
+          await callJson(url, shop, 'createTool', tool({ serial: usedSerial })(shop));
+          return observe(url, shop, 'createTool', tool({ serial: usedSerial })(shop));
+        },
+      ),
+    ),
+    requiring(
+      ['createTool', 'getTool'],
+      drift(
+        'changeTool',
+        'unique',
+        'a change to the serial of another tool is accepted',
+        sharedSerial('changeTool'),
+        withTool(async (url, shop, path) => {
+          await callJson(url, shop, 'createTool', tool({ serial: usedSerial })(shop));
+          return observe(url, shop, 'changeTool', { path, body: { serial: usedSerial } });
+        }),
+      ),
+    ),
     request(
       'changeTool',
       'If-Match',

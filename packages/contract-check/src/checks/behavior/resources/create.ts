@@ -7,13 +7,14 @@ import { escapeSegment, isObject, type JsonObject, put } from '../../../json.ts'
 import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
 import { type FullList, readCollection } from '../lists/listing.ts';
-import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, ifSeen, need, text, valued } from '../observe.ts';
 import {
   anyOf,
   innerView,
   isGone,
   isNothing,
   isSame,
+  isScalar,
   isServerOwned,
   memberAt,
   notKept,
@@ -21,7 +22,8 @@ import {
   resourceIn,
   type Side,
 } from './compare.ts';
-import { type Filling, locationIn, type Resource, type ResourceHarness } from './harness.ts';
+import { type Created, type Filling, locationIn, type Resource, type ResourceHarness } from './harness.ts';
+import { Updating } from './update.ts';
 
 type CreateCheck = BehaviorCheck<ResourceHarness>;
 
@@ -260,3 +262,61 @@ export const idempotency: CreateCheck = {
     return [];
   },
 };
+
+/** The properties that `x-contract-check` declares as unique. */
+function uniqueNames({ document }: ResourceHarness, operation: Operation): string[] {
+  const view = View.ofRequest(document, operation);
+  return view.names.filter((name) => view.member(name).states('unique', true));
+}
+
+export const unique: CreateCheck = {
+  name: 'unique',
+  describe: 'A unique value of one resource is rejected for another one, in create and update requests.',
+  applies: (harness) => uniqueNames(harness, harness.resourceType.create).length > 0,
+  async run(harness, label) {
+    const { create, updates } = harness.resourceType;
+    const first = await harness.createAndRead(label);
+    const other = await harness.createAndRead(`${label} other`);
+    const found: Difference[] = [];
+    for (const operation of new Set([create, ...updates]))
+      for (const name of uniqueNames(harness, operation)) {
+        const used = first.resource.sent[name];
+        const send = () =>
+          operation === create
+            ? createWith(harness, { [name]: used }, `${label} ${name}`)
+            : updateWith(new Updating(harness, operation), other, { [name]: used });
+        const sent = isScalar(used) ? await ifSeen(send) : undefined;
+        if (sent === undefined || !isSuccess(sent.exchange)) continue;
+        const { resource, exchange } = sent;
+        // A request to create may return the first resource. If the value is the ID, 201 shows that it did not.
+        const isOther = String(resource.id) !== String(first.resource.id) || exchange.response.status === 201;
+        const shown = isOther ? await harness.shown(resource) : undefined;
+        if (shown === undefined || !isSame(used, shown.row[name], { name })) continue;
+        const expected = `an error, because another resource has ${text(used)}`;
+        const { node } = View.ofRequest(harness.document, operation).member(name);
+        const exchanges = [first.exchange, exchange, shown.exchange];
+        found.push(
+          differ('unique-ignored', operation, name, { expected, actual: responseText(exchange), node, exchanges }),
+        );
+      }
+    return found;
+  },
+};
+
+interface Sent {
+  readonly resource: Resource;
+  readonly exchange: Exchange;
+}
+
+async function createWith(harness: ResourceHarness, values: JsonObject, label: string): Promise<Sent> {
+  const known = need(await harness.callTo(harness.resourceType.create, label));
+  const call = { ...known, body: { ...Object(known.body), ...values } };
+  const exchange = await harness.session.send(call);
+  return { resource: harness.resourceOf(call, exchange), exchange };
+}
+
+async function updateWith(updating: Updating, other: Created, values: JsonObject): Promise<Sent> {
+  const bodies = [values, { ...updating.whole(other), ...values }];
+  const body = need(bodies.find((one) => updating.accepts(one)));
+  return { resource: other.resource, exchange: await updating.send(other.resource, body) };
+}

@@ -20,6 +20,7 @@ const parameter = (place: string, name: string, schema: JsonObject) => ({
 });
 const idOf = (name: string) => parameter('path', name, { type: 'string', format: 'uuid' });
 const word = { type: 'string', minLength: 1, maxLength: 60, pattern: '^[A-Za-z][A-Za-z0-9 ]*$' };
+const uniqueWord = { ...word, 'x-contract-check': { unique: true } };
 const pages = [
   parameter('query', 'limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
   parameter('query', 'offset', { type: 'integer', minimum: 0, default: 0 }),
@@ -229,7 +230,7 @@ export const contract: JsonObject = {
             headers: { Location: { schema: { type: 'string' } } },
             ...json(ref('Author')),
           },
-          ...rejections(400),
+          ...rejections(400, 409),
         },
       },
     },
@@ -313,7 +314,7 @@ export const contract: JsonObject = {
         required: ['name'],
         additionalProperties: false,
         properties: {
-          name: word,
+          name: uniqueWord,
           country: { type: 'string', enum: ['DE', 'FR', 'US'], default: 'DE' },
           note: { ...word, type: ['string', 'null'] },
         },
@@ -323,7 +324,7 @@ export const contract: JsonObject = {
         minProperties: 1,
         additionalProperties: false,
         properties: {
-          name: word,
+          name: uniqueWord,
           country: { type: 'string', enum: ['DE', 'FR', 'US'] },
           note: { ...word, type: ['string', 'null'] },
           version: { type: 'integer' },

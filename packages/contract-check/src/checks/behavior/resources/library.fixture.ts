@@ -194,6 +194,7 @@ class Library {
   #create(kind: string, { body, tenant }: IncomingRequest): Reply {
     const wrong = rejection(kind, body, true);
     if (wrong !== undefined) return wrong;
+    if (this.#isNameTaken(kind, body, tenant) && !this.#has('name twice')) return problem(409, 'The name is in use');
     const now = new Date().toISOString();
     const fixed = { id: randomUUID(), version: 1, createdAt: now, updatedAt: now };
     const row: Row = {
@@ -234,6 +235,12 @@ class Library {
         ? `/${kind}/${other}`
         : `/${kind}/${row.id}`;
     return { status: 201, headers: { location, etag: etagOf(row) }, body: shown(returned) };
+  }
+
+  /** Whether another author has the name. */
+  #isNameTaken(kind: string, { name }: JsonObject, tenant: string, own?: Kept): boolean {
+    const isOther = (one: Kept) => one !== own && one.tenant === tenant && one.row.name === name;
+    return kind === 'authors' && name !== undefined && this.#rows(kind).some(isOther);
   }
 
   #list(kind: string, { query, tenant, method }: IncomingRequest): Reply {
@@ -394,6 +401,8 @@ class Library {
       if (this.#has('rejected is stored') && typeof body.title === 'string') found.row.title = body.title;
       return wrong;
     }
+    if (this.#isNameTaken(kind, body, found.tenant, found) && !this.#has('change to a used name'))
+      return problem(409, 'The name is in use');
     const before = { ...found.row };
     const kept = {
       id: before.id,

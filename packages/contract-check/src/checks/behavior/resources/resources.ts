@@ -4,7 +4,7 @@ import { type BehaviorCheck, runChecks } from '../observe.ts';
 import { actionEffects } from './actions.ts';
 import { bulked, bulksOf } from './bulk.ts';
 import { readTags, removedUnchanged, updateTags } from './conditions.ts';
-import { defaults, echo, idempotency, listed, location } from './create.ts';
+import { defaults, echo, idempotency, listed, location, unique } from './create.ts';
 import { ResourceHarness } from './harness.ts';
 import { checkSafety, separated } from './isolation.ts';
 import { operationChecks } from './operations.ts';
@@ -55,6 +55,7 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
     await runChecks(session, updateChecks, new Updating(harness, update), [update]);
   if (read !== undefined) await runChecks(session, [readTags], harness, [read]);
   await runChecks(session, [idempotency], harness, [create]);
+  await runChecks(session, [unique], harness, [create, ...updates]);
   await runChecks(session, [separated], harness, [create, ...concerned]);
   const [action] = actions;
   if (action !== undefined) await runChecks(session, [actionEffects], harness, [action, ...actions]);

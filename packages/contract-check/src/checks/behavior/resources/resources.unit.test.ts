@@ -80,6 +80,7 @@ describe('a server with a defect', () => {
     'tenant-lists': ['other tenant lists'],
     'tenant-changes': ['other tenant changes'],
     'tenant-deletes': ['other tenant deletes'],
+    'unique-ignored': ['name twice', 'change to a used name'],
     'bulk-results': ['one result missing', 'every index is 0'],
     'bulk-order': ['results reversed'],
     'bulk-lost': ['last item not stored', 'items get the note of the first'],
