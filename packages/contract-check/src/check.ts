@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { CannotRun } from './cannot-run.ts';
+import { CannotRun, required } from './cannot-run.ts';
 import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { operationsOf } from './document/operation.ts';
@@ -22,6 +22,8 @@ export async function check(options: CheckOptions): Promise<Report> {
   const started = performance.now();
   const document = await documentOf(options.spec);
   const url = options.url ?? firstServer(document);
+  if (!/^https?:/.test(url) || !URL.canParse(url))
+    throw new CannotRun(`The URL "${url}" must start with http:// or https://. Pass --url.`);
   const session = new Session(document, url, options);
   try {
     options.onPlan?.(session.plan.entries);
@@ -77,21 +79,15 @@ export async function planOf(options: CheckOptions): Promise<readonly PlanEntry[
 
 export async function documentOf(spec: string): Promise<OpenApiDocument> {
   const address = /^https?:\/\//.test(spec) ? spec : resolve(spec);
-  try {
-    return await OpenApiDocument.load(address);
-  } catch (error) {
-    throw new CannotRun(error instanceof Error ? error.message : String(error));
-  }
+  return required(() => OpenApiDocument.load(address));
 }
 
 function firstServer(document: OpenApiDocument): string {
   const servers = Array.isArray(document.root.servers) ? document.root.servers : [];
   const { url, variables } = document.object(servers[0]);
-  const filled = String(url ?? '').replaceAll(/\{([^}]+)\}/g, (_whole, name: string) =>
+  return String(url ?? '').replaceAll(/\{([^}]+)\}/g, (_whole, name: string) =>
     String(document.object(document.object(variables)[name]).default ?? ''),
   );
-  if (!/^https?:\/\//.test(filled)) throw new CannotRun('The document has no server with an absolute URL. Pass --url.');
-  return filled;
 }
 
 async function reachable(session: Session, url: string): Promise<void> {
@@ -99,11 +95,7 @@ async function reachable(session: Session, url: string): Promise<void> {
     throw new CannotRun('No operation is selected. Check --only, --exclude and --focus.');
   if (!(await session.transport.isAlive()))
     throw new CannotRun(`The server at ${url} does not respond. Start it, or pass its URL with --url.`);
-  try {
-    await session.signIn();
-  } catch (error) {
-    throw new CannotRun(`The auth module failed to sign in: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  await required(() => session.identities.signIn(), 'The auth module failed to sign in: ');
 }
 
 function reportOf(session: Session, url: string, milliseconds: number, missed: readonly string[]): Report {

@@ -3,72 +3,18 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Ajv, type ErrorObject } from 'ajv';
-import { CannotRun } from './cannot-run.ts';
+import { CannotRun, required } from './cannot-run.ts';
 import { categories } from './finding/finding.ts';
 import { isObject } from './json.ts';
-import type { Auth, CalledOperation, CheckOptions } from './options.ts';
-import { isSecretName, type Secret, secretsInHeader, variableOf } from './report/mask.ts';
+import type { Auth, CheckOptions } from './options.ts';
 import { coverageKindNames } from './report/report.ts';
 
-type Headers = Readonly<Record<string, string>>;
-
-/** A header value of this length that is not an ID is treated as a credential, regardless of its name. */
-const minSecretLength = 24;
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** Wraps an auth module, and records every credential that it returns, so that reports can mask it. */
-export function remembering(auth: Auth, remember: (secret: Secret) => void): Auth {
-  const wrapped = <Name extends keyof Auth>(name: Name, secretsOf: (received: Headers) => Secret[]) => {
-    if (auth[name] === undefined) return {};
-    const call = async (operation?: CalledOperation): Promise<Headers> => {
-      const received = ((await auth[name]?.(operation)) ?? {}) as Headers;
-      for (const secret of secretsOf(received)) remember(secret);
-      return received;
-    };
-    // Only a function that declares a parameter is called for each operation.
-    return { [name]: Object.defineProperty(call, 'length', { value: auth[name].length }) };
-  };
-  const others = (['expired', 'forbidden', 'otherTenant'] as const).map((identity) =>
-    wrapped(identity, (headers) => secretsOfHeaders(headers, `${variableOf(identity)}_`)),
-  );
-  return Object.assign({}, wrapped('caller', secretsOfHeaders), ...others, wrapped('values', secretsOfValues));
-}
-
-/** @param prefix of the variables, such as `OTHER_TENANT_`. */
-export function secretsOfHeaders(headers: Headers, prefix = ''): Secret[] {
-  return Object.entries(headers).flatMap(([name, value]) =>
-    secretsOfHeader(name, value).map((secret) => ({ ...secret, variable: prefix + secret.variable })),
-  );
-}
-
-export function secretsOfValues(values: Readonly<Record<string, unknown>>): Secret[] {
-  return Object.entries(values).flatMap(([name, value]) =>
-    typeof value === 'string' && isSecretName(name) ? [{ value, variable: variableOf(name) }] : [],
-  );
-}
-
-function secretsOfHeader(name: string, value: string): Secret[] {
-  const found = secretsInHeader(name, value);
-  if (found.length === 0 && value.length >= minSecretLength && !uuid.test(value))
-    return [{ value, variable: variableOf(name) }];
-  const passwords = found
-    .filter(({ variable }) => variable === 'CREDENTIALS')
-    .map((basic) => {
-      const [, password = ''] = /^[^:]*:(.*)$/s.exec(Buffer.from(basic.value, 'base64').toString()) ?? [];
-      return { value: password, variable: 'PASSWORD' };
-    });
-  return [...found, ...passwords];
-}
-
 /** Files for the reports; for `json`, `-` is standard output. */
-export interface Outputs {
-  readonly junit?: string;
-  readonly json?: string;
-  readonly sarif?: string;
-}
+const outputNames = ['junit', 'json', 'sarif'] as const;
+export type Outputs = Partial<Readonly<Record<(typeof outputNames)[number], string>>>;
 
-/** The default export of a configuration file, or its JSON. Paths are relative to it. */
-interface Config extends Partial<Omit<CheckOptions, 'auth' | 'signal' | 'onProgress' | 'onPlan'>>, Outputs {
+/** What a configuration file contains: its default export, or its JSON. Paths are relative to it. */
+interface Config extends Partial<Omit<CheckOptions, 'auth'>>, Outputs {
   /** How to sign in, or the path of the module that exports it. */
   readonly auth?: Auth | string;
   /** The file of accepted findings. */
@@ -77,128 +23,159 @@ interface Config extends Partial<Omit<CheckOptions, 'auth' | 'signal' | 'onProgr
   readonly quiet?: boolean;
 }
 
-/** The options of the command. */
-export interface Flags extends Config {
-  readonly auth?: string;
-  readonly header?: Readonly<Record<string, string>>;
-  readonly config?: string;
-}
-
 export interface Settings {
   readonly options: CheckOptions;
   readonly outputs: Outputs;
   readonly baseline: string | undefined;
   readonly quiet: boolean;
-  /** Credentials to mask. Sign-ins add to it during the run. */
-  readonly secrets: readonly Secret[];
 }
 
-const defaultFiles = ['ts', 'js', 'json'].map((extension) => `contract-check.config.${extension}`);
-const outputNames = ['junit', 'json', 'sarif'] as const;
-const allOf = (names: readonly string[], schema: object) => Object.fromEntries(names.map((name) => [name, schema]));
 const text = { type: 'string', minLength: 1 };
+const texts = { type: 'array', items: text };
+const isSet = { type: 'boolean' };
+const count = { type: 'integer', minimum: 1 };
+const seconds = { type: 'number', exclusiveMinimum: 0 };
 const percent = { type: 'number', minimum: 0, maximum: 100 };
+const shares = {
+  type: 'object',
+  properties: Object.fromEntries(coverageKindNames.map((name) => [name, percent])),
+  additionalProperties: false,
+};
+const kinds = coverageKindNames.join(', ');
+/** On the command line, spaces would require quotes. */
+const hyphenated = categories.map((category) => category.replaceAll(' ', '-')).join(', ');
 
-const properties = {
-  ...allOf(['spec', 'url', 'baseline', ...outputNames], text),
-  ...allOf(['only', 'exclude', 'focus'], { type: 'array', items: text }),
-  ...allOf(['time', 'timeout'], { type: 'number', exclusiveMinimum: 0 }),
-  ...allOf(['concurrency', 'probes'], { type: 'integer', minimum: 1 }),
-  ...allOf(['allowUnimplemented', 'quiet', 'disposable'], { type: 'boolean' }),
-  seed: { type: 'integer' },
-  minCoverage: {
-    anyOf: [percent, { type: 'object', properties: allOf(coverageKindNames, percent), additionalProperties: false }],
-  },
-  checks: { type: 'array', items: { enum: categories } },
-  headers: { type: 'object', additionalProperties: { type: 'string' } },
-  values: { type: 'object' },
+/** Every setting: its option of the command, which is undefined if only a file can have it, and the schema of its value. */
+const settings: Readonly<Record<string, readonly [option: string | undefined, description: string, schema: object]>> = {
+  spec: ['--spec <file|url>', 'path or URL of the OpenAPI 3.0 or 3.1 document', text],
+  url: ['--url <url>', "URL of the server (default: the document's first server)", text],
   // May also be an object with functions, which JSON Schema cannot describe.
-  auth: { type: ['string', 'object'] },
+  auth: ['--auth <module>', 'module that signs in', { type: ['string', 'object'] }],
+  headers: [
+    '--header <name: value...>',
+    'header to send with every request; repeatable',
+    { type: 'object', additionalProperties: { type: 'string' } },
+  ],
+  values: [undefined, '', { type: 'object' }],
+  only: [
+    '--only <pattern...>',
+    'call only these: operation ids, "METHOD /path", paths or tags; * matches any text',
+    texts,
+  ],
+  exclude: ['--exclude <pattern...>', 'never call these, for any purpose; same patterns as --only', texts],
+  focus: ['--focus <pattern...>', 'check only these; others can be called to create the data that they need', texts],
+  disposable: [
+    '--disposable',
+    'allow changes to data that the run did not create, and calls that cannot be undone',
+    isSet,
+  ],
+  checks: [
+    '--checks <category...>',
+    `categories to check: ${hyphenated} (default: all)`,
+    { type: 'array', items: { enum: categories } },
+  ],
+  seed: ['--seed <number>', 'send the same requests as an earlier run with this seed', { type: 'integer' }],
+  probes: ['--probes <number>', 'maximum number of invalid and boundary values per parameter or body', count],
+  time: ['--time <seconds>', 'maximum duration of the run, with cleaning up', seconds],
+  timeout: ['--timeout <seconds>', 'maximum time for a response', seconds],
+  concurrency: ['--concurrency <number>', 'maximum number of concurrent requests', count],
+  allowUnimplemented: ['--allow-unimplemented', 'do not report operations that return 501', isSet],
+  minCoverage: [
+    '--min-coverage <[kind=]percent...>',
+    `minimum of what must be reached: ${kinds} (default: operations=50); repeatable`,
+    shares,
+  ],
+  baseline: ['--baseline <file>', 'file of accepted findings, each with a reason, which do not count', text],
+  junit: ['--junit <file>', 'write the report as JUnit XML', text],
+  json: ['--json <file>', 'write the report as JSON; - is standard output', text],
+  sarif: ['--sarif <file>', 'write the report as SARIF 2.1.0', text],
+  quiet: ['--quiet', 'print only the last line', isSet],
 };
 
+/** The options of the command that are settings, with their descriptions. */
+export const settingOptions = Object.values(settings).flatMap(([option, description]) =>
+  option === undefined ? [] : [[option, description] as const],
+);
+
+// Texts of the command line become numbers.
+const validate = new Ajv({ coerceTypes: true, allowUnionTypes: true, verbose: true }).compile<Config>({
+  type: 'object',
+  properties: Object.fromEntries(Object.entries(settings).map(([name, [, , schema]]) => [name, schema])),
+  additionalProperties: false,
+});
+
+/** What the command line contains: settings under their names, except for those with a form of their own. */
+export interface Flags {
+  readonly config?: string;
+  readonly header?: readonly string[];
+  readonly minCoverage?: readonly string[];
+  readonly checks?: readonly string[];
+}
+
 /**
- * The settings of a run, from flags and the configuration file. Flags take precedence.
+ * The settings of a run, from the command line and the configuration file. The command line takes precedence.
  *
- * @throws CannotRun if a file cannot be read or is invalid.
+ * @throws CannotRun if a file cannot be read, or a setting is invalid.
  */
-export async function settingsOf(flags: Flags, directory = process.cwd()): Promise<Settings> {
-  const { header, config: file, ...own } = flags;
+export async function settingsOf({ config: file, ...flags }: Flags, directory = process.cwd()): Promise<Settings> {
   const config = await configOf(file, directory);
-  const { auth: configuredAuth, quiet = false, junit, json, sarif, baseline, ...options } = { ...config, ...own };
-  const { spec, headers = {}, values = {} } = options;
+  const own = checked(valuesOf(flags), 'The command line is invalid');
+  const { auth: how, quiet = false, junit, json, sarif, baseline, ...options } = { ...config, ...own };
+  const { spec } = options;
   if (spec === undefined)
     throw new CannotRun('No contract is specified. Pass --spec FILE, or set "spec" in the configuration.');
-  const sent = { ...headers, ...header };
-  const secrets: Secret[] = [...secretsOfHeaders(sent), ...secretsOfValues(values)];
-  const auth = await authOf(configuredAuth, directory);
+  const auth = await authOf(how, directory);
   return {
-    options: {
-      ...options,
-      spec,
-      headers: sent,
-      ...(auth === undefined ? {} : { auth: remembering(auth, (secret) => remember(secrets, secret)) }),
-    },
-    outputs: Object.fromEntries(Object.entries({ junit, json, sarif }).filter(([, path]) => path !== undefined)),
+    options: { ...options, spec, headers: { ...config.headers, ...own.headers }, ...(auth && { auth }) },
+    outputs: { ...(junit && { junit }), ...(json && { json }), ...(sarif && { sarif }) },
     baseline,
     quiet,
-    secrets,
   };
 }
 
-function remember(secrets: Secret[], secret: Secret): void {
-  if (!secrets.some(({ value, variable }) => value === secret.value && variable === secret.variable))
-    secrets.push(secret);
+function valuesOf({ header = [], minCoverage, checks, ...others }: Flags): object {
+  const headers = header.map((one) => {
+    const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([^\r\n]*)$/.exec(one) ?? [];
+    if (name !== undefined) return [name, value];
+    throw new CannotRun("--header must be a name, a colon and a value: 'Accept-Language: en'.");
+  });
+  // `80`, or `constraints=80`
+  const shares = minCoverage?.map((one) => (one.includes('=') ? one.split('=') : ['operations', one]));
+  return {
+    ...others,
+    headers: Object.fromEntries(headers),
+    ...(shares && { minCoverage: Object.fromEntries(shares) }),
+    ...(checks && { checks: checks.map((category) => category.replaceAll('-', ' ')) }),
+  };
 }
 
 async function configOf(requestedFile: string | undefined, directory: string): Promise<Config> {
-  const found = requestedFile ?? defaultFiles.find((name) => existsSync(join(directory, name)));
+  const names = ['ts', 'js', 'json'].map((extension) => `contract-check.config.${extension}`);
+  const found = requestedFile ?? names.find((name) => existsSync(join(directory, name)));
   if (found === undefined) return {};
   const file = resolve(directory, found);
   const read = async () =>
-    file.endsWith('.json')
-      ? JSON.parse(await readFile(file, 'utf8'))
-      : (await import(pathToFileURL(file).href)).default;
-  const config = checked(await loaded(`The configuration ${found} cannot be read`, read), found);
-  const absolute = (path: string) => (path === '-' || /^https?:\/\//.test(path) ? path : resolve(dirname(file), path));
-  const paths = (['spec', ...outputNames, 'baseline', 'auth'] as const).flatMap((name) => {
-    const path = config[name];
-    return typeof path === 'string' ? [[name, absolute(path)] as const] : [];
-  });
-  return { ...config, ...Object.fromEntries(paths) };
+    file.endsWith('.json') ? JSON.parse(await readFile(file, 'utf8')) : await defaultExport(file);
+  const value: unknown = await required(read, `The configuration ${found} cannot be read: `);
+  if (!isObject(value)) throw new CannotRun(`The configuration ${found} must export an object by default.`);
+  const { minCoverage, ...others } = value;
+  const shares = typeof minCoverage === 'number' ? { operations: minCoverage } : minCoverage;
+  const config = checked(
+    { ...others, ...(shares === undefined ? {} : { minCoverage: shares }) },
+    `The configuration ${found} is invalid`,
+  );
+  const absolute = (path: unknown) =>
+    typeof path !== 'string' || path === '-' || /^https?:\/\//.test(path) ? path : resolve(dirname(file), path);
+  const paths = (['spec', ...outputNames, 'baseline', 'auth'] as const).filter((name) => name in config);
+  return { ...config, ...Object.fromEntries(paths.map((name) => [name, absolute(config[name])])) };
 }
 
-async function loaded(complaint: string, load: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return await load();
-  } catch (error) {
-    throw new CannotRun(`${complaint}: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
-function checked(value: unknown, name: string): Config {
-  if (!isObject(value)) throw new CannotRun(`The configuration ${name} must export an object by default.`);
-  const schema = { type: 'object', additionalProperties: false, properties };
-  const validate = new Ajv({ allowUnionTypes: true }).compile<Config>(schema);
-  if (!validate(value)) throw new CannotRun(`The configuration ${name} is invalid: ${complaint(validate.errors?.[0])}`);
-  return value;
-}
-
-function complaint(error: ErrorObject | undefined): string {
-  if (error?.keyword === 'additionalProperties' && error.instancePath === '')
-    return `unknown property "${error.params.additionalProperty}". Known properties: ${Object.keys(properties).join(', ')}.`;
-  return `${error?.instancePath.slice(1).replaceAll('/', '.')} ${error?.message}.`;
-}
-
-async function authOf(configured: Auth | string | undefined, directory: string): Promise<Auth | undefined> {
-  if (configured === undefined) return undefined;
-  if (typeof configured !== 'string') return signingIn(configured, 'The "auth" of the configuration');
-  const load = async () => (await import(pathToFileURL(resolve(directory, configured)).href)).default;
-  const module = await loaded(`The auth module ${configured} cannot be loaded`, load);
-  return signingIn(module, `The auth module ${configured}`);
-}
-
-function signingIn(value: unknown, what: string): Auth {
-  if (isAuth(value)) return value;
+async function authOf(how: Auth | string | undefined, directory: string): Promise<Auth | undefined> {
+  if (how === undefined) return undefined;
+  const what = typeof how === 'string' ? `The auth module ${how}` : 'The "auth" of the configuration';
+  const load = () => (typeof how === 'string' ? defaultExport(resolve(directory, how)) : how);
+  const auth: unknown = await required(load, `${what} cannot be loaded: `);
+  if (isAuth(auth)) return auth;
   throw new CannotRun(`${what} must export by default an object with a function caller() that returns headers.`);
 }
 
@@ -206,4 +183,21 @@ function isAuth(value: unknown): value is Auth {
   if (!isObject(value) || typeof value.caller !== 'function') return false;
   const others = [value.expired, value.forbidden, value.otherTenant, value.values];
   return others.every((one) => one === undefined || typeof one === 'function');
+}
+
+async function defaultExport(file: string): Promise<unknown> {
+  return (await import(pathToFileURL(file).href)).default;
+}
+
+function checked(value: object, complaint: string): Config {
+  if (validate(value)) return value;
+  throw new CannotRun(`${complaint}: ${reasonOf(validate.errors?.[0])}.`);
+}
+
+function reasonOf(error: ErrorObject | undefined): string {
+  const { additionalProperty, allowedValues } = error?.params ?? {};
+  if (additionalProperty !== undefined)
+    return `unknown property "${additionalProperty}". Known properties: ${Object.keys(error?.parentSchema?.properties).join(', ')}`;
+  const values = allowedValues === undefined ? '' : `: ${allowedValues.join(', ')}`;
+  return `${error?.instancePath.slice(1).replaceAll('/', '.')} ${error?.message}${values}`;
 }

@@ -3,17 +3,16 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
-import { CannotRun } from './cannot-run.ts';
-import { type Flags, type Outputs, type Settings, settingsOf } from './config.ts';
-import { type Category, categories } from './finding/finding.ts';
+import { CannotRun, required } from './cannot-run.ts';
+import { type Flags, type Outputs, type Settings, settingOptions, settingsOf } from './config.ts';
 import type { CheckOptions } from './options.ts';
 import { acceptAll, acceptedIn, withoutAccepted } from './report/accepted.ts';
-import { maskText } from './report/mask.ts';
+import { maskText, type Secret } from './report/mask.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
 import { fileOf, isComplete } from './report/presented.ts';
-import { coverageKindNames, type MinCoverage, type PlanEntry, type Report } from './report/report.ts';
+import type { PlanEntry, Report } from './report/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
 import { counted } from './report/texts.ts';
 
@@ -92,44 +91,17 @@ export async function run(
 }
 
 function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlags) => Promise<void>): Command {
-  return new Command('contract-check')
+  const program = new Command('contract-check')
     .description('Compares an HTTP server with its OpenAPI document and reports the differences.')
-    .version(packageFile.version)
-    .option('--spec <file|url>', 'path or URL of the OpenAPI 3.0 or 3.1 document')
-    .option('--url <url>', "URL of the server (default: the document's first server)", address)
-    .option('--auth <module>', 'module that signs in')
-    .option('--header <name: value>', 'header to send with every request; repeatable', header)
-    .option('--only <pattern...>', 'call only these: operation ids, "METHOD /path", paths or tags; * matches any text')
-    .option('--exclude <pattern...>', 'never call these, for any purpose; same patterns as --only')
-    .option('--focus <pattern...>', 'check only these; others can be called to create the data that they need')
+    .version(packageFile.version);
+  for (const [option, description] of settingOptions) program.option(option, description);
+  return program
     .option('--plan', 'print what the run would call, and send nothing')
-    .option('--disposable', 'allow changes to data that the run did not create, and calls that cannot be undone')
-    .option(
-      '--checks <category...>',
-      `categories to check: ${categories.map(hyphenated).join(', ')} (default: all)`,
-      category,
-    )
-    .option('--seed <number>', 'send the same requests as an earlier run with this seed', wholeNumber)
-    .option('--probes <number>', 'maximum number of invalid and boundary values per parameter or body', count)
-    .option('--time <seconds>', 'maximum duration of the run, with cleaning up', positiveNumber)
-    .option('--timeout <seconds>', 'maximum time for a response', positiveNumber)
-    .option('--concurrency <number>', 'maximum number of concurrent requests', count)
-    .option('--allow-unimplemented', 'do not report operations that return 501')
-    .option(
-      '--min-coverage <[kind=]percent>',
-      `minimum of what must be reached: ${coverageKindNames.join(', ')} (default: operations=50); repeatable`,
-      minimum,
-    )
-    .option('--baseline <file>', 'file of accepted findings, each with a reason, which do not count')
     .option('--update-baseline', 'write all findings of this run to the file of --baseline')
-    .option('--junit <file>', 'write the report as JUnit XML')
-    .option('--json <file>', 'write the report as JSON; - is standard output')
-    .option('--sarif <file>', 'write the report as SARIF 2.1.0')
     .option(
       '--config <file>',
-      'configuration file (default: contract-check.config.ts, .js or .json); flags override it',
+      'configuration file (default: contract-check.config.ts, .js or .json); options override it',
     )
-    .option('--quiet', 'print only the last line')
     .option('--no-color', 'print without colors')
     .addHelpText('after', examples)
     .showHelpAfterError('See contract-check --help.')
@@ -139,22 +111,23 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
 }
 
 async function execute(
-  { color, plan, updateBaseline = false, ...flags }: CommandFlags,
+  { color, plan = false, updateBaseline = false, ...flags }: CommandFlags,
   work: Work,
   surroundings: Surroundings,
 ): Promise<number> {
-  const { stderr, directory } = surroundings;
+  const { stdout, stderr, directory } = surroundings;
   const settings = await settingsOf(flags, directory);
+  const { options, quiet } = settings;
   const baseline = settings.baseline === undefined ? undefined : resolve(directory, settings.baseline);
   if (updateBaseline && baseline === undefined)
     throw new CannotRun('--update-baseline requires the file to write: --baseline FILE.');
   const accepted = updateBaseline || baseline === undefined ? [] : await acceptedIn(baseline);
-  if (plan === true) {
-    await write(surroundings.stdout, renderPlan(await work.planOf(settings.options)));
+  if (plan) {
+    await write(stdout, renderPlan(await work.planOf(options)));
     return exitCodes.same;
   }
-  const progress = settings.quiet ? undefined : new ProgressLine(stderr);
-  const ending = (report: Report) => conclude(report, settings, color, surroundings);
+  const progress = quiet ? undefined : new ProgressLine(stderr);
+  const secrets: Secret[] = [];
   const interruption = new AbortController();
   const interrupt = () => {
     // A second signal exits immediately.
@@ -162,25 +135,21 @@ async function execute(
     interruption.abort();
   };
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
-  const options: CheckOptions = {
-    ...settings.options,
-    signal: interruption.signal,
-    onProgress: (state) => progress?.update(state),
-    onPlan: (entries) => {
-      if (!settings.quiet) stderr.write(`${planSummary(entries)}\n`);
-    },
-  };
   try {
-    const all = await work.check(options);
+    const report = await work.check({
+      ...options,
+      signal: interruption.signal,
+      onProgress: (state) => progress?.update(state),
+      onPlan: (entries) => void (quiet || stderr.write(`${planSummary(entries)}\n`)),
+      onSecret: (secret) => secrets.push(secret),
+    });
     progress?.clear();
-    if (updateBaseline && baseline !== undefined && !interruption.signal.aborted)
-      return await update(all, baseline, settings, surroundings);
-    const report = withoutAccepted(all, accepted);
-    if (!interruption.signal.aborted) return await ending(report);
-    await ending({ ...report, notices: [...report.notices, interrupted] });
-    return exitCodes.couldNotRun;
+    const isInterrupted = report.stopped?.reason === 'interrupted';
+    if (updateBaseline && baseline !== undefined && !isInterrupted)
+      return await update(report, baseline, secrets, surroundings);
+    return await conclude(withoutAccepted(report, accepted), { ...settings, secrets, color }, surroundings);
   } catch (error) {
-    throw withoutSecrets(error, settings);
+    throw withoutSecrets(error, secrets);
   } finally {
     progress?.clear();
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
@@ -191,7 +160,7 @@ async function execute(
 async function update(
   report: Report,
   baseline: string,
-  { secrets }: Settings,
+  secrets: readonly Secret[],
   { stdout, directory }: Surroundings,
 ): Promise<number> {
   if (!isComplete(report))
@@ -205,31 +174,26 @@ async function update(
   return exitCodes.same;
 }
 
-const interrupted = 'The run was interrupted. The report is incomplete.';
-
+/** Writes the reports. */
 async function conclude(
   report: Report,
-  { outputs, secrets, quiet }: Settings,
-  color: boolean,
+  { outputs, quiet, secrets, color }: Settings & { readonly secrets: readonly Secret[]; readonly color: boolean },
   { stdout, stderr, directory }: Surroundings,
 ): Promise<number> {
   // If standard output is JSON, the report for the user goes to standard error.
   const stream = outputs.json === '-' ? stderr : stdout;
-  const presentation = { secrets, directory, color: color && isColored(stream) };
-  for (const [kind, renderer] of Object.entries(renderers)) {
-    const file = outputs[kind as keyof Outputs];
-    const content = file === undefined ? '' : (await renderer())(report, presentation);
+  // Node.js considers NO_COLOR and FORCE_COLOR.
+  const isColored = color && styleText('red', 'text', { stream }) !== 'text';
+  const presentation = { secrets, directory, color: isColored };
+  for (const [kind, file] of Object.entries(outputs)) {
+    const content = (await renderers[kind as keyof Outputs]())(report, presentation);
     if (file === '-') await write(stdout, content);
-    else if (file !== undefined) await store(resolve(directory, file), content);
+    else await required(() => store(resolve(directory, file), content), `The report ${file} cannot be written: `);
   }
   await write(stream, quiet ? renderVerdict(report, presentation) : renderTerminal(report, presentation));
+  if (report.stopped?.reason === 'interrupted') return exitCodes.couldNotRun;
   if (report.findings.length > 0) return exitCodes.drift;
   return isComplete(report) ? exitCodes.same : exitCodes.incomplete;
-}
-
-/** Whether Node.js uses colors for a stream, considering NO_COLOR and FORCE_COLOR. */
-function isColored(stream: Stream): boolean {
-  return styleText('red', 'text', { stream }) !== 'text';
 }
 
 /** Loaded on demand. */
@@ -240,14 +204,8 @@ const renderers = {
 };
 
 async function store(file: string, content: string): Promise<void> {
-  try {
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, content);
-  } catch (error) {
-    throw new CannotRun(
-      `The report ${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, content);
 }
 
 function write(stream: Stream, content: string): Promise<void> {
@@ -256,7 +214,7 @@ function write(stream: Stream, content: string): Promise<void> {
   });
 }
 
-function withoutSecrets(error: unknown, { secrets }: Settings): unknown {
+function withoutSecrets(error: unknown, secrets: readonly Secret[]): unknown {
   if (!(error instanceof Error)) return error;
   error.message = maskText(error.message, secrets);
   error.stack = maskText(error.stack ?? '', secrets);
@@ -268,51 +226,4 @@ function failure(error: unknown): string {
   if (process.env.DEBUG !== undefined && error instanceof Error) return error.stack ?? error.message;
   if (error instanceof CannotRun) return `contract-check: ${error.message}`;
   return `contract-check: ${String(error)} This is a bug in contract-check. Set DEBUG=1 to print the stack trace.`;
-}
-
-function address(value: string): string {
-  if (/^https?:\/\//.test(value) && URL.canParse(value)) return value;
-  throw new InvalidArgumentError('It must be a URL that starts with http:// or https://.');
-}
-
-/** The name of a category on the command line, where spaces would require quotes. */
-function hyphenated(name: Category): string {
-  return name.replaceAll(' ', '-');
-}
-
-function category(value: string, before: readonly Category[] = []): Category[] {
-  const found = categories.find((one) => value === one || value === hyphenated(one));
-  if (found === undefined)
-    throw new InvalidArgumentError(`It must be one of ${categories.map(hyphenated).join(', ')}.`);
-  return [...before, found];
-}
-
-function header(value: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const [, name, content] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([^\r\n]*)$/.exec(value) ?? [];
-  if (name === undefined || content === undefined) {
-    throw new InvalidArgumentError("It must be a name, a colon and a value: 'Accept-Language: en'.");
-  }
-  return { ...before, [name]: content };
-}
-
-/** A parser of numbers. @param expected such as `an integer`. */
-function numberOf(expected: string, isFit: (number: number) => boolean) {
-  return (value: string): number => {
-    const number = Number(value);
-    if (value.trim() !== '' && isFit(number)) return number;
-    throw new InvalidArgumentError(`It must be ${expected}.`);
-  };
-}
-
-const wholeNumber = numberOf('an integer', (number) => Number.isSafeInteger(number) && number >= 0);
-const count = numberOf('an integer of at least 1', (number) => Number.isSafeInteger(number) && number >= 1);
-const positiveNumber = numberOf('a number greater than 0', (number) => Number.isFinite(number) && number > 0);
-const percentage = numberOf('a number from 0 to 100', (number) => number >= 0 && number <= 100);
-
-/** `80`, or `constraints=80`. */
-function minimum(value: string, before: MinCoverage = {}): MinCoverage {
-  const [, name = 'operations', percent = ''] = /^(?:([a-z-]+)=)?(.*)$/.exec(value) ?? [];
-  const kind = coverageKindNames.find((one) => one === name);
-  if (kind === undefined) throw new InvalidArgumentError(`The kind must be one of ${coverageKindNames.join(', ')}.`);
-  return { ...(typeof before === 'number' ? { operations: before } : before), [kind]: percentage(percent) };
 }

@@ -27,7 +27,7 @@ beforeAll(async () => {
       const alive = setInterval(() => {}, 1000);
       await new Promise((done) => signal.addEventListener('abort', done));
       clearInterval(alive);
-      return reportWith({ findings: [] });
+      return reportWith({ findings: [], stopped: { reason: 'interrupted', missedPhases: [], unchecked: [] } });
     };
     process.exit(await run(process.argv.slice(2), { check }));`,
   );
@@ -67,12 +67,19 @@ async function command(args: string[], check = async (_: CheckOptions) => report
   return { code, stdout: output, stderr: errors };
 }
 
-async function findings({ auth }: CheckOptions) {
-  return reportWith({ findings: [findingOf({ actual: `It was ${JSON.stringify(await auth?.caller())}.` })] });
+/** Signs in as a run does, and returns the header. */
+async function signedIn({ auth, onSecret }: CheckOptions): Promise<string> {
+  const { Authorization = '' } = (await auth?.caller()) ?? {};
+  onSecret?.({ value: Authorization.replace('Bearer ', ''), variable: 'TOKEN' });
+  return Authorization;
 }
 
-async function failing({ auth }: CheckOptions): Promise<never> {
-  throw new Error(`The server returned ${(await auth?.caller())?.Authorization}.`);
+async function findings(options: CheckOptions) {
+  return reportWith({ findings: [findingOf({ actual: `It was ${await signedIn(options)}.` })] });
+}
+
+async function failing(options: CheckOptions): Promise<never> {
+  throw new Error(`The server returned ${await signedIn(options)}.`);
 }
 
 /** The options that the command passes to the check. */
@@ -122,11 +129,13 @@ describe('the command', () => {
 
   it.each([
     [['--sead', '1'], /Did you mean --seed/],
-    [['--spec', 'a.yaml', '--seed', 'x'], /It must be an integer/],
+    [['--spec', 'a.yaml', '--seed', 'x'], /The command line is invalid: seed must be integer/],
     [['--spec', 'a.yaml', '--header', 'no colon'], /a name, a colon and a value/],
-    [['--spec', 'a.yaml', '--url', 'localhost'], /starts with http/],
-    [['--spec', 'a.yaml', '--min-coverage', '101'], /from 0 to 100/],
-    [['--spec', 'a.yaml', '--min-coverage', 'operation=1'], /one of operations, statuses, media-types/],
+    [['--spec', 'a.yaml', '--min-coverage', '101'], /minCoverage\.operations must be <= 100/],
+    [
+      ['--spec', 'a.yaml', '--min-coverage', 'operation=1'],
+      /unknown property "operation"\. Known properties: operations, statuses, media-types/,
+    ],
     [['a.yaml'], /too many arguments/],
     [[], /^contract-check: No contract is specified\. Pass --spec FILE.*\n$/],
     [['--spec', 'a.yaml', '--auth', 'no-auth.ts'], /no-auth\.ts must export by default an object/],
@@ -192,7 +201,7 @@ describe('the command', () => {
     };
     const [colored, plain] = await Promise.all([interrupted([]), interrupted(['--no-color'])]);
     expect(plain.stdout).toContain('The run was interrupted');
-    expect(plain.stdout).toMatch(/\nNo findings in 83 of 97 operations.*\n$/);
+    expect(plain.stdout).toMatch(/\nIncomplete \(interrupted\): No findings in 83 of 97 operations.*\n$/);
     expect(plain.stdout).not.toContain('\u001b');
     expect(colored.stdout).toContain('\u001b');
     expect([plain.code, colored.code]).toEqual([2, 2]);
@@ -252,9 +261,10 @@ describe('settings', () => {
 
   it.each([
     ['{"spec":"a.yaml","sede":1}', /unknown property "sede"\. Known properties: spec, url, /],
-    ['{"spec":"a.yaml","seed":"1"}', /: seed must be integer\.$/m],
-    ['{"spec":"a.yaml","minCoverage":{"all":3}}', /: minCoverage/],
-    ['{"spec":"a.yaml","only":[1]}', /: only\.0 must be string\.$/m],
+    ['{"spec":"a.yaml","seed":"one"}', /: seed must be integer\.$/m],
+    ['{"spec":"a.yaml","minCoverage":{"all":3}}', /: unknown property "all"\. Known properties: operations, /],
+    ['{"spec":"a.yaml","only":[{}]}', /: only\.0 must be string\.$/m],
+    ['{"spec":"a.yaml","checks":["all"]}', /: checks\.0 must be equal to one of the allowed values: responses, /],
     ['{"spec":"a.yaml","auth":{}}', /The "auth" of the configuration must export by default an object/],
     ['[]', /must export an object by default/],
     ['{', /cannot be read/],

@@ -1,4 +1,5 @@
 import type { Category } from './finding/finding.ts';
+import type { Secret } from './report/mask.ts';
 import type { MinCoverage, PlanEntry } from './report/report.ts';
 
 /** Options of a run, the same as the command's options and the configuration file. */
@@ -50,6 +51,8 @@ export interface CheckOptions {
   readonly onPlan?: (plan: readonly PlanEntry[]) => void;
   /** Called during the run. */
   readonly onProgress?: (progress: Progress) => void;
+  /** Called with each credential that the run uses, so that it can be masked in reports. */
+  readonly onSecret?: (secret: Secret) => void;
 }
 
 export interface Progress {

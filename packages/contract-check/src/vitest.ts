@@ -2,7 +2,6 @@ import './require-node.ts';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { check, documentOf } from './check.ts';
-import { remembering, secretsOfHeaders } from './config.ts';
 import { operationsOf } from './document/operation.ts';
 import type { CheckOptions } from './options.ts';
 import { acceptedIn, withoutAccepted } from './report/accepted.ts';
@@ -46,16 +45,8 @@ export async function describeContract(
     const secrets: Secret[] = [];
     beforeAll(async () => {
       const accepted = baseline === undefined ? [] : await acceptedIn(baseline);
-      const { auth, headers, ...others } = await options();
-      secrets.push(...secretsOfHeaders(headers ?? {}));
-      const all = await check({
-        spec,
-        ...choice,
-        ...others,
-        ...(headers === undefined ? {} : { headers }),
-        ...(auth === undefined ? {} : { auth: remembering(auth, (secret) => secrets.push(secret)) }),
-      });
-      report = withoutAccepted(all, accepted);
+      const onSecret = (secret: Secret) => secrets.push(secret);
+      report = withoutAccepted(await check({ spec, ...choice, onSecret, ...(await options()) }), accepted);
     }, timeout);
     test.each(operations.map(({ id }) => id))('%s', (id) => {
       const isAllowed = notReached.includes(id);

@@ -122,7 +122,7 @@ function withBrokenKnownIds(
 
 /** Requests that omit required parts. */
 function absences({ session }: CheckContext, call: Call): Probe[] {
-  const { document, callerHeaders } = session;
+  const { document, identities } = session;
   const keyword = 'required';
   const probes = placesOf(session, call).flatMap((place): Probe[] => {
     const { name: at, parameter } = place;
@@ -130,7 +130,7 @@ function absences({ session }: CheckContext, call: Call): Probe[] {
     const without = place.with(undefined);
     const { name, node } = parameter;
     // A header that the identity sends must be removed explicitly.
-    const isSent = parameter.in === 'header' && callerHeaders.includes(name.toLowerCase());
+    const isSent = parameter.in === 'header' && identities.callerHeaders.includes(name.toLowerCase());
     const sent = isSent ? { ...without, raw: { ...without.raw, headers: { [name]: null } } } : without;
     const note = `${at} is missing`;
     return [{ keyword, at, note, place: document.placeOf(node, keyword), call: sent, base: place }];

@@ -72,7 +72,7 @@ function attempts(session: Session, operation: Operation): Attempt[] {
     { check: 'missing-permission', who: 'without the required role or scope', identity: 'forbidden', headers: {} },
   ];
   const isPossible = ({ identity }: Attempt) =>
-    session.can(identity) && (identity !== 'forbidden' || needsRights(operation));
+    session.identities.can(identity) && (identity !== 'forbidden' || needsRights(operation));
   return [anonymous, ...forged, ...others.filter(isPossible)];
 }
 

@@ -76,7 +76,7 @@ export class Candidates {
 
   /** Required parameters. Each turn uses other values, and no two parameters share a value. */
   #required(operation: Operation, place: Parameter['in'], round: number, turn: number): Record<string, unknown> {
-    const { pool, callerHeaders } = this.#session;
+    const { pool, identities } = this.#session;
     const isRequested = operation.responses.some(({ status }) => status === '428');
     // What an operation is about can be required without being declared so.
     const refers = (name: string) =>
@@ -86,7 +86,7 @@ export class Candidates {
         where === place &&
         (required || (isRequested && isCondition(name)) || (round > 0 && place === 'query' && refers(name))) &&
         // The identity sends these headers itself.
-        !(place === 'header' && callerHeaders.includes(name.toLowerCase())),
+        !(place === 'header' && identities.callerHeaders.includes(name.toLowerCase())),
     );
     return Object.fromEntries(
       needed.map((parameter, index) => {
@@ -98,11 +98,11 @@ export class Candidates {
 
   /** Values for a parameter: resources on the server, then examples, then values that the schema allows. */
   #valuesOf(operation: Operation, parameter: Parameter, onlyCreated: boolean, round: number): unknown[] {
-    const { document, values, pool, validators, providedValues } = this.#session;
+    const { document, values, pool, validators, identities } = this.#session;
     // Any version will do: another check covers stale versions.
     if (isCondition(parameter.name))
       return validators.accepts(parameter.schema, '*', 'request') ? ['*'] : this.#placeholderTag(operation, parameter);
-    if (providedValues[parameter.name] !== undefined) return [providedValues[parameter.name]];
+    if (identities.values[parameter.name] !== undefined) return [identities.values[parameter.name]];
     const { likely, possible } = pool.forParameter(operation, parameter.name, onlyCreated);
     const accepted = likely.flatMap((value) => this.fit(parameter, value));
     const examples = parameter.examples.filter((value) => validators.accepts(parameter.schema, value, 'request'));

@@ -1,6 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import type { CheckOptions } from '../options.ts';
+import { isSecretName, type Secret, secretsInHeader, variableOf } from '../report/mask.ts';
 
 export type Identity = 'caller' | 'anonymous' | 'expired' | 'forbidden' | 'otherTenant';
 
@@ -9,12 +10,25 @@ type Headers = Readonly<Record<string, string>>;
 /** Who sends a request: the headers of each identity, from the auth module. */
 export class Identities {
   readonly #document: OpenApiDocument;
-  readonly #options: Pick<CheckOptions, 'auth' | 'headers'>;
+  readonly #options: CheckOptions;
+  readonly #own: Headers;
+  readonly #secrets = new Set<string>();
   readonly #signedIn = new Map<string, Headers>();
+  /** Values that no operation returns, by the name of the parameter or property. */
+  values: Readonly<Record<string, unknown>> = {};
 
-  constructor(document: OpenApiDocument, options: Pick<CheckOptions, 'auth' | 'headers'>) {
+  constructor(document: OpenApiDocument, options: CheckOptions) {
     this.#document = document;
     this.#options = options;
+    this.#own = lowerCase(options.headers ?? {});
+    this.#remember(secretsOfHeaders(options.headers ?? {}));
+  }
+
+  /** Signs the caller in. */
+  async signIn(): Promise<void> {
+    await this.headersOf('caller');
+    this.values = { ...this.#options.values, ...(await this.#options.auth?.values?.()) };
+    this.#remember(secretsOfValues(this.values));
   }
 
   /** Whether the auth module supports an identity. */
@@ -27,13 +41,26 @@ export class Identities {
     const key = this.#keyOf(identity, operation);
     const known = this.#signedIn.get(key);
     if (known !== undefined) return known;
-    const own = lowerCase(this.#options.headers ?? {});
     const headers =
       identity === 'anonymous'
         ? this.#withoutCredentials(await this.headersOf('caller', operation))
-        : { ...own, ...lowerCase((await this.#options.auth?.[identity]?.(operation)) ?? {}) };
+        : { ...this.#own, ...(await this.#signedInAs(identity, operation)) };
     this.#signedIn.set(key, headers);
     return headers;
+  }
+
+  async #signedInAs(identity: Exclude<Identity, 'anonymous'>, operation?: Operation): Promise<Headers> {
+    const headers = (await this.#options.auth?.[identity]?.(operation)) ?? {};
+    this.#remember(secretsOfHeaders(headers, identity === 'caller' ? '' : `${variableOf(identity)}_`));
+    return lowerCase(headers);
+  }
+
+  #remember(secrets: readonly Secret[]): void {
+    for (const secret of secrets) {
+      const key = `${secret.variable} ${secret.value}`;
+      if (!this.#secrets.has(key)) this.#options.onSecret?.(secret);
+      this.#secrets.add(key);
+    }
   }
 
   /** An auth module can return other headers for some operations. */
@@ -69,4 +96,34 @@ export class Identities {
 
 function lowerCase(headers: Headers): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** A header value of this length that is not an ID is treated as a credential, regardless of its name. */
+const minSecretLength = 24;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** @param prefix of the variables, such as `OTHER_TENANT_`. */
+function secretsOfHeaders(headers: Headers, prefix = ''): Secret[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    secretsOfHeader(name, value).map((secret) => ({ ...secret, variable: prefix + secret.variable })),
+  );
+}
+
+function secretsOfHeader(name: string, value: string): Secret[] {
+  const found = secretsInHeader(name, value);
+  if (found.length === 0 && value.length >= minSecretLength && !uuid.test(value))
+    return [{ value, variable: variableOf(name) }];
+  const passwords = found
+    .filter(({ variable }) => variable === 'CREDENTIALS')
+    .map((basic) => {
+      const [, password = ''] = /^[^:]*:(.*)$/s.exec(Buffer.from(basic.value, 'base64').toString()) ?? [];
+      return { value: password, variable: 'PASSWORD' };
+    });
+  return [...found, ...passwords];
+}
+
+function secretsOfValues(values: Readonly<Record<string, unknown>>): Secret[] {
+  return Object.entries(values).flatMap(([name, value]) =>
+    typeof value === 'string' && isSecretName(name) ? [{ value, variable: variableOf(name) }] : [],
+  );
 }

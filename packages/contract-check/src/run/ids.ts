@@ -116,7 +116,7 @@ export function withKnownIds(
   value: unknown,
   { keepsKeys = false, byName = false } = {},
 ): unknown {
-  const { pool, providedValues } = session;
+  const { pool, identities } = session;
   const onlyCreated = isDestructive(operation);
   const knownFor = (name: string, owner: string | undefined): unknown[] => {
     // A property of a nested object belongs to the nested type: the `systemRef` of a `client`.
@@ -136,7 +136,7 @@ export function withKnownIds(
       );
     }
     if (name === undefined || !['string', 'number'].includes(typeof node)) return node;
-    if (providedValues[name] !== undefined) return providedValues[name];
+    if (identities.values[name] !== undefined) return identities.values[name];
     const isReference = kindOfReference(name) !== undefined || isOwnId(name);
     if (keepsKeys && isOwnId(name)) return unused(session, node);
     // The `type` of a `tag` can be one of the tag types.

@@ -58,8 +58,6 @@ export class Session {
   readonly seed: number;
   /** The path of the server's URL, which precedes every path of the contract. */
   readonly base: string;
-  /** Values that the user provided, by parameter name. */
-  providedValues: Readonly<Record<string, unknown>> = {};
   /** Paths without a resource, and IDs that were invented, which can be called without harm. */
   readonly #absent = new Set<string>();
   /** The setting that was changed last, until it is restored. */
@@ -269,23 +267,8 @@ export class Session {
     this.registry.write(latest?.cause === candidate.cause ? latest : candidate, shown);
   }
 
-  /** Signs in, so that the caller's headers are known before the first call. */
-  async signIn(): Promise<void> {
-    await this.identities.headersOf('caller');
-    this.providedValues = { ...this.options.values, ...(await this.options.auth?.values?.()) };
-  }
-
-  get callerHeaders(): string[] {
-    return this.identities.callerHeaders;
-  }
-
   close(): Promise<void> {
     return this.transport.close();
-  }
-
-  /** Whether the auth module supports an identity. */
-  can(identity: Identity): boolean {
-    return this.identities.can(identity);
   }
 
   /** Compares a response with its declaration. */

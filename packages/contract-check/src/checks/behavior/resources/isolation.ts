@@ -20,7 +20,7 @@ function isPrivate({ security, node }: Operation): boolean {
 export const separated: BehaviorCheck<ResourceHarness> = {
   name: 'otherTenant',
   describe: "Another tenant cannot read, update or delete the caller's resources.",
-  applies: ({ session }) => session.can('otherTenant'),
+  applies: ({ session }) => session.identities.can('otherTenant'),
   async run(harness, label) {
     const { create, read, updates, remove, lists } = harness.resourceType;
     const created = await harness.createAndRead(label);

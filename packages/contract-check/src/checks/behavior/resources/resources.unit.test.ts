@@ -21,7 +21,7 @@ const auth = { caller: () => ({ authorization: 'Bearer a' }), otherTenant: () =>
 
 async function findings(seed: number, ...flaws: readonly string[]): Promise<Finding[]> {
   const session = new Session(document, library.url, { spec: library.spec, auth, seed, disposable: true });
-  await session.signIn();
+  await session.identities.signIn();
   const requests = new KnownRequests(session);
   await requests.find(() => undefined);
   for (const flaw of flaws) library.flaws.add(flaw);
