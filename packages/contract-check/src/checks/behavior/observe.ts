@@ -119,10 +119,11 @@ export async function observe(
   }
 }
 
-/** If most properties are affected, reports them as one cause. */
+/** Each part once. If most properties are affected, they are one cause. */
 function collapsed(found: readonly Difference[] | undefined): readonly Difference[] | undefined {
   const groups = Map.groupBy(found ?? [], ({ check, operation }) => `${check} ${operation.id}`);
-  const merged = [...groups.values()].flatMap((group) => {
+  const merged = [...groups.values()].flatMap((all) => {
+    const group = [...new Map(all.map((one) => [one.about, one])).values()];
     const [first] = group;
     if (group.length < 4 || first === undefined) return group;
     const names = group.map(({ about }) => about).join(', ');

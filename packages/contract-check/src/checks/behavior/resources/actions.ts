@@ -1,6 +1,6 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
-import { type Exchange, emptyCall, isJson, isSuccess } from '../../../http/call.ts';
+import { type Exchange, isJson, isSuccess } from '../../../http/call.ts';
 import { isObject, type JsonObject, parsedJson } from '../../../json.ts';
 import { withKnownIds } from '../../../run/ids.ts';
 import { isOwnId, kindOfReference } from '../../../run/names.ts';
@@ -64,7 +64,7 @@ async function act(
   let last: Exchange | undefined;
   for (const body of bodies) {
     if (action.body?.required === true && body === undefined) continue;
-    const base = harness.callOn(action, resource, known ?? emptyCall(action));
+    const base = harness.callOn(action, resource);
     if (base === undefined) return undefined;
     last = await session.send({ ...base, body, mediaType: body === undefined ? undefined : content?.mediaType });
     if (isSuccess(last)) return last;

@@ -100,18 +100,13 @@ export function memberAt(pointer: string): string {
   return general(pointer).slice(1).replaceAll('/', '.');
 }
 
-/** One difference for each check and part. */
-export function once(found: readonly Difference[]): Difference[] {
-  return [...new Map(found.map((one) => [`${one.check} ${one.operation.id} ${one.about}`, one])).values()];
-}
-
 /** The differences that any of several observations shows; undefined if none can be made. */
 export async function anyOf(
   ...observations: readonly (() => Promise<readonly Difference[]>)[]
 ): Promise<Difference[] | undefined> {
   const found: (readonly Difference[] | undefined)[] = [];
   for (const observation of observations) found.push(await ifSeen(observation));
-  return found.some((one) => one !== undefined) ? once(found.flatMap((one) => one ?? [])) : undefined;
+  return found.some((one) => one !== undefined) ? found.flatMap((one) => one ?? []) : undefined;
 }
 
 /** The resource in a response that may wrap it in an object. */

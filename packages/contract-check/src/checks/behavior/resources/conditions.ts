@@ -1,17 +1,13 @@
-import type { Operation, Parameter } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { type BehaviorCheck, type Difference, differ, need, needs } from '../observe.ts';
 import { isGone, isScalar } from './compare.ts';
 import type { Created, ResourceHarness, Shown } from './harness.ts';
-import { declares } from './resource-types.ts';
+import { conditionOf, declares } from './resource-types.ts';
 import type { Updating } from './update.ts';
 
 /** Checks of ETags and preconditions (RFC 9110, 13.1). */
-
-const conditionOf = (operation: Operation | undefined): Parameter | undefined =>
-  operation?.parameters.find((one) => one.in === 'header' && /^if-match$/i.test(one.name));
 
 const statusesOf = (exchanges: readonly Exchange[]) =>
   exchanges.map(({ response }) => `${response.status} ${response.headers.etag ?? ''}`.trim()).join(', ');
@@ -34,8 +30,8 @@ export const readTags: BehaviorCheck<ResourceHarness> = {
       found.push(differs('etag-moves', '', etag, again));
     if (!declares(read, 304)) return found;
     const [same, other] = [
-      await harness.read(created.resource, { headers: { 'if-none-match': etag } }),
-      await harness.read(created.resource, { headers: { 'if-none-match': '"of-no-version"' } }),
+      await harness.read(created.resource, { 'if-none-match': etag }),
+      await harness.read(created.resource, { 'if-none-match': '"of-no-version"' }),
     ];
     if (same && isSuccess(same)) found.push(differs('if-none-match', 'unchanged', '304', same));
     if (other?.response.status === 304) found.push(differs('if-none-match', 'another version', '200', other));
@@ -92,7 +88,7 @@ async function guarded(
     found.push(...differs('if-match-status', 'stale', '412', after.exchange, stale));
   else if (stale.response.status === 412 && later && isStored)
     found.push(...differs('if-match-stored', 'stale', 'no change', after.exchange, stale, later.exchange));
-  const without = declares(update, 428) ? await harness.changeUnconditionally(update, resource, second) : undefined;
+  const without = declares(update, 428) ? await updating.send(resource, second, { 'if-match': null }) : undefined;
   if (without && isSuccess(without)) found.push(...differs('if-match-missing', 'none', '428, as declared', without));
   return found;
 }

@@ -3,7 +3,7 @@ import { extensionOf, type Operation, type Parameter } from '../../../document/o
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Call, type Exchange, isSuccess } from '../../../http/call.ts';
-import { escapeSegment, isObject, type JsonObject, put } from '../../../json.ts';
+import { at, isObject, type JsonObject, put } from '../../../json.ts';
 import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
 import { type FullList, readCollection } from '../lists/listing.ts';
@@ -12,15 +12,13 @@ import {
   anyOf,
   innerView,
   isGone,
-  isNothing,
   isSame,
   isScalar,
-  isServerOwned,
   memberAt,
   notKept,
   ownId,
   resourceIn,
-  type Side,
+  unlikes,
 } from './compare.ts';
 import { type Created, type Filling, locationIn, type Resource, type ResourceHarness } from './harness.ts';
 import { Updating } from './update.ts';
@@ -86,55 +84,38 @@ export const defaults: CreateCheck = {
     ),
 };
 
-async function defaultsIn(harness: ResourceHarness, resource: Resource): Promise<Difference[]> {
+async function defaultsIn(harness: ResourceHarness, { sent, body, ...resource }: Resource): Promise<Difference[]> {
   const { document, resourceType } = harness;
   const { create, read } = resourceType;
-  const shown = await harness.shown(resource);
-  const row = shown?.row ?? resource.body;
+  const shown = await harness.shown({ sent, body, ...resource });
+  const row = shown?.row ?? body;
   const ofResponse = View.ofResponse(document, shown === undefined ? create : (read ?? create));
   const view = innerView(shown?.schema === undefined ? ofResponse : View.of(document, shown.schema), row);
-  const sent = { value: resource.sent, view: View.ofRequest(document, create) };
-  return (
-    leftOut(sent, { value: row, view }, '')
-      // A default applies only if the branch has the property.
-      .filter(({ pointer, source }) => harness.accepts(create, put(resource.sent, pointer, source.default)))
-      .map(({ pointer, source, actual }) => {
-        const name = memberAt(pointer);
-        const exchanges = [resource.created, shown?.exchange];
-        const facts = { ...valued(name, source.default, actual), node: source, exchanges };
-        return differ('create-default', create, name, facts);
-      })
-  );
-}
-
-interface LeftOut {
-  readonly pointer: string;
-  readonly source: JsonObject;
-  readonly actual: unknown;
-}
-
-/** Omitted properties with a default that are returned with another value. */
-function leftOut(sent: Side, shown: Side, pointer: string): LeftOut[] {
-  const [own, got] = [sent.value, shown.value];
-  if (Array.isArray(own) && Array.isArray(got)) {
-    const items = { view: sent.view.items };
-    return leftOut({ value: own[0], ...items }, { value: got[0], view: shown.view.items }, `${pointer}/0`);
-  }
-  if (!isObject(own) || !isObject(got)) return [];
-  return sent.view.names.flatMap((name): LeftOut[] => {
-    const [left, right] = [sent.view.member(name), shown.view.member(name)];
-    const at = `${pointer}/${escapeSegment(name)}`;
-    if (name in own) return leftOut({ value: own[name], view: left }, { value: got[name], view: right }, at);
-    const source = left.parts.find((part) => 'default' in part);
-    if (source === undefined || right.isEmpty || isServerOwned(name)) return [];
-    const [fallback, actual] = [source.default, got[name]];
-    const isComposite = [fallback, actual].some((value) => typeof value === 'object' && value !== null);
-    const isWithheld = left.has('writeOnly') || right.has('writeOnly');
-    const isNone = actual === undefined && (isNothing(fallback) || fallback === false || fallback === 0);
-    return isComposite || isWithheld || isNone || isSame(fallback, actual, { name, isWord: true })
-      ? []
-      : [{ pointer: at, source, actual }];
+  const request = View.ofRequest(document, create);
+  return unlikes({ value: withDefaults(sent, request), view: request }, { value: row, view }).flatMap((one) => {
+    const place = one.pointer.replaceAll('*', '0');
+    const isNone = one.shown === undefined && (one.sent === false || one.sent === 0);
+    // A default applies only if the branch has the property.
+    const isOmitted = at(sent, place) === undefined && harness.accepts(create, put(sent, place, one.sent));
+    if (isNone || !isOmitted) return [];
+    const name = memberAt(one.pointer);
+    const exchanges = [resource.created, shown?.exchange];
+    return [
+      differ('create-default', create, name, { ...valued(name, one.sent, one.shown), node: one.node, exchanges }),
+    ];
   });
+}
+
+/** A value with the defaults of all omitted properties, except lists and objects. */
+function withDefaults(value: unknown, view: View): unknown {
+  if (Array.isArray(value)) return value.map((item) => withDefaults(item, view.items));
+  if (!isObject(value)) return value;
+  const own = Object.entries(value).map(([name, member]) => [name, withDefaults(member, view.member(name))]);
+  const omitted = view.names
+    .filter((name) => !(name in value))
+    .map((name) => [name, view.member(name).parts.find((part) => isScalar(part.default))?.default])
+    .filter(([, fallback]) => fallback !== undefined);
+  return Object.fromEntries([...own, ...omitted]);
 }
 
 export function listed(list: Operation): CreateCheck {
@@ -234,7 +215,7 @@ export const idempotency: CreateCheck = {
     const { create, list } = harness.resourceType;
     const { session } = harness;
     const parameter = need(keyOf(create));
-    const call = need(await harness.callTo(create, label));
+    const call = need(await harness.callTo(label));
     // Random, because servers remember keys of earlier runs.
     const keys = [randomUUID(), randomUUID().replaceAll('-', ''), `k${randomUUID().slice(0, 8)}`];
     const key = need(keys.find((one) => session.validators.accepts(parameter.schema, one, 'request')));
@@ -309,7 +290,7 @@ interface Sent {
 }
 
 async function createWith(harness: ResourceHarness, values: JsonObject, label: string): Promise<Sent> {
-  const known = need(await harness.callTo(harness.resourceType.create, label));
+  const known = need(await harness.callTo(label));
   const call = { ...known, body: { ...Object(known.body), ...values } };
   const exchange = await harness.session.send(call);
   return { resource: harness.resourceOf(call, exchange), exchange };

@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../document/operation.ts';
-import { type Call, type Exchange, emptyCall, isSuccess } from '../../../http/call.ts';
+import { type Call, type Exchange, emptyCall, isSuccess, type Raw } from '../../../http/call.ts';
 import { pathPattern, pathTexts } from '../../../http/deserialize.ts';
 import { isObject, type JsonObject, withMember } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
 import type { KnownRequest } from '../../../run/known-requests.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
 import { atEveryDepth, renewed } from '../../../run/renewal.ts';
-import type { SendOptions, Session } from '../../../run/session.ts';
+import type { Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { hasItemErrors } from '../../outcome.ts';
 import { type FullList, readCollection } from '../lists/listing.ts';
 import { need } from '../observe.ts';
-import { ownId, resourceIn } from './compare.ts';
+import { isScalar, ownId, resourceIn } from './compare.ts';
 import { enriched, otherValues, withoutOptional } from './enrich.ts';
-import type { ResourceType } from './resource-types.ts';
+import { conditionOf, declares, type ResourceType } from './resource-types.ts';
 
 export interface Resource {
   readonly call: Call;
@@ -24,7 +24,7 @@ export interface Resource {
   /** The body of the create response. */
   readonly body: JsonObject;
   /** The path parameters of the resource. */
-  readonly address: Readonly<Record<string, unknown>>;
+  readonly path: Readonly<Record<string, unknown>>;
   readonly id: unknown;
 }
 
@@ -43,21 +43,24 @@ export interface Created extends Shown {
 /** How to fill a create request: as in the known call, with all values varied, or with required properties only. */
 export type Filling = 'known' | 'varied' | 'least';
 
-type Texts = Readonly<Record<string, string>>;
+/** Headers; null removes one that is sent otherwise. */
+export type Headers = NonNullable<Raw['headers']>;
 
 /** Creates, reads, changes and removes resources of one type. */
 export class ResourceHarness {
   readonly context: CheckContext;
   readonly session: Session;
   readonly resourceType: ResourceType;
+  /** Whether a created resource could be read. */
+  isReadable = false;
   /** The create call with as many properties as the server accepts. */
   #rich: Call;
   /** The create call that is known to succeed. */
   readonly #plain: Call;
   /** Maximum depth of texts that may change. Deeper texts may depend on each other. */
   #depth = 9;
-  /** How the address of a new resource was found. */
-  #way: string | undefined;
+  /** Where the ID of a new resource is; first where the read of one succeeded. */
+  #sources = idSources;
 
   constructor(context: CheckContext, resourceType: ResourceType, known: KnownRequest) {
     this.context = context;
@@ -83,30 +86,23 @@ export class ResourceHarness {
     );
     const resource = await this.create('first');
     if (resource === undefined || this.resourceType.read === undefined) return resource;
-    for (const { way, address } of addressesOf(this.resourceType, resource.call, resource.created)) {
-      const found = { ...resource, address, id: this.#idIn(address, resource.body) };
-      const read = await this.read(found);
-      if (read === undefined || !isSuccess(read)) continue;
-      this.#way = way;
-      return found;
+    for (const source of idSources) {
+      this.#sources = [source, ...idSources];
+      const exchange = await this.read(this.resourceOf(resource.call, resource.created));
+      this.isReadable = exchange !== undefined && isSuccess(exchange);
+      if (this.isReadable) break;
     }
     return resource;
   }
 
-  /** Whether a created resource could be read. */
-  get isReadable(): boolean {
-    return this.#way !== undefined;
-  }
-
   /** Creates a resource; with fewer properties and fewer fresh texts if the server rejects the request. */
   async create(label: string, filling: Filling = 'known'): Promise<Resource | undefined> {
-    const { create } = this.resourceType;
     // An earlier run with the same seed may have used the values, and also the keys.
     const other = `${label} ${randomUUID()}`;
     const ways: readonly (() => Promise<Call | undefined>)[] = [
-      () => this.callTo(create, label, filling),
-      () => this.callTo(create, other, filling, 1),
-      () => this.callTo(create, other, 'known', 1, this.#plain),
+      () => this.callTo(label, filling),
+      () => this.callTo(other, filling, 1),
+      () => this.callTo(other, 'known', 1, this.#plain),
       async () => renewed(this.session, this.#plain, other, { ...atEveryDepth, keys: true }),
     ];
     for (const [turn, way] of ways.entries()) {
@@ -129,21 +125,25 @@ export class ResourceHarness {
   }
 
   resourceOf(call: Call, created: Exchange): Resource {
+    const { read, updates, remove, kind } = this.resourceType;
     const body = resourceIn(created);
     const sent = isObject(call.body) ? call.body : {};
-    const found = addressesOf(this.resourceType, call, created);
-    const { address = {} } = found.find(({ way }) => way === this.#way) ?? found[0] ?? {};
-    return { call, created, sent, body, address, id: this.#idIn(address, body) };
+    const item = read ?? updates[0] ?? remove;
+    const name = lastParameter(item?.path ?? '') ?? '';
+    const located = item && locationIn(item, created);
+    const ids = this.#sources.map((source) => source({ name, kind, call, sent, body, located }));
+    const id = ids.find((one) => ['string', 'number'].includes(typeof one));
+    return { call, created, sent, body, path: { ...call.path, ...located, [name]: id }, id };
   }
 
   /** A create call with fresh texts; undefined if no unused path is found. */
   async callTo(
-    create: Operation,
     label: string,
     filling: Filling = 'known',
     depth = this.#depth,
     base = this.#rich,
   ): Promise<Call | undefined> {
+    const { create } = this.resourceType;
     const schema = requestSchema(create);
     const seed = this.session.seedFor(`${create.id} ${label}`);
     if (schema === undefined || !isObject(base.body)) return base;
@@ -163,16 +163,10 @@ export class ResourceHarness {
     }, body);
   }
 
-  async read(
-    resource: Resource,
-    options: SendOptions & { readonly headers?: Texts } = {},
-  ): Promise<Exchange | undefined> {
+  async read(resource: Resource, headers: Headers = {}, identity: Identity = 'caller'): Promise<Exchange | undefined> {
     const { read } = this.resourceType;
     const call = read && this.callOn(read, resource);
-    return (
-      call &&
-      this.session.send(options.headers === undefined ? call : { ...call, raw: { headers: options.headers } }, options)
-    );
+    return call && this.session.send({ ...call, raw: { headers } }, { identity });
   }
 
   /** The resource as returned by its read operation, or by its list if there is none; undefined if it cannot be read. */
@@ -189,33 +183,30 @@ export class ResourceHarness {
   }
 
   /** The call of an operation on a resource, without a body. */
-  callOn(
-    operation: Operation,
-    resource: Resource,
-    known: Call | undefined = this.context.requests.of(operation)?.call ?? unknownCall(operation),
-  ): Call | undefined {
-    const path = this.#pathOf(operation, resource);
-    return known && path && { ...withoutKey(known), path, body: undefined };
+  callOn(operation: Operation, resource: Resource): Call | undefined {
+    // Without a known call, one of only the path may still succeed.
+    const known = this.context.requests.of(operation)?.call ?? emptyCall(operation);
+    const path = pathOf(operation, resource);
+    return path && { ...withoutKey(known), path, body: undefined };
   }
 
+  /** Updates a resource, with a precondition if the operation requires one. */
   async change(
     operation: Operation,
     resource: Resource,
     body: unknown,
-    headers: Texts = {},
+    headers: Headers = {},
     identity: Identity = 'caller',
   ): Promise<Exchange> {
     const call = need(this.callOn(operation, resource));
-    const all = await this.#withRequiredHeaders(operation, resource, headers);
+    const condition = conditionOf(operation);
+    const isNeeded = condition?.required === true || (condition !== undefined && declares(operation, 428));
+    const etag = isNeeded && !('if-match' in headers) ? (await this.read(resource))?.response.headers.etag : undefined;
+    const all = etag === undefined ? headers : { ...headers, 'if-match': etag };
     return this.session.send({ ...call, body, raw: { headers: all } }, { identity });
   }
 
-  /** Updates a resource without a precondition, even if the operation requires one. */
-  changeUnconditionally(operation: Operation, resource: Resource, body: unknown): Promise<Exchange> {
-    return this.session.send({ ...need(this.callOn(operation, resource)), body });
-  }
-
-  async remove(resource: Resource, headers: Texts = {}, identity: Identity = 'caller'): Promise<Exchange> {
+  async remove(resource: Resource, headers: Headers = {}, identity: Identity = 'caller'): Promise<Exchange> {
     const remove = need(this.resourceType.remove);
     return this.change(remove, resource, this.context.requests.of(remove)?.call.body, headers, identity);
   }
@@ -234,34 +225,7 @@ export class ResourceHarness {
     return values.some((value) => String(value) === String(resource.id));
   }
 
-  /** Adds a precondition if the operation requires one. */
-  async #withRequiredHeaders(operation: Operation, resource: Resource, headers: Texts): Promise<Texts> {
-    const condition = operation.parameters.find(
-      ({ in: place, name }) => place === 'header' && /^if-match$/i.test(name),
-    );
-    const isNeeded =
-      condition?.required === true || (condition && operation.responses.some(({ status }) => status === '428'));
-    if (!isNeeded || 'if-match' in headers) return headers;
-    const etag = (await this.read(resource))?.response.headers.etag;
-    return etag === undefined ? headers : { ...headers, 'if-match': etag };
-  }
-
-  #idIn(address: Readonly<Record<string, unknown>>, body: JsonObject): unknown {
-    const { read, updates, remove } = this.resourceType;
-    const name = lastParameter((read ?? updates[0] ?? remove)?.path ?? '');
-    return name === undefined ? ownId(body) : address[name];
-  }
-
-  #pathOf({ path, parameters }: Operation, { id, body, call, address }: Resource): Record<string, unknown> | undefined {
-    const last = lastParameter(path);
-    const names = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
-    const values = names.map((name) => (name === last ? (id ?? body[name]) : (call.path[name] ?? address[name])));
-    return values.includes(undefined)
-      ? undefined
-      : Object.fromEntries(names.map((name, index) => [name, values[index]]));
-  }
-
-  #freshened(schema: JsonObject, body: unknown, seed: number, depth = this.#depth): unknown {
+  #freshened(schema: JsonObject, body: unknown, seed: number, depth: number): unknown {
     return this.session.values.fresh(schema, body, seed, (pointer, key) => {
       const kind = kindOfReference(key);
       // A key named after the resource's own type identifies the new resource.
@@ -271,33 +235,33 @@ export class ResourceHarness {
   }
 }
 
-interface Found {
-  /** How it was found. The same method also works for later resources. */
-  readonly way: string;
-  readonly address: Readonly<Record<string, unknown>>;
+/** A new resource, and the parameter that its path has for its ID. */
+interface Source extends Pick<Resource, 'call' | 'sent' | 'body'> {
+  readonly name: string;
+  readonly kind: string;
+  /** The path parameters in the `Location` header. */
+  readonly located: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Possible addresses of a new resource, most likely first. */
-function addressesOf({ create, read, updates, remove, kind }: ResourceType, call: Call, created: Exchange): Found[] {
-  const item = read ?? updates[0] ?? remove;
-  const name = item && lastParameter(item.path);
-  if (item === undefined || name === undefined) return [];
-  const body = resourceIn(created);
-  const sent = isObject(call.body) ? call.body : {};
-  const ofKind = Object.keys(body).find((key) => kindOfReference(key) === kind && !Array.isArray(body[key])) ?? '';
-  const located = locationIn(item, created);
-  const found: [string, unknown][] = [
-    [`response ${name}`, body[name]],
-    ['response id', ownId(body)],
-    ['response kind', body[ofKind]],
-    ['location', located?.[name]],
-    [`request ${name}`, sent[name]],
-    // A PUT creates the resource at its own path.
-    ['path', create.method === 'PUT' ? call.path[name] : undefined],
-  ];
-  return found
-    .filter(([, value]) => ['string', 'number'].includes(typeof value))
-    .map(([way, value]) => ({ way, address: { ...call.path, ...located, [name]: value } }));
+/** Where the ID of a new resource may be, most likely first. */
+const idSources: readonly ((source: Source) => unknown)[] = [
+  ({ body, name }) => body[name],
+  ({ body }) => ownId(body),
+  ({ body, kind }) =>
+    Object.entries(body).find(([key, value]) => kindOfReference(key) === kind && isScalar(value))?.[1],
+  ({ located, name }) => located?.[name],
+  ({ sent, name }) => sent[name],
+  // A PUT creates the resource at its own path.
+  ({ call, name }) => (call.operation.method === 'PUT' ? call.path[name] : undefined),
+];
+
+/** The path parameters of an operation on a resource; undefined if one is unknown. */
+function pathOf({ path, parameters }: Operation, resource: Resource): Record<string, unknown> | undefined {
+  const last = lastParameter(path);
+  const entries = parameters
+    .filter((parameter) => parameter.in === 'path')
+    .map(({ name }) => [name, name === last ? (resource.id ?? resource.body[name]) : resource.path[name]] as const);
+  return entries.some(([, value]) => value === undefined) ? undefined : Object.fromEntries(entries);
 }
 
 /** The path parameters in the `Location` header. */
@@ -308,14 +272,6 @@ export function locationIn({ path }: Operation, { response, request }: Exchange)
   // The server's URL may have a path, too.
   const own = pathname.split('/').slice(1 - path.split('/').length);
   return pathPattern(path).test(`/${own.join('/')}`) ? pathTexts(path, `/${own.join('/')}`) : undefined;
-}
-
-/** A minimal call if only the path and a precondition are required. It may succeed although none did before. */
-function unknownCall(operation: Operation): Call | undefined {
-  const isComplete = operation.parameters.every(
-    ({ in: place, name, required }) => !required || place === 'path' || /^if-match$/i.test(name),
-  );
-  return isComplete ? emptyCall(operation) : undefined;
 }
 
 /** The call without its idempotency key, because a repeated key creates nothing; with a fresh one if it is required. */

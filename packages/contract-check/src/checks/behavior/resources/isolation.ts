@@ -2,13 +2,13 @@ import { extensionOf, type Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { isReadingPost, rowsSchema } from '../../../run/names.ts';
-import { responseSchema } from '../../../schema/view.ts';
+import { isReadingPost } from '../../../run/names.ts';
 import type { CheckContext } from '../../check.ts';
 import { type FullList, listAs, readCollection } from '../lists/listing.ts';
-import { type BehaviorCheck, type Difference, differ, ifSeen, need, type Observation, observe } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, ifSeen, need, observe } from '../observe.ts';
 import { isGone } from './compare.ts';
 import type { ResourceHarness } from './harness.ts';
+import { hasRows } from './resource-types.ts';
 import { Updating } from './update.ts';
 
 /** Whether an operation requires authentication. */
@@ -30,7 +30,7 @@ export const separated: BehaviorCheck<ResourceHarness> = {
       const exchanges = [exchange, first, ...others];
       found.push(differ(check, operation, '', { actual: responseText(first), exchanges }));
     };
-    const asOther = read && isPrivate(read) ? await harness.read(resource, { identity: 'otherTenant' }) : undefined;
+    const asOther = read && isPrivate(read) ? await harness.read(resource, {}, 'otherTenant') : undefined;
     if (read && asOther && isSuccess(asOther)) differs('tenant-reads', read, asOther);
     for (const list of lists.filter(isPrivate).slice(0, 2)) {
       const page = await listAs(harness.context, list, 'otherTenant');
@@ -54,95 +54,85 @@ export const separated: BehaviorCheck<ResourceHarness> = {
   },
 };
 
-/** Snapshots of lists for comparison. */
-type Prints = ReadonlyMap<Operation, { readonly print: string; readonly list: FullList }>;
+/** Lists of activity, such as logs, grow by themselves. */
+const isActivity =
+  /audit|\blogs?\b|histor|deliver|session|token|usage|stat|metric|activit|trace|event|notification|access/i;
 
 /** Reading must not change any list. */
 export async function checkSafety(context: CheckContext): Promise<void> {
   const { session, requests } = context;
-  const isReader = (one: Operation) => ['GET', 'HEAD'].includes(one.method) || isReadingPost(one);
-  const isKnown = (one: Operation) => requests.of(one) !== undefined;
-  const readers = session.judged.filter((one) => isReader(one) && isKnown(one) && extensionOf(one.node).safe !== false);
-  // Lists of activity, such as logs, grow by themselves.
-  const isActivity =
-    /audit|\blogs?\b|histor|deliver|session|token|usage|stat|metric|activit|trace|event|notification|access/i;
-  const witnesses = session.operations.filter(
-    (one) =>
-      (one.method === 'GET' || isReadingPost(one)) &&
-      !isActivity.test(one.path) &&
-      isKnown(one) &&
-      rowsSchema(session.document, responseSchema(one)) !== undefined,
+  const isReader = (one: Operation) =>
+    (['GET', 'HEAD'].includes(one.method) || isReadingPost(one)) && requests.of(one) !== undefined;
+  const readers = session.judged.filter((one) => isReader(one) && extensionOf(one.node).safe !== false);
+  const lists = session.operations.filter(
+    (one) => isReader(one) && !isActivity.test(one.path) && hasRows(session.document, one),
   );
-  if (readers.length === 0 || witnesses.length === 0) return;
-  const [first, second] = [await printsOf(context, witnesses), await printsOf(context, witnesses)];
-  const isSame = (one: Prints, other: Prints) => (list: Operation) => one.get(list)?.print === other.get(list)?.print;
-  const steady = witnesses.filter((list) => first.has(list) && isSame(first, second)(list));
+  if (readers.length === 0 || lists.length === 0) return;
   for (const operation of readers) session.observed(operation, 'behavior');
-  const before = await printsOf(context, steady);
-  for (const operation of readers) await call(context, operation);
-  const after = await printsOf(context, steady);
-  const moved = steady.filter((list) => !isSame(before, after)(list)).slice(0, 4);
+  const [first, second] = [await snapshot(context, lists), await snapshot(context, lists)];
+  for (const operation of readers) await read(context, operation);
+  const moved = movedIn(first, second, await snapshot(context, lists)).slice(0, 4);
   for (const operation of moved.length > 0 ? readers : [])
-    await observe(session, operation, unmoved(context, operation, moved));
-  // A list that changes with every read cannot be compared with itself. It is reported only if it grows.
-  for (const list of witnesses.filter((one) => !steady.includes(one) && readers.includes(one)))
-    await observe(session, list, growing(context, list));
+    await observe(session, operation, async () => {
+      const [quiet, before] = [await snapshot(context, moved), await snapshot(context, moved)];
+      const exchange = await read(context, operation);
+      if (exchange === undefined || !isSuccess(exchange)) return undefined;
+      const after = await snapshot(context, moved);
+      const [list] = movedIn(quiet, before, after);
+      return list && [changes(operation, list, [before.get(list)?.exchange, exchange, after.get(list)?.exchange])];
+    });
+  // A list that changes with every read cannot be compared with itself. It is reported only if it grows evenly.
+  const unsteady = [...first.keys()].filter(
+    (one) => readers.includes(one) && first.get(one)?.print !== second.get(one)?.print,
+  );
+  for (const list of unsteady)
+    await observe(session, list, async () => {
+      const reads: FullList[] = [];
+      for (let turn = 0; turn < 4; turn += 1) reads.push(need(await readCollection(context, list)));
+      const sizes = reads.map(({ total, rows }) => total ?? rows.length);
+      const steps = sizes.slice(1).map((size, index) => size - (sizes[index] ?? 0));
+      const isGrowing = steps.every((step) => step > 0 && step === steps[0]);
+      return isGrowing
+        ? [
+            changes(
+              list,
+              list,
+              reads.slice(-2).map(({ exchange }) => exchange),
+            ),
+          ]
+        : [];
+    });
 }
 
-async function call({ session, requests }: CheckContext, operation: Operation): Promise<Exchange | undefined> {
+async function read({ session, requests }: CheckContext, operation: Operation): Promise<Exchange | undefined> {
   const known = requests.of(operation)?.call;
   return known === undefined || session.isOver ? undefined : session.send(known);
 }
+
+/** The rows of lists as text, for comparison. */
+type Snapshot = ReadonlyMap<Operation, { readonly print: string; readonly exchange: Exchange }>;
 
 /** Properties that record reads. */
 const changesOnRead =
   /last_?(?:seen|read|used|access|viewed|login|active)|views?|hits?|accessed|read_?at|expires|url$|token/i;
 
-/** Rows without properties that record reads. */
-async function printsOf(context: CheckContext, lists: readonly Operation[]): Promise<Prints> {
-  const prints = new Map<Operation, { print: string; list: FullList }>();
+async function snapshot(context: CheckContext, lists: readonly Operation[]): Promise<Snapshot> {
+  const prints = new Map<Operation, { print: string; exchange: Exchange }>();
   const without = (name: string, value: unknown) => (changesOnRead.test(name) ? undefined : value);
   for (const operation of lists) {
     const list = context.session.isOver ? undefined : await readCollection(context, operation);
-    if (list !== undefined) prints.set(operation, { print: JSON.stringify([list.total, list.rows], without), list });
+    if (list === undefined) continue;
+    prints.set(operation, { print: JSON.stringify([list.total, list.rows], without), exchange: list.exchange });
   }
   return prints;
 }
 
-function unmoved(context: CheckContext, operation: Operation, moved: readonly Operation[]): Observation {
-  return async () => {
-    const [quiet, before] = [await printsOf(context, moved), await printsOf(context, moved)];
-    const exchange = await call(context, operation);
-    if (exchange === undefined || !isSuccess(exchange)) return undefined;
-    const after = await printsOf(context, moved);
-    const list = moved.find((one) => {
-      const [first, second, third] = [quiet, before, after].map((prints) => prints.get(one)?.print);
-      return first === second && second !== third && third !== undefined;
-    });
-    return list === undefined
-      ? []
-      : [changes(operation, list, [before.get(list)?.list.exchange, exchange, after.get(list)?.list.exchange])];
-  };
-}
-
-/** Whether a list has more rows, by the same number, after each of several reads. */
-function growing(context: CheckContext, list: Operation): Observation {
-  return async () => {
-    const reads: FullList[] = [];
-    for (let turn = 0; turn < 4; turn += 1) reads.push(need(await readCollection(context, list)));
-    const sizes = reads.map(({ total, rows }) => total ?? rows.length);
-    const steps = sizes.slice(1).map((size, index) => size - (sizes[index] ?? 0));
-    const isGrowing = steps.every((step) => step > 0 && step === steps[0]);
-    return isGrowing
-      ? [
-          changes(
-            list,
-            list,
-            reads.slice(-2).map(({ exchange }) => exchange),
-          ),
-        ]
-      : [];
-  };
+/** The lists that differ between the last two of three snapshots, but not between the first two. */
+function movedIn(quiet: Snapshot, before: Snapshot, after: Snapshot): Operation[] {
+  return [...before.keys()].filter((list) => {
+    const [first, second, third] = [quiet, before, after].map((prints) => prints.get(list)?.print);
+    return first === second && second !== third && third !== undefined;
+  });
 }
 
 function changes(operation: Operation, list: Operation, exchanges: Difference['exchanges']): Difference {

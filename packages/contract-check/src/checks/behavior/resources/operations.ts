@@ -1,6 +1,6 @@
 import { extensionOf, groupOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
-import { type Call, type Exchange, isSuccess } from '../../../http/call.ts';
+import { type Call, isSuccess } from '../../../http/call.ts';
 import { isHarmless, withUnknownId } from '../../../run/ids.ts';
 import {
   isOwnId,
@@ -56,11 +56,6 @@ const unknown: OperationCheck = {
   },
 };
 
-function withValue(call: Call, parameter: Parameter, value: unknown): Call {
-  const { [parameter.name]: _before, ...others } = call[groupOf(parameter)];
-  return { ...call, [groupOf(parameter)]: value === undefined ? others : { ...others, [parameter.name]: value } };
-}
-
 const omitted: OperationCheck = {
   name: 'omitted',
   describe: 'A read without a parameter equals a read with its default.',
@@ -75,39 +70,19 @@ async function withoutParameter({ context, operation, known }: Subject, paramete
   // The list checks cover query parameters of lists.
   const isCovered = place === 'query' && hasRows(session.document, operation);
   needs(place !== 'path' && !required && value !== undefined && !isCovered && extensionOf(node).default !== false);
-  const send = async (one: unknown) => {
-    const exchange = await session.send(withValue(known, parameter, one));
+  const { [name]: _before, ...others } = known[groupOf(parameter)];
+  const send = async (values: Readonly<Record<string, unknown>>) => {
+    const exchange = await session.send({ ...known, [groupOf(parameter)]: values });
     needs(isSuccess(exchange));
     return exchange;
   };
-  const [without, withIt, again] = [await send(undefined), await send(value), await send(undefined)];
-  const other = firstDifference(without, withIt, again);
-  if (other === undefined) return [];
-  const expected = `as with ${text(value)}: ${other.place} is ${text(other.present)}`;
-  const facts = { expected, actual: `${other.place} is ${text(other.omitted)}`, node, exchanges: [withIt, without] };
+  const [without, withIt, again] = [await send(others), await send({ ...others, [name]: value }), await send(others)];
+  const [omitted = '', present = '', repeated] = [without, withIt, again].map(({ response }) => response.text);
+  if (omitted === present || omitted !== repeated) return [];
+  const start = Math.max(0, [...omitted].findIndex((letter, index) => letter !== present[index]) - 40);
+  const expected = `as with ${text(value)}: ${present.slice(start, start + 120)}`;
+  const facts = { expected, actual: omitted.slice(start, start + 120), node, exchanges: [withIt, without] };
   return [differ('default-ignored', operation, name, facts)];
-}
-
-/** The first difference between two responses that is not also between two identical requests. */
-function firstDifference(
-  ...exchanges: readonly Exchange[]
-): { place: string; omitted: unknown; present: unknown } | undefined {
-  const [left, right, same] = exchanges.map(({ response: { json, headers, text: body } }) => {
-    if (json !== undefined) return leavesOf(json.value);
-    const lines = /^text\//.test(headers['content-type'] ?? '') ? body.split('\n') : [];
-    return new Map<string, unknown>(lines.map((line, index) => [`line ${index + 1}`, line]));
-  });
-  if (left === undefined || right === undefined || same === undefined) return undefined;
-  const isSteady = (place: string) => left.has(place) === same.has(place) && left.get(place) === same.get(place);
-  const place = [...left.keys(), ...right.keys()].find((one) => left.get(one) !== right.get(one) && isSteady(one));
-  return place === undefined ? undefined : { place, omitted: left.get(place), present: right.get(place) };
-}
-
-/** The scalar values of a response, by pointer. */
-function leavesOf(value: unknown, pointer = '', leaves = new Map<string, unknown>()): Map<string, unknown> {
-  if (typeof value !== 'object' || value === null) return leaves.set(pointer, value);
-  for (const [name, item] of Object.entries(value)) leavesOf(item, `${pointer}/${name}`, leaves);
-  return leaves;
 }
 
 /** Checks that do not require a create operation. */

@@ -2,21 +2,13 @@ import type { Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
-import {
-  collectionPath,
-  isOwnId,
-  isReadingPost,
-  kindOfPath,
-  kindsOfSchema,
-  lastParameter,
-  rowsSchema,
-} from '../../../run/names.ts';
+import { collectionPath, isOwnId, kindOfPath, lastParameter, rowsSchema } from '../../../run/names.ts';
 import { responseSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { readCollection } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, need, valued } from '../observe.ts';
 import { isFleeting, isNothing, isSame, isScalar, isServerOwned, isSteady, ownId, resourceIn } from './compare.ts';
-import { declaredKind, hasRows } from './resource-types.ts';
+import { isRead, listsOf } from './resource-types.ts';
 
 /** A read by ID, and a list of the same resources. */
 export interface Reading {
@@ -26,24 +18,14 @@ export interface Reading {
   readonly list: Operation;
 }
 
-/** Pairs reads with lists: at the path of the collection, or of the same type and schema. */
+/** Pairs reads by ID with lists of the same resources. */
 export function readingsOf(context: CheckContext): Reading[] {
   const { document, operations } = context.session;
   return operations.flatMap((read) => {
     const name = lastParameter(read.path);
-    if (read.method !== 'GET' || name === undefined || !read.path.endsWith(`{${name}}`)) return [];
-    if (hasRows(document, read) || declaredKind(read, 'reads') === false) return [];
+    if (!isRead(document, read) || name === undefined || !read.path.endsWith(`{${name}}`)) return [];
     const collection = collectionPath(read.path, name);
-    const kinds = kindsOfSchema(document, responseSchema(read));
-    const lists = operations.filter((list) => {
-      const rows = rowsSchema(document, responseSchema(list));
-      const isList = rows !== undefined && (list.method === 'GET' || isReadingPost(list));
-      if (!isList || declaredKind(list, 'lists') === false) return false;
-      const isSameKind =
-        kindOfPath(list.path) === kindOfPath(collection) &&
-        kindsOfSchema(document, rows.schema).some((one) => kinds.includes(one));
-      return list.path === collection || (isSameKind && !list.path.includes('{'));
-    });
+    const lists = listsOf(document, operations, collection, read, kindOfPath(collection) ?? '');
     return lists.slice(0, 2).map((list) => ({ context, read, name, list }));
   });
 }
@@ -94,7 +76,7 @@ export const agreement: BehaviorCheck<Reading> = {
     const isUnmoved = ({ row, difference: { about } }: Disagreement) =>
       later.some((one) => idIn(one, name) === idIn(row, name) && isSame(one[about], row[about]));
     const steady = found.filter((one) => !moves(one) || isUnmoved(one)).map(({ difference }) => difference);
-    return isSeen ? [...new Map(steady.map((one) => [`${one.check} ${one.about}`, one])).values()] : undefined;
+    return isSeen ? steady : undefined;
   },
 };
 

@@ -1,5 +1,5 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
-import { extensionOf, type Operation } from '../../../document/operation.ts';
+import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import {
   collectionPath,
   isPutCreation,
@@ -51,14 +51,12 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
   const collection =
     create.method === 'PUT' ? collectionPath(create.path, lastParameter(create.path) ?? '') : create.path;
   const items = operations.filter((one) => isOfItem(one, collection, kind));
-  const isRead = (one: Operation) =>
-    one.method === 'GET' && declaredKind(one, 'reads') !== false && !hasRows(document, one);
   const sure = operations.find((one) => {
     const name = lastParameter(one.path);
-    if (!isRead(one) || name === undefined || !one.path.endsWith(`{${name}}`)) return false;
+    if (!isRead(document, one) || name === undefined || !one.path.endsWith(`{${name}}`)) return false;
     return collectionPath(one.path, name) === collection || isLinked(create, one);
   });
-  const read = sure ?? items.find(isRead);
+  const read = sure ?? items.find((one) => isRead(document, one));
   const updates = items.filter(
     (one) =>
       declaredKind(one, 'updates') !== false &&
@@ -121,7 +119,13 @@ function isLinked(from: Operation, to: Operation): boolean {
     .some(({ links }) => Object.values(links).some(({ operationId }) => operationId === to.id));
 }
 
-function listsOf(
+/** Whether an operation reads one resource. */
+export function isRead(document: OpenApiDocument, operation: Operation): boolean {
+  return operation.method === 'GET' && declaredKind(operation, 'reads') !== false && !hasRows(document, operation);
+}
+
+/** The lists of resources of a type: at the path of their collection, or with rows like the response of their read. */
+export function listsOf(
   document: OpenApiDocument,
   operations: readonly Operation[],
   collection: string,
@@ -161,4 +165,9 @@ export function keepsTheRest(document: OpenApiDocument, operation: Operation): b
 
 export function declares({ responses }: Operation, status: number): boolean {
   return responses.some((response) => response.status === String(status));
+}
+
+/** The parameter for `If-Match`. */
+export function conditionOf({ parameters }: Operation): Parameter | undefined {
+  return parameters.find((one) => one.in === 'header' && /^if-match$/i.test(one.name));
 }

@@ -6,9 +6,9 @@ import { isNoReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import { View } from '../../../schema/view.ts';
 import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
-import { isNothing, isSame, isScalar, isServerOwned, notKept, once, resourceIn } from './compare.ts';
+import { isNothing, isSame, isScalar, isServerOwned, notKept, resourceIn } from './compare.ts';
 import { otherValues } from './enrich.ts';
-import type { Created, Resource, ResourceHarness, Shown } from './harness.ts';
+import type { Created, Headers, Resource, ResourceHarness, Shown } from './harness.ts';
 import { keepsTheRest } from './resource-types.ts';
 
 /** Maximum number of properties to update separately. */
@@ -42,7 +42,7 @@ export class Updating {
     return this.harness.accepts(this.update, body);
   }
 
-  send(resource: Resource, body: JsonObject, headers?: Readonly<Record<string, string>>): Promise<Exchange> {
+  send(resource: Resource, body: JsonObject, headers?: Headers): Promise<Exchange> {
     return this.harness.change(this.update, resource, body, headers);
   }
 
@@ -50,7 +50,7 @@ export class Updating {
   async apply(
     { resource }: Created,
     body: JsonObject,
-    headers?: Readonly<Record<string, string>>,
+    headers?: Headers,
   ): Promise<{ readonly response: Exchange; readonly after: Shown | undefined }> {
     const response = await this.send(resource, body, headers);
     return { response, after: isSuccess(response) ? await this.harness.shown(resource) : undefined };
@@ -152,7 +152,7 @@ export const changed: UpdateCheck = {
       before = { ...before, ...after };
     }
     if (before === created) return undefined;
-    return once([...differences, ...unmoved(updating, created, before)]);
+    return [...differences, ...unmoved(updating, created, before)];
   },
 };
 
