@@ -87,13 +87,12 @@ export async function checkInvalidInput(
  * validation.
  */
 async function send({ session, requests }: CheckContext, { call, base }: Probe, label: string): Promise<Exchange> {
-  let exchange = await session.send(call);
+  const exchange = await session.send(call);
   if (exchange.response.status !== 409 || base === undefined) return exchange;
-  for (const [index, freshness] of (await requests.freshnesses(call.operation)).entries()) {
-    exchange = await session.send(renewedAround(session, call, base.call, `broken ${label} ${index}`, freshness));
-    if (exchange.response.status !== 409) break;
-  }
-  return requests.elsewhere(call, exchange, label);
+  const again = await requests.untilNew(call.operation, (freshness, turn) =>
+    renewedAround(session, call, base.call, `broken ${label} ${turn}`, freshness),
+  );
+  return requests.elsewhere(call, again?.exchange ?? exchange, label);
 }
 
 /** Maximum number of violations per place. Another seed selects others. */

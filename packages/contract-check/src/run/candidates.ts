@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { itemResultsIn } from '../checks/outcome.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
 import { type Call, type Exchange, isJson } from '../http/call.ts';
@@ -160,33 +159,32 @@ export class Candidates {
     if (schema === undefined) return [{ body: content.examples[0] ?? {}, mediaType }];
     const { values, validators } = this.#session;
     const seed = this.#session.seedFor(`${operation.id} body ${round}`);
+    const isValid = (body: unknown) => validators.accepts(schema, body, 'request');
+    const withIds = (options?: Parameters<typeof withKnownIds>[3]) => (body: unknown) =>
+      withKnownIds(this.#session, operation, body, options);
     const samples = (['least', 'most', 'some', 'some'] as const).map((extent, index) =>
       values.sample(schema, 'request', extent, seed + index),
     );
-    const created = samples.filter((sample) => sample !== undefined).map(({ value }) => value);
-    const exemplary = (['least', 'most'] as const).flatMap((extent) => {
-      const sample = values.sample(schema, 'request', extent, seed, true);
-      return sample === undefined ? [] : [withKnownIds(this.#session, operation, sample.value, { byName: true })];
-    });
-    const examples = content.examples.filter((value) => validators.accepts(schema, value, 'request'));
-    const isValid = (body: unknown) => validators.accepts(schema, body, 'request');
-    const samplesAndExamples = [...examples, ...created].slice(0, 9);
-    const known = samplesAndExamples.map((value) => {
-      const body = withKnownIds(this.#session, operation, value);
-      return isValid(body) ? body : value;
-    });
-    const isOther = (body: unknown, index: number) => !isDeepStrictEqual(body, known[index]) && isValid(body);
-    const keyed = samplesAndExamples
-      .map((value) => withKnownIds(this.#session, operation, value, { keepsKeys: true }))
-      .filter(isOther);
-    const modest = known.map((body) => withoutUnknownIds(this.#session, operation, body)).filter(isOther);
+    const exemplary = (['least', 'most'] as const).map((extent) =>
+      values.sample(schema, 'request', extent, seed, true),
+    );
+    const valuesOf = (all: typeof samples) => all.flatMap((sample) => (sample === undefined ? [] : [sample.value]));
+    const plain = [...content.examples.filter(isValid), ...valuesOf(samples)].slice(0, 9);
+    const known = plain.map((body) => [withIds()(body), body].find(isValid) ?? body);
     // Operations that create must not touch existing resources. Small bodies come first, because every probe creates
     // one.
-    const little = keyed.toSorted((one, other) => sizeOf(one) - sizeOf(other));
-    const bodies = isCreating(operation) ? [...little.slice(0, 4), ...known] : [...known, ...keyed.slice(0, 4)];
-    const named = known.map((value) => withKnownIds(this.#session, operation, value, { byName: true }));
-    const others = [...modest.slice(0, 3), ...[...exemplary, ...named].filter(isOther)];
-    return [...bodies, ...others].map((body) => ({ body, mediaType }));
+    const keyed = plain
+      .map(withIds({ keepsKeys: true }))
+      .filter(isValid)
+      .toSorted((one, other) => sizeOf(one) - sizeOf(other));
+    const others = [
+      ...known.map((body) => withoutUnknownIds(this.#session, operation, body)).slice(0, 3),
+      ...[...valuesOf(exemplary), ...known].map(withIds({ byName: true })),
+    ].filter(isValid);
+    const few = keyed.slice(0, 4);
+    const bodies = isCreating(operation) ? [...few, ...known, ...others] : [...known, ...few, ...others];
+    const unique = new Map(bodies.map((body) => [JSON.stringify(body), body]));
+    return [...unique.values()].map((body) => ({ body, mediaType }));
   }
 }
 

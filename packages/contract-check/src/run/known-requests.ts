@@ -3,16 +3,17 @@ import { isDeepStrictEqual } from 'node:util';
 import { hasItemErrors } from '../checks/outcome.ts';
 import type { Operation } from '../document/operation.ts';
 import { responseText } from '../finding/finding.ts';
-import { type Call, type Exchange, isSuccess } from '../http/call.ts';
+import { bodySchemaOf, type Call, type Exchange, isSuccess } from '../http/call.ts';
 import { NotSent } from '../http/gate.ts';
-import { isObject, remembered } from '../json.ts';
+import { at, isObject, put, remembered } from '../json.ts';
+import { branchesOf } from '../schema/spots.ts';
 import { Candidates, hasNoRows, rank, withoutFailed } from './candidates.ts';
-import { isHarmless, unknownId, withOtherIds } from './ids.ts';
+import { isHarmless, unknownId, withKnownIds, withOtherIds } from './ids.ts';
 import { isCreating, isDestructive, isPutCreation, lastParameter } from './names.ts';
 import { eachOperation } from './parallel.ts';
 import { creatorFor, undoneBy, whyNoId } from './plan.ts';
 import { identitiesIn, idOf } from './pool.ts';
-import { atEveryDepth, branchCallsOf, type Freshnesses, freshnesses, renewed } from './renewal.ts';
+import { atEveryDepth, type Freshness, freshnesses, renewed } from './renewal.ts';
 import type { Session } from './session.ts';
 
 /** A call that succeeded. Each probe changes one thing in it. */
@@ -33,12 +34,13 @@ export class KnownRequests {
   /** Consecutive times that a new resource did not help, by operation. */
   readonly #fruitlessAttempts = new Map<string, number>();
 
+  /** As an index: how fresh a new resource must be at least. */
+  readonly #freshness = new Map<string, number>();
+
   /** The call with other bodies that also succeed: what one context rejects, another may accept. */
   readonly variants = perOperation((operation) => this.#findVariants(operation));
   /** The call with a body for each branch of the schema's choices, where such calls succeed. */
-  readonly branches = perOperation((operation) => branchCallsOf(this.#session, this.of(operation)?.call));
-  /** Which texts must be fresh for a new resource, and what to try if they are not enough. */
-  readonly freshnesses = perOperation((operation) => this.#findFreshnesses(operation));
+  readonly branches = perOperation((operation) => this.#findBranches(operation));
 
   constructor(session: Session) {
     this.#session = session;
@@ -90,19 +92,32 @@ export class KnownRequests {
   async again(operation: Operation, label: string): Promise<KnownRequest | undefined> {
     const known = this.#known.get(operation.id);
     if (known === undefined) return undefined;
-    for (const extent of await this.freshnesses(operation)) {
-      const call = renewed(this.#session, known.call, `fresh ${label}`, extent);
-      const target = isPutCreation(operation, this.#session.operations)
-        ? await this.putNew(call, label)
-        : isDestructive(operation)
-          ? await this.#onNewResource(call, label)
-          : call;
-      if (target === undefined) return undefined;
-      const exchange = await this.#session.send(target);
-      if (isSuccess(exchange) && !hasItemErrors(exchange)) return { call: target, exchange };
-      if (!isConflict(exchange)) return undefined;
+    const session = this.#session;
+    const sent = await this.untilNew(operation, async (freshness) => {
+      const call = renewed(session, known.call, `fresh ${label}`, freshness);
+      if (isPutCreation(operation, session.operations)) return this.putNew(call, label);
+      return isDestructive(operation) ? this.#onNewResource(call, label) : call;
+    });
+    if (sent === undefined || isComplete(sent.exchange)) return sent;
+    return isConflict(sent.exchange) && isCreating(operation) ? this.#withOthers(known.call, label) : undefined;
+  }
+
+  /** Sends a call with fresh texts, and with more of them as long as it conflicts with what exists. */
+  async untilNew(
+    operation: Operation,
+    fresh: (freshness: Freshness, turn: number) => Call | undefined | Promise<Call | undefined>,
+  ): Promise<KnownRequest | undefined> {
+    let sent: KnownRequest | undefined;
+    for (const [turn, freshness] of freshnesses.entries()) {
+      if (turn < (this.#freshness.get(operation.id) ?? 0)) continue;
+      const call = await fresh(freshness, turn);
+      if (call === undefined) return undefined;
+      sent = { call, exchange: await this.#session.send(call) };
+      if (isConflict(sent.exchange)) continue;
+      this.#freshness.set(operation.id, turn);
+      break;
     }
-    return isCreating(operation) ? this.#withOthers(known.call, label) : undefined;
+    return sent;
   }
 
   /**
@@ -115,7 +130,7 @@ export class KnownRequests {
       if (isDeepStrictEqual(body, call.body)) return undefined;
       const target = renewed(this.#session, { ...call, body }, `others ${turn} ${label}`, atEveryDepth);
       const exchange = await this.#session.send(target);
-      if (!isSuccess(exchange) || hasItemErrors(exchange)) continue;
+      if (!isComplete(exchange)) continue;
       const found = { call: target, exchange };
       this.#known.set(call.operation.id, found);
       return found;
@@ -147,42 +162,57 @@ export class KnownRequests {
   }
 
   async #findVariants(operation: Operation): Promise<Call[]> {
-    const call = this.#known.get(operation.id)?.call;
-    if (call?.body === undefined) return [];
+    const call = this.of(operation)?.call;
+    return call?.body === undefined
+      ? []
+      : this.#accepted(
+          call,
+          this.#parts.bodies(operation, 7).map(({ body }) => [body]),
+          4,
+        );
+  }
+
+  async #findBranches(operation: Operation): Promise<Call[]> {
+    const { values, validators } = this.#session;
+    const call = this.of(operation)?.call;
+    const schema = call && bodySchemaOf(call);
+    if (call?.body === undefined || schema === undefined || operation.method === 'DELETE') return [];
+    const branches = branchesOf(values, schema, this.#session.seedFor(`${operation.id} branches`))
+      .filter(({ pointer }) => pointer.split('/').length <= 3)
+      .slice(0, 10)
+      // Known good siblings are more likely to be accepted in another branch than generated ones.
+      .map(({ pointer, value }) => (pointer === '' ? [value] : [put(call.body, pointer, at(value, pointer)), value]))
+      .map((bodies) =>
+        bodies
+          .map((body) => withKnownIds(this.#session, operation, body))
+          .filter((body) => validators.accepts(schema, body, 'request')),
+      );
+    return this.#accepted(call, branches, branches.length);
+  }
+
+  /** The call with one of each of some alternative bodies, where it succeeds. */
+  async #accepted(call: Call, bodies: readonly (readonly unknown[])[], most: number): Promise<Call[]> {
     const found: Call[] = [];
-    for (const [index, { body }] of this.#parts.bodies(operation, 7).entries()) {
-      if (found.length >= 4 || this.#session.isOver) break;
-      const exchange = await this.sendFresh({ ...call, body }, `variant ${index}`);
-      if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
-    }
+    for (const [index, alternatives] of bodies.entries())
+      for (const body of alternatives) {
+        if (found.length >= most || this.#session.isOver) return found;
+        if (!isComplete(await this.sendFresh({ ...call, body }, `variant ${index}`))) continue;
+        found.push({ ...call, body });
+        break;
+      }
     return found;
   }
 
   /**
-   * Sends a call. A call that creates a resource gets fresh texts, and more of them as long as it conflicts.
+   * Sends a call. A call that creates a resource gets fresh texts.
    *
    * @param kept JSON Pointer to the part of the body that must not change.
    */
   async sendFresh(call: Call, label: string, kept?: string): Promise<Exchange> {
     const session = this.#session;
     if (!isCreating(call.operation)) return session.send(call);
-    const [least, ...more] = await this.freshnesses(call.operation);
-    let exchange = await session.send(renewed(session, call, label, least, kept));
-    for (const freshness of more)
-      if (isConflict(exchange)) exchange = await session.send(renewed(session, call, label, freshness, kept));
-    return this.elsewhere(call, exchange, label);
-  }
-
-  async #findFreshnesses(operation: Operation): Promise<Freshnesses> {
-    if (!isCreating(operation)) return freshnesses;
-    const known = this.#known.get(operation.id);
-    let [least, ...more] = freshnesses;
-    while (known !== undefined && more.length > 0) {
-      const exchange = await this.#session.send(renewed(this.#session, known.call, 'how fresh', least));
-      if (!isConflict(exchange)) break;
-      [least = least, ...more] = more;
-    }
-    return [least, ...more];
+    const sent = await this.untilNew(call.operation, (freshness) => renewed(session, call, label, freshness, kept));
+    return this.elsewhere(call, sent?.exchange ?? (await session.send(call)), label);
   }
 
   async #try(operation: Operation, round: number): Promise<void> {
@@ -192,10 +222,9 @@ export class KnownRequests {
       if (target === undefined) continue;
       let sent = target;
       let exchange = await this.#session.send(sent);
-      for (const extent of freshnesses) {
-        if (exchange.response.status !== 409) break;
-        sent = renewed(this.#session, call, `fresh conflict ${round} ${index}`, extent);
-        exchange = await this.#session.send(sent);
+      if (exchange.response.status === 409) {
+        const fresh = (freshness: Freshness) => renewed(this.#session, call, `conflict ${round} ${index}`, freshness);
+        ({ call: sent, exchange } = (await this.untilNew(operation, fresh)) ?? { call: sent, exchange });
       }
       if (exchange.response.status === 415 && operation.body === undefined && operation.method !== 'GET') {
         // Some servers require a media type of every request that is no GET.
@@ -205,17 +234,16 @@ export class KnownRequests {
       const reduced = hasItemErrors(exchange) ? withoutFailed(sent, exchange) : undefined;
       if (reduced !== undefined) {
         const again = await this.#session.send(reduced);
-        if (isSuccess(again) && !hasItemErrors(again)) [sent, exchange] = [reduced, again];
+        if (isComplete(again)) [sent, exchange] = [reduced, again];
       }
       if (isSuccess(exchange)) {
         // A batch with a failed item is a fallback: a later candidate may succeed completely.
-        const known = this.#known.get(operation.id);
-        if (known === undefined || (!hasItemErrors(exchange) && !hasNoRows(this.#session, exchange)))
-          this.#known.set(operation.id, { call: sent, exchange });
+        const isGood = isComplete(exchange) && !hasNoRows(this.#session, exchange);
+        if (isGood || !this.#known.has(operation.id)) this.#known.set(operation.id, { call: sent, exchange });
         if (isCreating(operation)) await this.#findId(sent, exchange);
         if (operation.method === 'DELETE') this.#forget(sent);
-        if (hasItemErrors(exchange) || hasNoRows(this.#session, exchange)) continue;
-        return;
+        if (isGood) return;
+        continue;
       }
       this.#rejections.set(operation.id, `every request was rejected, last with ${responseText(exchange)}`);
       // No other value helps without an implementation or credentials.
@@ -337,6 +365,11 @@ export class KnownRequests {
 function perOperation<Value>(find: (operation: Operation) => Promise<Value>) {
   const known = new Map<string, Promise<Value>>();
   return (operation: Operation): Promise<Value> => remembered(known, operation.id, () => find(operation));
+}
+
+/** Whether a call succeeded, with all of its items. */
+function isComplete(exchange: Exchange): boolean {
+  return isSuccess(exchange) && !hasItemErrors(exchange);
 }
 
 /** Whether fresh texts may help, because an existing resource conflicts. */
