@@ -29,7 +29,7 @@ export async function check(options: CheckOptions): Promise<Report> {
     options.onPlan?.(session.plan.entries);
     await reachable(session, url);
     const progress = (phase: string) => (done: number, all: number) =>
-      options.onProgress?.({ phase, done, all, requests: session.requests, findings: session.registry.size });
+      options.onProgress?.({ phase, done, all, requests: session.transport.requests, findings: session.registry.size });
     const requests = new KnownRequests(session);
     const phases = await runPhases(session, requests, progress);
     if (!session.transport.hasResponded)
@@ -37,7 +37,7 @@ export async function check(options: CheckOptions): Promise<Report> {
     await cleanUp(session, requests);
     return reportOf(session, url, performance.now() - started, phases);
   } finally {
-    await session.close();
+    await session.transport.close();
   }
 }
 
@@ -100,10 +100,17 @@ async function reachable(session: Session, url: string): Promise<void> {
 
 function reportOf(session: Session, url: string, milliseconds: number, missed: readonly string[]): Report {
   reportDeath(session);
-  const { seed, requests, plan, footprint, notices, registry, options } = session;
+  const { seed, transport, plan, footprint, notices, registry, options } = session;
   return {
     ...resultsOf(session, options.minCoverage ?? defaultMinimum),
-    ...{ url, seed, milliseconds, requests, plan: plan.entries, stopped: stoppedOf(session, missed) },
+    ...{
+      url,
+      seed,
+      milliseconds,
+      requests: transport.requests,
+      plan: plan.entries,
+      stopped: stoppedOf(session, missed),
+    },
     ...{ accepted: [], left: footprint.left(), notices: [...notices, ...registry.unrepeated()] },
   };
 }

@@ -44,24 +44,25 @@ export function at(value: unknown, pointer: string): unknown {
 
 /** A copy of the value with a member at a pointer. Its parent must exist. */
 export function put(value: unknown, pointer: string, member: unknown): unknown {
-  if (pointer === '') return member;
-  const copy = structuredClone(value);
-  const end = pointer.lastIndexOf('/');
-  const parent = at(copy, pointer.slice(0, end));
-  const name = unescapeSegment(pointer.slice(end + 1));
-  if (Array.isArray(parent)) parent[Number(name)] = member;
-  else if (isObject(parent)) parent[name] = member;
-  return copy;
+  return pointer === ''
+    ? member
+    : changedAt(value, pointer, (parent, name) => Object.assign(parent, { [name]: member }));
 }
 
 /** A copy of the value without the member at a pointer. */
 export function removed(value: unknown, pointer: string): unknown {
+  return changedAt(value, pointer, (parent, name) => {
+    if (Array.isArray(parent)) parent.splice(Number(name), 1);
+    else delete parent[name];
+  });
+}
+
+function changedAt(value: unknown, pointer: string, change: (parent: JsonObject, name: string) => void): unknown {
   const copy = structuredClone(value);
   const end = pointer.lastIndexOf('/');
   const parent = at(copy, pointer.slice(0, end));
-  const name = unescapeSegment(pointer.slice(end + 1));
-  if (Array.isArray(parent)) parent.splice(Number(name), 1);
-  else if (isObject(parent)) delete parent[name];
+  if (typeof parent === 'object' && parent !== null)
+    change(parent as JsonObject, unescapeSegment(pointer.slice(end + 1)));
   return copy;
 }
 

@@ -17,11 +17,6 @@ export interface DescribeOptions {
   readonly exclude?: readonly string[];
   /** Called once before the first test: starts the server, and returns its URL and how to sign in. */
   readonly options: () => Promise<Omit<CheckOptions, 'spec' | 'only' | 'exclude'>>;
-  /**
-   * IDs of operations that are not implemented yet. The test of a listed operation fails once it is implemented, so
-   * that the list stays correct.
-   */
-  readonly notReached?: readonly string[];
   /** The file of accepted findings, as `--baseline` reads it. */
   readonly baseline?: string;
   /** The minimum of what the run must reach. Adds a test. */
@@ -37,7 +32,7 @@ export interface DescribeOptions {
  */
 export async function describeContract(
   name: string,
-  { spec, options, notReached = [], baseline, minCoverage, timeout = 600_000, ...choice }: DescribeOptions,
+  { spec, options, baseline, minCoverage, timeout = 600_000, ...choice }: DescribeOptions,
 ): Promise<void> {
   const operations = chosen(operationsOf(await documentOf(spec)), choice);
   describe(name, () => {
@@ -49,18 +44,13 @@ export async function describeContract(
       report = withoutAccepted(await check({ spec, ...choice, onSecret, ...(await options()) }), accepted);
     }, timeout);
     test.each(operations.map(({ id }) => id))('%s', (id) => {
-      const isAllowed = notReached.includes(id);
-      const findings = report.findings.filter(
-        ({ operation, also, check: name }) =>
-          (operation === id || also.includes(id)) && !(isAllowed && name === 'not-implemented'),
-      );
+      const findings = report.findings.filter(({ operation, also }) => operation === id || also.includes(id));
       if (findings.length > 0) {
         const operations = report.operations.filter((one) => one.id === id);
         throw new Error(renderTerminal({ ...report, operations, findings }, { color: false, secrets }));
       }
       const operation = report.operations.find((one) => one.id === id);
-      if (isAllowed) expect(operation?.reached, `${id} is reached now: remove it from notReached`).toBe(false);
-      else expect(operation?.reached, operation?.reason).toBe(true);
+      expect(operation?.reached, operation?.reason).toBe(true);
     });
     if (minCoverage === undefined) return;
     test('covers enough of the contract', () => {

@@ -3,7 +3,7 @@ import type { Operation, Parameter } from '../document/operation.ts';
 import { type Call, type Exchange, isJson } from '../http/call.ts';
 import { at, isObject, sizeOf } from '../json.ts';
 import { shapeOf } from '../schema/shape.ts';
-import { withKnownIds, withoutUnknownIds } from './ids.ts';
+import { withKnownIds } from './ids.ts';
 import {
   isCreating,
   isOwnId,
@@ -177,10 +177,7 @@ export class Candidates {
       .map(withIds({ keepsKeys: true }))
       .filter(isValid)
       .toSorted((one, other) => sizeOf(one) - sizeOf(other));
-    const others = [
-      ...known.map((body) => withoutUnknownIds(this.#session, operation, body)).slice(0, 3),
-      ...[...valuesOf(exemplary), ...known].map(withIds({ byName: true })),
-    ].filter(isValid);
+    const others = [...valuesOf(exemplary), ...known].map(withIds({ byName: true })).filter(isValid);
     const few = keyed.slice(0, 4);
     const bodies = isCreating(operation) ? [...few, ...known, ...others] : [...known, ...few, ...others];
     const unique = new Map(bodies.map((body) => [JSON.stringify(body), body]));

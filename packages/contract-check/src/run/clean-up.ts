@@ -22,11 +22,10 @@ export async function cleanUp(session: Session, requests: KnownRequests): Promis
 }
 
 async function remove(session: Session, requests: KnownRequests): Promise<void> {
-  await inParallel(session.footprint.created(), deletionsAtOnce, async ({ target }) => {
+  await inParallel(session.footprint.created(), deletionsAtOnce, async (target) => {
     const operation = deleterOf(session.operations, target);
-    const known = operation === undefined ? undefined : requests.of(operation)?.call;
     if (operation === undefined) return;
-    const call = known ?? emptyCall(operation);
+    const call = requests.of(operation)?.call ?? emptyCall(operation);
     const path = pathTexts(operation.path, target);
     const { response } = await session.send({ ...call, path, raw: { path: target } }, { isJudged: false });
     if (response.status < 300 || response.status === 404 || response.status === 410) session.footprint.gone(target);

@@ -3,20 +3,16 @@ import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import { type Call, type Exchange, isJson } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
-import { pathPattern } from '../http/deserialize.ts';
+import { pathPattern, pathTexts } from '../http/deserialize.ts';
 import { safeMethods } from '../http/gate.ts';
 import type { WireRequest } from '../http/serialize.ts';
 import { isObject, type JsonObject, remembered } from '../json.ts';
 import type { Left } from '../report/report.ts';
 import { shapeOf } from '../schema/shape.ts';
+import { lastParameter } from './names.ts';
 import { ifSent } from './parallel.ts';
-import { idOf, isFailed, isOld } from './pool.ts';
-
-/** A resource that the run created. */
-interface Created {
-  readonly operation: Operation;
-  readonly target: string;
-}
+import type { Plan } from './plan.ts';
+import { idOf, isFailed, isOld, type Pool } from './pool.ts';
 
 /** Data from before the run that a request changed. */
 interface Changed {
@@ -27,48 +23,71 @@ interface Changed {
   isRestored: boolean;
 }
 
-/** What a run leaves on the server: the resources that it created, and the data that it changed. */
+/** What a run may change, and what it leaves on the server: the resources that it created, and the data that it changed. */
 export class Footprint {
-  readonly #created = new Map<string, Created>();
+  readonly #plan: Plan;
+  readonly #pool: Pool;
+  readonly #base: string;
+  /** The operations that created resources, by the path of the resource. */
+  readonly #created = new Map<string, Operation>();
   /** Also those that the run deleted. */
   readonly #ever = new Set<string>();
   readonly #unidentified = new Map<Operation, number>();
   readonly #changed = new Map<string, Changed>();
   readonly #befores = new Map<string, Promise<Exchange | undefined>>();
-  readonly #base: string;
+  /** Paths without a resource, and IDs that were invented, which can be called without harm. */
+  readonly #absent = new Set<string>();
 
   /** @param base the path of the server's URL, which `Location` includes. */
-  constructor(base: string) {
+  constructor(plan: Plan, pool: Pool, base: string) {
+    this.#plan = plan;
+    this.#pool = pool;
     this.#base = base;
   }
 
-  /**
-   * Notes the effect of a request.
-   *
-   * @param isCreation whether the operation creates what it returns.
-   * @param isOwn whether the path names a resource of the run.
-   * @param existed whether an ID was known before.
-   */
-  note(
-    { operation, response }: Exchange,
-    wire: WireRequest,
-    { isCreation, isOwn, existed }: { isCreation: boolean; isOwn: boolean; existed: (id: unknown) => boolean },
-  ): void {
-    const isDone = response.status >= 200 && response.status < 300;
-    if (operation === undefined || safeMethods.includes(wire.method)) return;
-    if (!isDone && !hasUnknownEffect(response)) return;
-    const target = pathOf(wire);
-    if (wire.method === 'DELETE' && isDone) this.#created.delete(target);
-    if (isCreation) this.#noteCreated(operation, target, response, existed);
-    if (isCreation || isOwn || this.has(target) || this.#changed.has(target)) return;
-    this.#changed.set(target, { operation, target, before: this.#befores.get(target), isRestored: false });
+  /** Notes that a path has no resource, or that an ID was invented, so that a call to it changes nothing. */
+  noteAbsent(target: string): void {
+    this.#absent.add(target);
   }
 
-  /** Whether the run created the resource of a path, or one above it. */
-  has(target: string): boolean {
+  /** Whether an operation may change what a path names: the run created it, or it does not exist. */
+  mayChange(operation: Operation, path: string): boolean {
+    const { method, path: template } = operation;
+    const effect = this.#plan.effectOf(operation);
+    const isNamed = lastParameter(template) !== undefined;
+    if (effect === 'read' || !isNamed || (effect === 'create' && method !== 'PUT')) return true;
+    const depth = template.slice(0, template.lastIndexOf('}')).split('/').length;
+    const segments = path.split('/').slice(0, depth);
+    const resource = segments.join('/');
+    return [resource, segments.at(-1) ?? ''].some((one) => this.#absent.has(one)) || this.isOwn(operation, path);
+  }
+
+  /** Whether the run created what a path names. */
+  isOwn(operation: Operation, target: string): boolean {
+    const name = lastParameter(operation.path);
+    if (name === undefined) return this.#isBelowCreated(target);
+    const value = pathTexts(operation.path, target)[name];
+    return this.#pool.isCreated(operation, name, value) || this.#isBelowCreated(target);
+  }
+
+  #isBelowCreated(target: string): boolean {
     for (let path = target; path !== ''; path = path.slice(0, Math.max(0, path.lastIndexOf('/'))))
       if (this.#ever.has(path)) return true;
     return false;
+  }
+
+  /** Notes the effect of a request. */
+  note({ operation, response }: Exchange, wire: WireRequest): void {
+    const effect = operation && this.#plan.effectOf(operation);
+    if (operation === undefined || effect === 'read' || safeMethods.includes(wire.method)) return;
+    const isDone = response.status >= 200 && response.status < 300;
+    if (!isDone && !hasUnknownEffect(response)) return;
+    const target = pathOf(wire);
+    if (wire.method === 'DELETE' && isDone) this.#created.delete(target);
+    const isNewPath = response.status === 201 || (response.status === noResponse && this.#absent.has(target));
+    if (effect === 'create' && (wire.method === 'POST' || isNewPath)) this.#noteCreated(operation, target, response);
+    else if (!this.isOwn(operation, target) && !this.#changed.has(target))
+      this.#changed.set(target, { operation, target, before: this.#befores.get(target), isRestored: false });
   }
 
   /** Reads what a request is about to change, once. */
@@ -76,8 +95,9 @@ export class Footprint {
     return remembered(this.#befores, target, read);
   }
 
-  created(): Created[] {
-    return [...this.#created.values()].reverse();
+  /** The paths of the created resources that remain, newest first. */
+  created(): string[] {
+    return [...this.#created.keys()].reverse();
   }
 
   changed(): Changed[] {
@@ -90,26 +110,20 @@ export class Footprint {
   }
 
   left(): Left {
-    const created = Map.groupBy(this.#created.values(), ({ operation }) => operation);
-    const operations = new Set([...created.keys(), ...this.#unidentified.keys()]);
+    const operations = new Set([...this.#created.values(), ...this.#unidentified.keys()]);
     return {
       created: [...operations].map((operation) => ({
         operation: operation.id,
-        targets: (created.get(operation) ?? []).map(({ target }) => target),
+        targets: [...this.#created].flatMap(([target, creator]) => (creator === operation ? [target] : [])),
         unidentified: this.#unidentified.get(operation) ?? 0,
       })),
       changed: this.changed().map(({ before: _, ...one }) => ({ ...one, operation: one.operation.id })),
     };
   }
 
-  #noteCreated(
-    operation: Operation,
-    target: string,
-    response: Exchange['response'],
-    existed: (id: unknown) => boolean,
-  ): void {
+  #noteCreated(operation: Operation, target: string, response: Exchange['response']): void {
     const isCertain = response.status === 201;
-    const ids = newIds(response).filter((id) => isCertain || !existed(id));
+    const ids = newIds(response).filter((id) => isCertain || !this.#pool.existedBefore(operation, id));
     const paths = ids.map((id) => `${target}/${encodeURIComponent(String(id))}`);
     const named = paths.length > 0 ? paths : locationOf(response, this.#base);
     const targets = operation.method === 'PUT' ? [target] : named;
@@ -117,7 +131,7 @@ export class Footprint {
       this.#unidentified.set(operation, (this.#unidentified.get(operation) ?? 0) + 1);
     for (const one of targets) {
       this.#ever.add(one);
-      this.#created.set(one, { operation, target: one });
+      this.#created.set(one, operation);
     }
   }
 }

@@ -58,7 +58,7 @@ export function unknownId(session: Session, schema: JsonObject, known: unknown, 
   const found = candidates.find(
     (one) => one !== undefined && one !== known && validators.accepts(schema, one, 'request'),
   );
-  if (isUnlikely(found) && !session.pool.has(found)) session.noteAbsent(String(found));
+  if (isUnlikely(found) && !session.pool.has(found)) session.footprint.noteAbsent(String(found));
   return found;
 }
 
@@ -84,7 +84,7 @@ export async function isHarmless(session: Session, call: Call, known?: Call): Pr
   );
   const status = exchange?.response.status ?? 0;
   const isAbsent = status >= 400 && status < 500 && !inconclusive.includes(status);
-  if (isAbsent) session.noteAbsent(target);
+  if (isAbsent) session.footprint.noteAbsent(target);
   return isAbsent;
 }
 
@@ -156,24 +156,6 @@ function unused(session: Session, id: unknown): unknown {
   if (!session.pool.has(id)) return id;
   const [other = id] = unlikelyIds(id, session.seedFor(`unused ${id} 0`));
   return other;
-}
-
-/** Removes IDs of unknown resources: an optional reference can be omitted. */
-export function withoutUnknownIds({ pool }: Session, operation: Operation, value: unknown): unknown {
-  let isOther = false;
-  const isUnknownId = (name: string, member: unknown) =>
-    typeof member === 'string' &&
-    (kindOfReference(name) !== undefined || isOwnId(name)) &&
-    !pool.forMember(operation, name, false).includes(member);
-  const visit = (node: unknown): unknown => {
-    if (Array.isArray(node)) return node.map(visit);
-    if (!isObject(node)) return node;
-    const kept = Object.entries(node).filter(([name, member]) => !isUnknownId(name, member));
-    isOther ||= kept.length < Object.keys(node).length;
-    return Object.fromEntries(kept.map(([name, member]) => [name, visit(member)]));
-  };
-  const without = visit(value);
-  return isOther ? without : value;
 }
 
 /**

@@ -38,7 +38,9 @@ export async function inParallel<Item>(
       }
     }
   };
-  await allSettled(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+  // Waits for all, so that nothing goes on in the background.
+  const results = await Promise.allSettled(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
 /** The result of work; undefined if one of its requests may not be sent. */
@@ -49,13 +51,6 @@ export async function ifSent<Value>(work: () => Promise<Value>): Promise<Value |
     if (error instanceof NotSent) return undefined;
     throw error;
   }
-}
-
-/** Waits for all, so that nothing goes on in the background, and then throws the first error. */
-async function allSettled(promises: readonly Promise<void>[]): Promise<void> {
-  const results = await Promise.allSettled(promises);
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
 }
 
 /** The longest pause that a request waits for. */

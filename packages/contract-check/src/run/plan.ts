@@ -28,7 +28,9 @@ export class Plan {
 
   constructor(document: OpenApiDocument, operations: readonly Operation[], options: CheckOptions) {
     const selected = new Set(chosen(operations, options));
-    this.#effects = effectsOf(document, operations);
+    const creators = operations.filter((operation) => isCreator(operation, operations));
+    const effects = operations.map((one) => [one, effectIn(document, one, operations, creators)] as const);
+    this.#effects = new Map(effects);
     this.#excluded = (options.exclude ?? []).map(patternOf);
     this.entries = operations.map((operation) => {
       const effect = this.effectOf(operation);
@@ -57,8 +59,7 @@ export class Plan {
 
   /** Why an operation is not called. */
   reasonFor(operation: Operation): string | undefined {
-    const entry = this.entries.find(({ operation: id }) => id === operation.id);
-    return entry?.skipped;
+    return this.entries.find(({ operation: id }) => id === operation.id)?.skipped;
   }
 
   /** Whether a pattern of `--exclude` matches a path or `METHOD /path`, even of no operation. */
@@ -70,25 +71,20 @@ export class Plan {
 /** The operations that `--only` and `--exclude` select, by ID, `METHOD /path`, path or tag. */
 export function chosen(
   operations: readonly Operation[],
-  { only = [], exclude = [] }: Pick<CheckOptions, 'only' | 'exclude'>,
+  { only = [], exclude = [] }: { only?: CheckOptions['only'] | undefined; exclude?: CheckOptions['exclude'] },
 ): Operation[] {
   return operations.filter(
     (operation) => (only.length === 0 || isNamedBy(only, operation)) && !isNamedBy(exclude, operation),
   );
 }
 
-export function isNamedBy(patterns: readonly string[], operation: Operation): boolean {
+function isNamedBy(patterns: readonly string[], operation: Operation): boolean {
   const names = [operation.id, `${operation.method} ${operation.path}`, operation.path, ...operation.tags];
   return patterns.map(patternOf).some((pattern) => names.some((name) => pattern.test(name)));
 }
 
 function patternOf(text: string): RegExp {
   return new RegExp(`^${text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`, 'i');
-}
-
-function effectsOf(document: OpenApiDocument, operations: readonly Operation[]): Map<Operation, Effect> {
-  const creators = operations.filter((operation) => isCreator(operation, operations));
-  return new Map(operations.map((operation) => [operation, effectIn(document, operation, operations, creators)]));
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   kindOfReference,
   kindsOfOperation,
   lastParameter,
+  pathNames,
   rowsSchema,
   singular,
   wordsOf,
@@ -63,18 +64,18 @@ export class Pool {
   learn(exchange: Exchange, isCreated: boolean, { path: parents, body }: Sent = { path: {}, body: undefined }): void {
     const { operation, response } = exchange;
     if (operation === undefined || response.status < 200 || response.status > 299) return;
-    // Where a creation returns nothing, the resource is what was sent, if that names it.
-    const isItem = isCreated && operation.path.endsWith('}');
+    // A resource that was created at its own path belongs to the parent collection.
     const name = lastParameter(operation.path) ?? '';
+    const isNew = isCreated || (operation.method === 'PUT' && response.status === 201);
+    const isItem = isNew && operation.path.endsWith('}');
+    const path = isItem ? collectionPath(operation.path, name) : operation.path;
+    // Where a creation returns nothing, the resource is what was sent, if that names it.
     const sent = { ...(isItem ? { [name]: parents[name] } : {}), ...(isObject(body) ? body : {}) };
     const isNamed = isItem || (idOf(sent) ?? sent[kindOfPath(operation.path) ?? '']) !== undefined;
-    const value = response.json?.value ?? (isCreated && isNamed ? sent : undefined);
+    const value = response.json?.value ?? (isNew && isNamed ? sent : undefined);
     this.#follow(exchange);
     if (value === undefined || operation.method === 'DELETE') return;
-    const isPut = operation.method === 'PUT' && response.status === 201;
-    const created: Creation = !isCreated && !isPut ? 'no' : response.status === 201 ? 'yes' : 'unless there';
-    // A resource that was created at its own path belongs to the parent collection.
-    const path = isPut || isItem ? collectionPath(operation.path, lastParameter(operation.path) ?? '') : operation.path;
+    const created: Creation = !isNew ? 'no' : response.status === 201 ? 'yes' : 'unless there';
     const declared =
       operation.responses.find(({ status }) => status === String(response.status)) ?? operation.responses[0];
     const schema = declared?.contents[0]?.schema;
@@ -102,12 +103,11 @@ export class Pool {
    */
   forParameter(operation: Operation, name: string, onlyCreated: boolean): { likely: unknown[]; possible: unknown[] } {
     const linked = onlyCreated ? [] : (this.#linked.get(`${operation.id} ${name}`) ?? []);
-    const usable = onlyCreated ? this.#created() : this.#resources;
-    const same = isOwnId(name) ? [] : selectFrom(usable, ({ row }) => row[name]);
-    const reference = kindOfReference(name);
-    const mentioned = onlyCreated || reference === undefined ? [] : (this.#mentioned.get(reference) ?? []);
+    const usable = this.#usable(onlyCreated);
+    const same = isOwnId(name) ? [] : usable.map(({ row }) => row[name]);
+    const mentioned = onlyCreated ? [] : (this.#mentioned.get(kindOfReference(name) ?? '') ?? []);
     const values = [...this.#named(operation, name, usable)].flatMap((resource) => identitiesIn(resource, name));
-    return { likely: this.#clean(linked, values, mentioned), possible: this.#clean(same) };
+    return { likely: this.#clean([...linked, ...values, ...mentioned]), possible: this.#clean(same) };
   }
 
   /** Resources that an operation may act on: first from the collection in its path, then by type. */
@@ -124,38 +124,37 @@ export class Pool {
 
   /** The other path parameters that belong to a value of one: its parents, and the rest of its key. */
   contextOf(operation: Operation, name: string, value: unknown): Call['path'] {
-    for (const resource of this.#named(operation, name, this.#resources)) {
-      if (!identitiesIn(resource, name).map(String).includes(String(value))) continue;
-      const { row, path, parents } = resource;
-      // `/tags/{type}/{value}`: the parameters directly below a collection are properties of its rows.
-      const below = operation.path.startsWith(`${path}/{`) ? operation.path.slice(path.length).split('/') : [];
-      const end = below.findIndex((segment, index) => index > 0 && !segment.startsWith('{'));
-      const names = below.slice(1, end < 0 ? undefined : end).map((segment) => segment.slice(1, -1));
-      return { ...Object.fromEntries(names.map((one) => [one, row[one]])), ...parents };
-    }
-    return {};
+    const resource = this.#identified(operation, name, value, this.#resources);
+    if (resource === undefined) return {};
+    const { row, path, parents } = resource;
+    // `/tags/{type}/{value}`: the parameters directly below a collection are properties of its rows.
+    const below = operation.path.startsWith(`${path}/{`) ? operation.path.slice(path.length) : '';
+    const names = pathNames(/^(?:\/\{[^}]+\})*/.exec(below)?.[0] ?? '');
+    return { ...Object.fromEntries(names.map((one) => [one, row[one]])), ...parents };
   }
 
+  /** The resource that a value of a parameter identifies. */
+  #identified(operation: Operation, name: string, value: unknown, resources: readonly Known[]): Known | undefined {
+    for (const one of this.#named(operation, name, resources))
+      if (identitiesIn(one, name).map(String).includes(String(value))) return one;
+    return undefined;
+  }
+
+  /** Values for a property of a body, best first. */
   forMember(operation: Operation, name: string, onlyCreated: boolean): unknown[] {
     const kinds = kindsOfOperation(this.#document, operation);
-    const usable = onlyCreated ? this.#created() : this.#resources;
-    if (isOwnId(name)) {
-      const path = kindOfPath(operation.path);
-      const isMeant = (resource: Known) => resource.kinds.some((kind) => kind === path || kinds.includes(kind));
-      return this.#clean(selectFrom(usable, ({ id }) => id, isMeant));
-    }
+    const usable = this.#usable(onlyCreated);
+    if (isOwnId(name))
+      return this.#clean(ofKinds(usable, [...kinds, kindOfPath(operation.path) ?? '']).map(({ id }) => id));
     const kind = kindOfReference(name);
     if (kind === undefined) return [];
     // A resource of another type is referenced by the property that it has itself: a client by its `clientRef`.
-    const known = selectFrom(
-      this.#resources,
-      ({ id, row }) => (kinds.includes(kind) ? id : (row[name] ?? id)),
-      (resource) => resource.kinds.includes(kind),
+    const known = ofKinds(this.#resources, [kind]).map(({ id, row }) =>
+      kinds.includes(kind) ? id : (row[name] ?? id),
     );
     // A row of the operation's own type identifies itself by this property.
-    const isOwn = (resource: Known) => resource.kinds.some((one) => kinds.includes(one));
-    const own = selectFrom(usable, ({ row }) => row[name], isOwn);
-    return this.#clean(known, own, this.#mentioned.get(kind) ?? []);
+    const own = ofKinds(usable, kinds).map(({ row }) => row[name]);
+    return this.#clean([...known, ...own, ...(this.#mentioned.get(kind) ?? [])]);
   }
 
   /**
@@ -164,12 +163,9 @@ export class Pool {
    */
   isKey(operation: Operation, name: string): boolean {
     const kinds = kindsOfOperation(this.#document, operation);
-    const kind = kindOfReference(name);
-    const isOfOther = kind !== undefined && this.#resources.some((resource) => resource.kinds.includes(kind));
-    return (
-      isOwnId(name) ||
-      (!isOfOther && this.#resources.some(({ kinds: of, row }) => kinds.some((one) => of.includes(one)) && name in row))
-    );
+    if (isOwnId(name)) return true;
+    const isOfOther = ofKinds(this.#resources, [kindOfReference(name) ?? '']).length > 0;
+    return !isOfOther && ofKinds(this.#resources, kinds).some(({ row }) => name in row);
   }
 
   has(id: unknown): boolean {
@@ -178,9 +174,7 @@ export class Pool {
 
   /** Whether a path parameter's value identifies a resource that this run created. */
   isCreated(operation: Operation, name: string, value: unknown): boolean {
-    for (const one of this.#named(operation, name, this.#created()))
-      if (identitiesIn(one, name).map(String).includes(String(value))) return true;
-    return false;
+    return this.#identified(operation, name, value, this.#usable(true)) !== undefined;
   }
 
   /** Whether a resource of an operation's type was known before the run created any of this ID. */
@@ -194,11 +188,11 @@ export class Pool {
 
   /** Resources of a type, newest first. */
   ofKind(kind: string): Known[] {
-    return this.#resources.filter(({ kinds, id }) => kinds.includes(kind) && !this.#gone.has(String(id)));
+    return ofKinds(this.#resources, [kind]).filter(({ id }) => !this.#gone.has(String(id)));
   }
 
-  #created(): Known[] {
-    return this.#resources.filter(({ isCreated }) => isCreated);
+  #usable(onlyCreated: boolean): readonly Known[] {
+    return onlyCreated ? this.#resources.filter(({ isCreated }) => isCreated) : this.#resources;
   }
 
   #add(row: unknown, kinds: readonly string[], path: string, created: Creation, parents: Call['path']): void {
@@ -230,11 +224,7 @@ export class Pool {
    * Numeric IDs are not unique across types.
    */
   #hasAs(id: unknown, kinds: readonly string[], isCreated: boolean): boolean {
-    if (id === undefined) return false;
-    const same = this.#byId.get(id) ?? [];
-    return same.some(
-      (resource) => resource.isCreated === isCreated && resource.kinds.some((kind) => kinds.includes(kind)),
-    );
+    return ofKinds(this.#byId.get(id) ?? [], kinds).some((resource) => resource.isCreated === isCreated);
   }
 
   #mention(value: unknown, depth: number): void {
@@ -270,25 +260,14 @@ export class Pool {
   }
 
   /** The first usable IDs, without duplicates. */
-  #clean(...sources: readonly Iterable<unknown>[]): unknown[] {
-    const usable = new Set<unknown>();
-    for (const source of sources)
-      for (const value of source) {
-        if (usable.size === maxValues) return [...usable];
-        if (['string', 'number'].includes(typeof value) && !this.#gone.has(String(value))) usable.add(value);
-      }
-    return [...usable];
+  #clean(values: readonly unknown[]): unknown[] {
+    const isUsable = (one: unknown) => ['string', 'number'].includes(typeof one) && !this.#gone.has(String(one));
+    return [...new Set(values.filter(isUsable))].slice(0, maxValues);
   }
 }
 
-/** Yields lazily, because most callers need only the first value. */
-function* selectFrom(
-  resources: readonly Known[],
-  select: (resource: Known) => unknown,
-  isExpected: (resource: Known) => boolean = () => true,
-): Generator<unknown> {
-  for (const resource of resources) if (isExpected(resource)) yield select(resource);
-}
+const ofKinds = (resources: readonly Known[], kinds: readonly string[]) =>
+  resources.filter((resource) => resource.kinds.some((kind) => kinds.includes(kind)));
 
 /** Nested objects with an ID, by their type: an onboarded client includes its contacts. */
 function nestedIn(value: unknown): [kind: string, row: JsonObject][] {

@@ -5,7 +5,6 @@ import { type Category, categories } from '../finding/finding.ts';
 import type { FindingRegistry } from '../finding/merge.ts';
 import type { Exchange } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
-import { remembered } from '../json.ts';
 import { contentFor, declaredResponseFor } from '../judge/judge.ts';
 import { type MinCoverage, type OperationReport, type Report, shortfallOf } from '../report/report.ts';
 import type { CoverageBook } from './coverage.ts';
@@ -61,35 +60,31 @@ export interface OperationState {
   readonly observations: Record<Category, number>;
 }
 
-/** The state of each operation. */
-export class States {
-  readonly #states = new Map<string, OperationState>();
-
-  of({ id }: Operation): OperationState {
-    return remembered(this.#states, id, () => ({
-      ...{ requests: 0, isReached: false, isNotImplemented: false, isChecked: false, reason: undefined },
-      observations: Object.fromEntries(categories.map((one) => [one, 0])) as Record<Category, number>,
-    }));
-  }
+export function newState(): OperationState {
+  return {
+    ...{ requests: 0, isReached: false, isNotImplemented: false, isChecked: false, reason: undefined },
+    observations: Object.fromEntries(categories.map((one) => [one, 0])) as Record<Category, number>,
+  };
 }
 
 interface Results {
   readonly document: OpenApiDocument;
   readonly judged: readonly Operation[];
-  readonly states: States;
+  stateOf(operation: Operation): OperationState;
   readonly registry: FindingRegistry;
   readonly coverage: CoverageBook;
 }
 
 /** The part of a report that follows from exchanges, whoever sent the requests. */
 export function resultsOf(
-  { document, judged, states, registry, coverage: book }: Results,
+  session: Results,
   minimum: MinCoverage,
 ): Pick<Report, 'spec' | 'title' | 'operations' | 'findings' | 'coverage' | 'shortfall'> {
+  const { document, judged, registry, coverage: book } = session;
   const findings = registry.findings();
   const operations = judged.map((operation): OperationReport => {
     const { id, method, path } = operation;
-    const { isReached: reached, reason, requests, observations } = states.of(operation);
+    const { isReached: reached, reason, requests, observations } = session.stateOf(operation);
     const own = findings.filter((finding) => finding.operation === id || finding.also.includes(id));
     const tallies = categories.map((one) => {
       const count = own.filter(({ category }) => category === one).length;

@@ -5,9 +5,9 @@ import { FindingRegistry } from '../finding/merge.ts';
 import { ruleOf } from '../finding/rules.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
-import { pathTexts } from '../http/deserialize.ts';
-import { Gate, safeMethods } from '../http/gate.ts';
+import { Gate } from '../http/gate.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
+import { remembered } from '../json.ts';
 import { declaredResponseFor, firstOfEach, isNotImplemented, Judge, successIn } from '../judge/judge.ts';
 import type { CheckOptions } from '../options.ts';
 import { Validators } from '../schema/validators.ts';
@@ -16,10 +16,10 @@ import { miscalculated } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
 import { Footprint, pathOf, restore } from './footprint.ts';
 import { Identities, type Identity } from './identities.ts';
-import { isCreating, lastParameter } from './names.ts';
-import { chosen, isNamedBy, Plan } from './plan.ts';
+import { isCreating } from './names.ts';
+import { chosen, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
-import { type OperationState, Reach, States } from './results.ts';
+import { newState, type OperationState, Reach } from './results.ts';
 import { seedOf } from './seed.ts';
 import { Transport } from './transport.ts';
 
@@ -53,13 +53,11 @@ export class Session {
   readonly registry = new FindingRegistry();
   readonly coverage: CoverageBook;
   readonly reach = new Reach();
-  readonly states = new States();
+  readonly #states = new Map<string, OperationState>();
   readonly notices: Set<string>;
   readonly seed: number;
   /** The path of the server's URL, which precedes every path of the contract. */
   readonly base: string;
-  /** Paths without a resource, and IDs that were invented, which can be called without harm. */
-  readonly #absent = new Set<string>();
   /** The setting that was changed last, until it is restored. */
   #setting: { readonly target: string; readonly call: Call; restored: Promise<void> | undefined } | undefined;
 
@@ -70,10 +68,7 @@ export class Session {
     this.declared = operationsOf(document);
     this.plan = new Plan(document, this.declared, options);
     this.operations = this.declared.filter((operation) => this.plan.isCalled(operation));
-    const { focus = [] } = options;
-    this.judged = chosen(this.declared, options).filter(
-      (operation) => focus.length === 0 || isNamedBy(focus, operation),
-    );
+    this.judged = chosen(chosen(this.declared, options), { only: options.focus });
     this.validators = Validators.of(document);
     this.values = new Values(document, this.validators);
     this.judge = new Judge(document, this.validators, options);
@@ -81,14 +76,14 @@ export class Session {
     this.coverage = new CoverageBook(document, this.judged);
     this.identities = new Identities(document, options);
     this.base = new URL(url).pathname.replace(/\/$/, '');
-    this.footprint = new Footprint(this.base);
+    this.footprint = new Footprint(this.plan, this.pool, this.base);
     const gate = new Gate({
       operations: this.declared,
       isAllowed: (operation) => this.plan.isCalled(operation),
       isExcludedPath: (method, path) => this.plan.isExcludedPath(method, path),
       isSelective: (options.only ?? []).length > 0,
       isDisposable: options.disposable === true,
-      mayChange: (operation, path) => this.#mayChange(operation, path),
+      mayChange: (operation, path) => this.footprint.mayChange(operation, path),
       base: this.base,
     });
     this.transport = new Transport(url, options, gate, this.identities);
@@ -97,7 +92,7 @@ export class Session {
       if (this.#setting !== undefined && pathOf(wire) !== this.#setting.target) await this.#restoreSetting();
       await this.#remember(operation, wire);
     };
-    this.transport.onExchange = (exchange, wire) => this.#trace(exchange, wire);
+    this.transport.onExchange = (exchange, wire) => this.footprint.note(exchange, wire);
   }
 
   /** A path on the server as a path of the contract. */
@@ -114,34 +109,11 @@ export class Session {
     return this.transport.stopped !== undefined;
   }
 
-  get requests(): number {
-    return this.transport.requests;
-  }
-
   /** Whether an operation creates the resource that it returns. Without `disposable`, only if that is certain. */
   isCreation(operation: Operation): boolean {
     return this.options.disposable === true
       ? isCreating(operation)
       : this.plan.effectOf(operation) === 'create' && operation.method === 'POST';
-  }
-
-  /** Notes that a path has no resource, so that a call to it changes nothing. */
-  noteAbsent(target: string): void {
-    this.#absent.add(target);
-  }
-
-  /** Whether an operation may change what a path names: the run created it, or it does not exist. */
-  #mayChange(operation: Operation, path: string): boolean {
-    const effect = this.plan.effectOf(operation);
-    if (effect === 'read') return true;
-    const name = lastParameter(operation.path);
-    if (name === undefined) return true;
-    if (effect === 'create' && operation.method !== 'PUT') return true;
-    const depth = operation.path.slice(0, operation.path.lastIndexOf('}')).split('/').length;
-    const resource = path.split('/').slice(0, depth).join('/');
-    if (this.#absent.has(resource)) return true;
-    const value = resource.slice(resource.lastIndexOf('/') + 1);
-    return this.#absent.has(value) || this.pool.isCreated(operation, name, value) || this.footprint.has(resource);
   }
 
   /** Restores a setting before another operation is called: a server can reject all others in a maintenance mode. */
@@ -157,35 +129,13 @@ export class Session {
 
   /** Reads what a call is about to change, if the run did not create it. */
   async #remember(operation: Operation | undefined, wire: WireRequest): Promise<void> {
-    if (operation === undefined || this.#isOwn(operation, wire)) return;
+    if (operation === undefined || this.footprint.isOwn(operation, pathOf(wire))) return;
     if (!['PUT', 'PATCH'].includes(wire.method) && !this.plan.isSetting(operation)) return;
     const read = this.operations.find(({ method, path }) => method === 'GET' && path === operation.path);
     if (read === undefined) return;
     const target = pathOf(wire);
     const get = { method: 'GET', target, headers: { accept: '*/*' }, body: undefined };
     await this.footprint.remember(target, () => this.transport.exchange(read, get, 'caller'));
-  }
-
-  #isOwn(operation: Operation, wire: WireRequest): boolean {
-    const name = lastParameter(operation.path);
-    if (name === undefined) return false;
-    const value = pathTexts(operation.path, pathOf(wire))[name];
-    return this.pool.isCreated(operation, name, value) || this.footprint.has(pathOf(wire));
-  }
-
-  #trace(exchange: Exchange, wire: WireRequest): void {
-    const { operation, response } = exchange;
-    if (operation === undefined || safeMethods.includes(wire.method)) return;
-    const effect = this.plan.effectOf(operation);
-    if (effect === 'read') return;
-    const isCreation =
-      effect === 'create' &&
-      (wire.method === 'POST' || response.status === 201 || (response.status < 200 && this.#absent.has(pathOf(wire))));
-    this.footprint.note(exchange, wire, {
-      isCreation,
-      isOwn: this.#isOwn(operation, wire),
-      existed: (id) => this.pool.existedBefore(operation, id),
-    });
   }
 
   /** Whether this run includes a category of checks. */
@@ -197,8 +147,8 @@ export class Session {
     return this.judged.includes(operation);
   }
 
-  stateOf(operation: Operation): OperationState {
-    return this.states.of(operation);
+  stateOf({ id }: Operation): OperationState {
+    return remembered(this.#states, id, newState);
   }
 
   /** Counts an observation that could have produced a finding. */
@@ -265,10 +215,6 @@ export class Session {
     // The text must describe the exchange that the report contains.
     const latest = last && found?.(last);
     this.registry.write(latest?.cause === candidate.cause ? latest : candidate, shown);
-  }
-
-  close(): Promise<void> {
-    return this.transport.close();
   }
 
   /** Compares a response with its declaration. */

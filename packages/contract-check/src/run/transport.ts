@@ -40,8 +40,8 @@ export class Transport {
   readonly #url: URL;
   readonly #limits: RateLimits;
   readonly #ending = new AbortController();
-  readonly #cleaning = new AbortController();
-  readonly #timers: NodeJS.Timeout[] = [];
+  /** Ends cleaning up. */
+  readonly #deadline: AbortSignal;
   /** Requests without a response so far, in the order in which they were sent. */
   readonly #open = new Set<Exchange['request']>();
   /** Requests that were open when the server died; the last one most likely caused it. */
@@ -65,16 +65,12 @@ export class Transport {
     this.#client = new HttpClient(url, options.concurrency ?? 8, this.#timeout / 1000, gate);
     const milliseconds = options.time === undefined ? Number.POSITIVE_INFINITY : options.time * 1000;
     this.#limits = new RateLimits(this.#ending.signal, milliseconds);
-    if (options.time !== undefined) {
-      const cleaning = Math.min(longestCleaning, milliseconds * cleaningShare);
-      this.#timers.push(
-        setTimeout(() => this.#stop('time'), milliseconds - cleaning),
-        setTimeout(() => this.#cleaning.abort(), milliseconds),
-      );
-    }
-    const interrupt = () => this.#stop('interrupted');
-    if (options.signal?.aborted === true) interrupt();
-    else options.signal?.addEventListener('abort', interrupt, { once: true });
+    const cleaning = Math.min(longestCleaning, milliseconds * cleaningShare);
+    const stop = () => this.#stop(options.signal?.aborted === true ? 'interrupted' : 'time');
+    const end = AbortSignal.any([after(milliseconds - cleaning), ...(options.signal ? [options.signal] : [])]);
+    if (end.aborted) stop();
+    else end.addEventListener('abort', stop, { once: true });
+    this.#deadline = after(milliseconds);
   }
 
   get url(): string {
@@ -86,9 +82,8 @@ export class Transport {
     this.#isCleaning = true;
   }
 
-  async close(): Promise<void> {
-    for (const timer of this.#timers) clearTimeout(timer);
-    await this.#client.close();
+  close(): Promise<void> {
+    return this.#client.close();
   }
 
   /**
@@ -156,7 +151,7 @@ export class Transport {
 
   async #send(operation: Operation | undefined, wire: WireRequest): Promise<Exchange> {
     this.requests += 1;
-    const { signal } = this.#isCleaning ? this.#cleaning : this.#ending;
+    const signal = this.#isCleaning ? this.#deadline : this.#ending.signal;
     const request = this.#client.requestOf(wire);
     this.#open.add(request);
     const exchange = await this.#client.send(operation, wire, signal);
@@ -214,7 +209,7 @@ export class Transport {
   }
 
   #checkRunning(): void {
-    const isOver = this.#isCleaning ? this.#cleaning.signal.aborted || this.stopped === 'dead' : this.stopped;
+    const isOver = this.#isCleaning ? this.#deadline.aborted || this.stopped === 'dead' : this.stopped;
     if (isOver) throw new RunStopped('The run is over.');
   }
 
@@ -222,6 +217,11 @@ export class Transport {
     this.stopped ??= reason;
     this.#ending.abort();
   }
+}
+
+/** A signal that is aborted after some time; never, if that is infinite. */
+function after(milliseconds: number): AbortSignal {
+  return Number.isFinite(milliseconds) ? AbortSignal.timeout(milliseconds) : new AbortController().signal;
 }
 
 function silenceOf(operation: string): string {

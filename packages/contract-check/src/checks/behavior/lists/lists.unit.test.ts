@@ -24,7 +24,7 @@ async function findings(twist: Twist | undefined, seed: number): Promise<readonl
     await checkLists({ session, requests, onProgress: () => {} });
     return session.registry.findings();
   } finally {
-    await session.close();
+    await session.transport.close();
     server.close();
   }
 }

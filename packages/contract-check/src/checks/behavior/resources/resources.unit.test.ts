@@ -26,7 +26,7 @@ async function findings(seed: number, ...flaws: readonly string[]): Promise<Find
   await requests.find(() => undefined);
   for (const flaw of flaws) library.flaws.add(flaw);
   await checkResources({ session, requests, onProgress: () => undefined });
-  await session.close();
+  await session.transport.close();
   return session.registry.findings();
 }
 
