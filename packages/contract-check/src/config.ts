@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Ajv, type ErrorObject } from 'ajv';
 import { CannotRun, required } from './cannot-run.ts';
@@ -10,24 +8,21 @@ import type { Auth, CheckOptions } from './options.ts';
 import { coverageKindNames } from './report/report.ts';
 
 /** Files for the reports; for `json`, `-` is standard output. */
-const outputNames = ['junit', 'json', 'sarif'] as const;
-export type Outputs = Partial<Readonly<Record<(typeof outputNames)[number], string>>>;
+export type Outputs = Partial<Readonly<Record<'junit' | 'json' | 'sarif', string>>>;
 
-/** What a configuration file contains: its default export, or its JSON. Paths are relative to it. */
-interface Config extends Partial<Omit<CheckOptions, 'auth'>>, Outputs {
-  /** How to sign in, or the path of the module that exports it. */
-  readonly auth?: Auth | string;
+/** The settings of a run, as the command line has them. */
+interface Values extends Partial<Omit<CheckOptions, 'auth'>>, Outputs {
+  /** The path of the module that signs in. */
+  readonly auth?: string;
   /** The file of accepted findings. */
   readonly baseline?: string;
   /** Prints only the last line. */
   readonly quiet?: boolean;
 }
 
-export interface Settings {
+export interface Settings extends Pick<Values, 'baseline' | 'quiet'> {
   readonly options: CheckOptions;
   readonly outputs: Outputs;
-  readonly baseline: string | undefined;
-  readonly quiet: boolean;
 }
 
 const text = { type: 'string', minLength: 1 };
@@ -45,18 +40,16 @@ const kinds = coverageKindNames.join(', ');
 /** On the command line, spaces would require quotes. */
 const hyphenated = categories.map((category) => category.replaceAll(' ', '-')).join(', ');
 
-/** Every setting: its option of the command, which is undefined if only a file can have it, and the schema of its value. */
-const settings: Readonly<Record<string, readonly [option: string | undefined, description: string, schema: object]>> = {
+/** Every setting: the option of the command, and the schema of its value. */
+const settings: Readonly<Record<string, readonly [option: string, description: string, schema: object]>> = {
   spec: ['--spec <file|url>', 'path or URL of the OpenAPI 3.0 or 3.1 document', text],
   url: ['--url <url>', "URL of the server (default: the document's first server)", text],
-  // May also be an object with functions, which JSON Schema cannot describe.
-  auth: ['--auth <module>', 'module that signs in', { type: ['string', 'object'] }],
+  auth: ['--auth <module>', 'module that signs in', text],
   headers: [
     '--header <name: value...>',
     'header to send with every request; repeatable',
     { type: 'object', additionalProperties: { type: 'string' } },
   ],
-  values: [undefined, '', { type: 'object' }],
   only: [
     '--only <pattern...>',
     'call only these: operation ids, "METHOD /path", paths or tags; * matches any text',
@@ -92,44 +85,33 @@ const settings: Readonly<Record<string, readonly [option: string | undefined, de
   quiet: ['--quiet', 'print only the last line', isSet],
 };
 
-/** The options of the command that are settings, with their descriptions. */
-export const settingOptions = Object.values(settings).flatMap(([option, description]) =>
-  option === undefined ? [] : [[option, description] as const],
-);
+export const settingOptions = Object.values(settings).map(([option, description]) => [option, description] as const);
 
-// Texts of the command line become numbers.
-const validate = new Ajv({ coerceTypes: true, allowUnionTypes: true, verbose: true }).compile<Config>({
+// Texts become numbers.
+const validate = new Ajv({ coerceTypes: true }).compile<Values>({
   type: 'object',
   properties: Object.fromEntries(Object.entries(settings).map(([name, [, , schema]]) => [name, schema])),
-  additionalProperties: false,
 });
 
-/** What the command line contains: settings under their names, except for those with a form of their own. */
+/** The command line as it is parsed: settings under their names, except for those with a form of their own. */
 export interface Flags {
-  readonly config?: string;
   readonly header?: readonly string[];
   readonly minCoverage?: readonly string[];
   readonly checks?: readonly string[];
 }
 
-/**
- * The settings of a run, from the command line and the configuration file. The command line takes precedence.
- *
- * @throws CannotRun if a file cannot be read, or a setting is invalid.
- */
-export async function settingsOf({ config: file, ...flags }: Flags, directory = process.cwd()): Promise<Settings> {
-  const config = await configOf(file, directory);
-  const own = checked(valuesOf(flags), 'The command line is invalid');
-  const { auth: how, quiet = false, junit, json, sarif, baseline, ...options } = { ...config, ...own };
-  const { spec } = options;
-  if (spec === undefined)
-    throw new CannotRun('No contract is specified. Pass --spec FILE, or set "spec" in the configuration.');
-  const auth = await authOf(how, directory);
+/** @throws CannotRun if a setting is invalid, or the auth module cannot be loaded. */
+export async function settingsOf(flags: Flags, directory: string): Promise<Settings> {
+  const values = valuesOf(flags);
+  if (!validate(values)) throw new CannotRun(complaint(validate.errors?.[0]));
+  const { spec, auth: module, baseline, quiet, junit, json, sarif, ...options } = values;
+  if (spec === undefined) throw new CannotRun('No contract is specified. Pass --spec FILE.');
+  const auth = module === undefined ? undefined : await authOf(module, directory);
   return {
-    options: { ...options, spec, headers: { ...config.headers, ...own.headers }, ...(auth && { auth }) },
+    options: { ...options, spec, ...(auth && { auth }) },
     outputs: { ...(junit && { junit }), ...(json && { json }), ...(sarif && { sarif }) },
-    baseline,
-    quiet,
+    ...(baseline && { baseline }),
+    ...(quiet && { quiet }),
   };
 }
 
@@ -149,33 +131,20 @@ function valuesOf({ header = [], minCoverage, checks, ...others }: Flags): objec
   };
 }
 
-async function configOf(requestedFile: string | undefined, directory: string): Promise<Config> {
-  const names = ['ts', 'js', 'json'].map((extension) => `contract-check.config.${extension}`);
-  const found = requestedFile ?? names.find((name) => existsSync(join(directory, name)));
-  if (found === undefined) return {};
-  const file = resolve(directory, found);
-  const read = async () =>
-    file.endsWith('.json') ? JSON.parse(await readFile(file, 'utf8')) : await defaultExport(file);
-  const value: unknown = await required(read, `The configuration ${found} cannot be read: `);
-  if (!isObject(value)) throw new CannotRun(`The configuration ${found} must export an object by default.`);
-  const { minCoverage, ...others } = value;
-  const shares = typeof minCoverage === 'number' ? { operations: minCoverage } : minCoverage;
-  const config = checked(
-    { ...others, ...(shares === undefined ? {} : { minCoverage: shares }) },
-    `The configuration ${found} is invalid`,
-  );
-  const absolute = (path: unknown) =>
-    typeof path !== 'string' || path === '-' || /^https?:\/\//.test(path) ? path : resolve(dirname(file), path);
-  const paths = (['spec', ...outputNames, 'baseline', 'auth'] as const).filter((name) => name in config);
-  return { ...config, ...Object.fromEntries(paths.map((name) => [name, absolute(config[name])])) };
+function complaint({ instancePath, params, message }: Partial<ErrorObject> = {}): string {
+  const [, name = ''] = (instancePath ?? '').split('/');
+  const [option = ''] = settings[name]?.[0].split(' ') ?? [];
+  const allowed = params?.additionalProperty === undefined ? params?.allowedValues?.join(', ') : kinds;
+  return `${option} ${message}${allowed === undefined ? '' : `: ${allowed}`}.`;
 }
 
-async function authOf(how: Auth | string | undefined, directory: string): Promise<Auth | undefined> {
-  if (how === undefined) return undefined;
-  const what = typeof how === 'string' ? `The auth module ${how}` : 'The "auth" of the configuration';
-  const load = () => (typeof how === 'string' ? defaultExport(resolve(directory, how)) : how);
-  const auth: unknown = await required(load, `${what} cannot be loaded: `);
-  if (isAuth(auth)) return auth;
+async function authOf(file: string, directory: string): Promise<Auth> {
+  const what = `The auth module ${file}`;
+  const module = await required(
+    () => import(pathToFileURL(resolve(directory, file)).href),
+    `${what} cannot be loaded: `,
+  );
+  if (isAuth(module.default)) return module.default;
   throw new CannotRun(`${what} must export by default an object with a function caller() that returns headers.`);
 }
 
@@ -183,21 +152,4 @@ function isAuth(value: unknown): value is Auth {
   if (!isObject(value) || typeof value.caller !== 'function') return false;
   const others = [value.expired, value.forbidden, value.otherTenant, value.values];
   return others.every((one) => one === undefined || typeof one === 'function');
-}
-
-async function defaultExport(file: string): Promise<unknown> {
-  return (await import(pathToFileURL(file).href)).default;
-}
-
-function checked(value: object, complaint: string): Config {
-  if (validate(value)) return value;
-  throw new CannotRun(`${complaint}: ${reasonOf(validate.errors?.[0])}.`);
-}
-
-function reasonOf(error: ErrorObject | undefined): string {
-  const { additionalProperty, allowedValues } = error?.params ?? {};
-  if (additionalProperty !== undefined)
-    return `unknown property "${additionalProperty}". Known properties: ${Object.keys(error?.parentSchema?.properties).join(', ')}`;
-  const values = allowedValues === undefined ? '' : `: ${allowedValues.join(', ')}`;
-  return `${error?.instancePath.slice(1).replaceAll('/', '.')} ${error?.message}${values}`;
 }

@@ -98,10 +98,6 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
   return program
     .option('--plan', 'print what the run would call, and send nothing')
     .option('--update-baseline', 'write all findings of this run to the file of --baseline')
-    .option(
-      '--config <file>',
-      'configuration file (default: contract-check.config.ts, .js or .json); options override it',
-    )
     .option('--no-color', 'print without colors')
     .addHelpText('after', examples)
     .showHelpAfterError('See contract-check --help.')

@@ -129,13 +129,14 @@ describe('the command', () => {
 
   it.each([
     [['--sead', '1'], /Did you mean --seed/],
-    [['--spec', 'a.yaml', '--seed', 'x'], /The command line is invalid: seed must be integer/],
+    [['--spec', 'a.yaml', '--seed', 'x'], /^contract-check: --seed must be integer\.$/m],
     [['--spec', 'a.yaml', '--header', 'no colon'], /a name, a colon and a value/],
-    [['--spec', 'a.yaml', '--min-coverage', '101'], /minCoverage\.operations must be <= 100/],
+    [['--spec', 'a.yaml', '--min-coverage', '101'], /--min-coverage must be <= 100/],
     [
       ['--spec', 'a.yaml', '--min-coverage', 'operation=1'],
-      /unknown property "operation"\. Known properties: operations, statuses, media-types/,
+      /--min-coverage must NOT have additional properties: operations, statuses, media-types/,
     ],
+    [['--spec', 'a.yaml', '--checks', 'all'], /--checks must be equal to one of the allowed values: responses, /],
     [['a.yaml'], /too many arguments/],
     [[], /^contract-check: No contract is specified\. Pass --spec FILE.*\n$/],
     [['--spec', 'a.yaml', '--auth', 'no-auth.ts'], /no-auth\.ts must export by default an object/],
@@ -144,7 +145,6 @@ describe('the command', () => {
       /^contract-check: The auth module broken\.ts cannot be loaded: It breaks\.\n$/,
     ],
     [['--spec', 'a.yaml', '--auth', 'nowhere.ts'], /nowhere\.ts cannot be loaded/],
-    [['--spec', 'a.yaml', '--config', 'nowhere.json'], /The configuration nowhere\.json cannot be read/],
     [['--spec', 'a.yaml', '--json', '/dev/null/a.json'], /a\.json cannot be written/],
   ])('exits with 2 and an error message for %j', async (args, sentence) => {
     const { code, stderr, stdout } = await command(args);
@@ -235,43 +235,5 @@ describe('settings', () => {
       ...{ minCoverage: { operations: 80, 'enum-values': 7.5 }, allowUnimplemented: true },
       ...{ only: ['a*', 'GET /b'], exclude: ['c'], headers: { 'X-One': '1: one', 'x-two': '' }, signal: {} },
     });
-  });
-
-  it('come from a file, with paths relative to it, and options override it', async () => {
-    await writeFile(
-      join(folder, 'some.config.json'),
-      JSON.stringify({ spec: 'b.yaml', seed: 1, time: 2, headers: { a: '1', b: '2' }, auth: 'auth.ts', quiet: true }),
-    );
-    const options = await optionsAfter(['--config', 'some.config.json', '--seed', '3', '--header', 'b: 3']);
-    expect(options).toMatchObject({
-      spec: join(folder, 'b.yaml'),
-      seed: 3,
-      time: 2,
-      headers: { a: '1', b: '3' },
-      auth: {},
-    });
-  });
-
-  it('come from a file in the working directory', async () => {
-    const file = join(folder, 'contract-check.config.ts');
-    await writeFile(file, `export default { spec: 'https://host/c.yaml', auth: { caller: () => ({}) } };`);
-    expect(await optionsAfter([])).toMatchObject({ spec: 'https://host/c.yaml' });
-    await rm(file);
-  });
-
-  it.each([
-    ['{"spec":"a.yaml","sede":1}', /unknown property "sede"\. Known properties: spec, url, /],
-    ['{"spec":"a.yaml","seed":"one"}', /: seed must be integer\.$/m],
-    ['{"spec":"a.yaml","minCoverage":{"all":3}}', /: unknown property "all"\. Known properties: operations, /],
-    ['{"spec":"a.yaml","only":[{}]}', /: only\.0 must be string\.$/m],
-    ['{"spec":"a.yaml","checks":["all"]}', /: checks\.0 must be equal to one of the allowed values: responses, /],
-    ['{"spec":"a.yaml","auth":{}}', /The "auth" of the configuration must export by default an object/],
-    ['[]', /must export an object by default/],
-    ['{', /cannot be read/],
-  ])('that are invalid are rejected: %s', async (content, sentence) => {
-    await writeFile(join(folder, 'wrong.json'), content);
-    const { code, stderr } = await command(['--config', 'wrong.json']);
-    expect(stderr).toMatch(sentence);
-    expect(code).toBe(2);
   });
 });
