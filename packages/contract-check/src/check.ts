@@ -3,14 +3,13 @@ import { CannotRun, required } from './cannot-run.ts';
 import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { operationsOf } from './document/operation.ts';
-import { candidateOf } from './finding/finding.ts';
+import { candidateOf, categories } from './finding/finding.ts';
 import { RunStopped } from './http/gate.ts';
 import type { CheckOptions } from './options.ts';
-import type { PlanEntry, Report, Stopped } from './report/report.ts';
+import { type OperationReport, type PlanEntry, type Report, type Stopped, shortfallOf } from './report/report.ts';
 import { cleanUp } from './run/clean-up.ts';
 import { KnownRequests } from './run/known-requests.ts';
 import { Plan } from './run/plan.ts';
-import { resultsOf } from './run/results.ts';
 import { Session } from './run/session.ts';
 
 /**
@@ -100,18 +99,27 @@ async function reachable(session: Session, url: string): Promise<void> {
 
 function reportOf(session: Session, url: string, milliseconds: number, missed: readonly string[]): Report {
   reportDeath(session);
-  const { seed, transport, plan, footprint, notices, registry, options } = session;
+  const { document, judged, seed, transport, plan, footprint, registry, options } = session;
+  const findings = registry.findings();
+  const operations = judged.map((operation): OperationReport => {
+    const { id, method, path } = operation;
+    const { isReached: reached, reason, requests, observations } = session.stateOf(operation);
+    const own = findings.filter((finding) => finding.operation === id || finding.also.includes(id));
+    const tallies = categories.map((one) => {
+      const count = own.filter(({ category }) => category === one).length;
+      return [one, { observations: observations[one], findings: count }];
+    });
+    const checks = Object.fromEntries(tallies) as OperationReport['checks'];
+    return { id, method, path, reached, reason: reached ? undefined : reason, requests, checks };
+  });
+  const reasons = new Map(operations.map(({ id, reason }) => [id, reason]));
+  const coverage = session.coverage.coverage((operation) => reasons.get(operation));
   return {
-    ...resultsOf(session, options.minCoverage ?? defaultMinimum),
-    ...{
-      url,
-      seed,
-      milliseconds,
-      requests: transport.requests,
-      plan: plan.entries,
-      stopped: stoppedOf(session, missed),
-    },
-    ...{ accepted: [], left: footprint.left(), notices: [...notices, ...registry.unrepeated()] },
+    ...{ spec: document.rootAddress, title: String(document.object(document.root.info).title ?? ''), url, seed },
+    ...{ milliseconds, requests: transport.requests, operations, findings, accepted: [], plan: plan.entries },
+    ...{ coverage, shortfall: shortfallOf(coverage, options.minCoverage ?? defaultMinimum) },
+    ...{ stopped: stoppedOf(session, missed), left: footprint.left() },
+    notices: [...transport.notices, ...registry.unrepeated()],
   };
 }
 

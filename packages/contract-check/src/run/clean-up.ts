@@ -1,7 +1,7 @@
 import { emptyCall } from '../http/call.ts';
 import { pathTexts } from '../http/deserialize.ts';
 import { RunStopped } from '../http/gate.ts';
-import { deleterOf, restore } from './footprint.ts';
+import { deleterOf } from './footprint.ts';
 import type { KnownRequests } from './known-requests.ts';
 import { inParallel } from './parallel.ts';
 import type { Session } from './session.ts';
@@ -15,7 +15,7 @@ export async function cleanUp(session: Session, requests: KnownRequests): Promis
   try {
     await remove(session, requests);
     for (const changed of session.footprint.changed())
-      await restore(session, changed, (writer) => requests.of(writer)?.call);
+      await session.restore(changed, (writer) => requests.of(writer)?.call);
   } catch (error) {
     if (!(error instanceof RunStopped)) throw error;
   }

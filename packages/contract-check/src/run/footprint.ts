@@ -1,21 +1,17 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
-import { type Call, type Exchange, isJson } from '../http/call.ts';
+import type { Exchange } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { pathPattern, pathTexts } from '../http/deserialize.ts';
 import { safeMethods } from '../http/gate.ts';
 import type { WireRequest } from '../http/serialize.ts';
 import { isObject, type JsonObject, remembered } from '../json.ts';
 import type { Left } from '../report/report.ts';
-import { shapeOf } from '../schema/shape.ts';
 import { lastParameter } from './names.ts';
-import { ifSent } from './parallel.ts';
 import type { Plan } from './plan.ts';
 import { idOf, isFailed, isOld, type Pool } from './pool.ts';
 
 /** Data from before the run that a request changed. */
-interface Changed {
+export interface Changed {
   readonly operation: Operation;
   readonly target: string;
   /** The response to a GET before the first change. */
@@ -168,52 +164,4 @@ export function deleterOf(operations: readonly Operation[], target: string): Ope
   return operations.find(
     ({ method, path }) => method === 'DELETE' && path.endsWith('}') && pathPattern(path).test(target),
   );
-}
-
-/** The parts of a session that restoring needs. */
-interface Sender {
-  readonly document: OpenApiDocument;
-  readonly operations: readonly Operation[];
-  send(call: Call, options: { readonly isJudged: boolean }): Promise<Exchange>;
-  sendRaw(wire: WireRequest): Promise<Exchange>;
-}
-
-/** Writes the values from before the run, and reads whether they are back. */
-export async function restore(
-  session: Sender,
-  changed: Changed,
-  callOf: (writer: Operation) => Call | undefined,
-): Promise<void> {
-  const { target, operation } = changed;
-  const before = (await changed.before)?.response;
-  const value = before?.json?.value;
-  if (before === undefined || before.status >= 300 || !isObject(value)) return;
-  const writers = session.operations.filter(
-    (one) => one.path === operation.path && ['PUT', 'PATCH', 'POST'].includes(one.method),
-  );
-  for (const writer of writers) {
-    const content = writer.body?.contents.find(({ mediaType }) => isJson(mediaType));
-    const known = callOf(writer);
-    if (content?.schema === undefined || known === undefined) continue;
-    const names = writableIn(session, content.schema);
-    const body = Object.fromEntries(Object.entries(value).filter(([name]) => names.has(name)));
-    if (Object.keys(body).length === 0) continue;
-    await ifSent(() =>
-      session.send({ ...known, body, mediaType: content.mediaType, raw: { path: target } }, { isJudged: false }),
-    );
-    const after = await ifSent(() => read(session, target));
-    const current = after?.response.json?.value;
-    changed.isRestored =
-      isObject(current) && Object.entries(body).every(([name, one]) => isDeepStrictEqual(current[name], one));
-    if (changed.isRestored) return;
-  }
-}
-
-function read(session: Sender, target: string): Promise<Exchange> {
-  return session.sendRaw({ method: 'GET', target, headers: { accept: '*/*' }, body: undefined });
-}
-
-function writableIn({ document }: Sender, schema: JsonObject): Set<string> {
-  const properties = [...shapeOf(document, schema).properties];
-  return new Set(properties.flatMap(([name, schemas]) => (shapeOf(document, ...schemas).readOnly ? [] : [name])));
 }

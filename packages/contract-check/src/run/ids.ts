@@ -79,9 +79,7 @@ export async function isHarmless(session: Session, call: Call, known?: Call): Pr
   if (read === undefined) return foreign.some(([, value]) => isUnlikely(value));
   const [whole = ''] = serialize({ ...call, body: undefined }).target.split('?');
   const target = whole.split('/').slice(0, read.path.split('/').length).join('/');
-  const exchange = await ifSent(() =>
-    session.sendRaw({ method: 'GET', target, headers: { accept: '*/*' }, body: undefined }, read),
-  );
+  const exchange = await ifSent(() => session.read(target, read));
   const status = exchange?.response.status ?? 0;
   const isAbsent = status >= 400 && status < 500 && !inconclusive.includes(status);
   if (isAbsent) session.footprint.noteAbsent(target);

@@ -155,7 +155,7 @@ export class KnownRequests {
     const exchange = await this.#session.send(known.call);
     if (![404, 410].includes(exchange.response.status)) return known;
     this.#forget(known.call);
-    const { creator } = creatorFor(this.#session, operation, this.#known) ?? {};
+    const { creator } = creatorFor(this.#session.operations, operation, this.#known) ?? {};
     if (creator !== undefined) await this.again(creator, `alive ${operation.id}`);
     await this.#try(operation, 5);
     return this.#known.get(operation.id);
@@ -268,7 +268,7 @@ export class KnownRequests {
     // Where the API creates none of the resources, an existing one is changed and restored.
     const onlyCreated =
       operation.path.includes('{') &&
-      undoneBy(this.#session, operation, this.#known) === undefined &&
+      undoneBy(this.#session.operations, operation, this.#known) === undefined &&
       ((isDestructive(operation) && effect !== 'change existing') ||
         (effect === 'change own' && this.#session.options.disposable !== true));
     const own = this.#parts.parameterSets(operation, onlyCreated, round);
@@ -277,7 +277,7 @@ export class KnownRequests {
       this.#session.options.disposable === true && effect === 'irreversible' && operation.method !== 'DELETE';
     const parameters = own.length === 0 && isChange ? this.#parts.parameterSets(operation, false, round) : own;
     if (parameters.length === 0) {
-      this.#rejections.set(operation.id, whyNoId(this.#session, operation, onlyCreated));
+      this.#rejections.set(operation.id, whyNoId(this.#session.plan, operation, onlyCreated));
       return [];
     }
     const bodies = this.#parts.bodies(operation, round);
@@ -340,12 +340,12 @@ export class KnownRequests {
   /** The call on a resource that is created for it, so that a deletion does not affect other probes. */
   async #onNewResource(call: Call, label: string): Promise<Call | undefined> {
     const { operation } = call;
-    const undone = undoneBy(this.#session, operation, this.#known);
+    const undone = undoneBy(this.#session.operations, operation, this.#known);
     if (undone !== undefined) {
       const path = (await this.again(undone, `for ${operation.id} ${label}`))?.call.path;
       return path === undefined ? undefined : { ...call, path };
     }
-    const { creator, name } = creatorFor(this.#session, operation, this.#known) ?? {};
+    const { creator, name } = creatorFor(this.#session.operations, operation, this.#known) ?? {};
     if (creator === undefined || name === undefined) return operation.method === 'DELETE' ? undefined : call;
     const created = await this.again(creator, `for ${operation.id} ${label}`);
     const parameter = operation.parameters.find((one) => one.in === 'path' && one.name === name);

@@ -143,19 +143,9 @@ function creates(document: OpenApiDocument, creator: Operation, { path }: Operat
 /** The operations with a call that succeeds, by ID. */
 type Known = ReadonlyMap<string, unknown>;
 
-interface Operations {
-  /** Those that the run may call. */
-  readonly operations: readonly Operation[];
-}
-
-interface Planned {
-  readonly declared: readonly Operation[];
-  readonly plan: Plan;
-}
-
 /** The operation that creates what the path names, or the nearest of its parents, and the parameter that names it. */
 export function creatorFor(
-  { operations }: Operations,
+  operations: readonly Operation[],
   operation: Operation,
   known: Known,
 ): { readonly creator: Operation; readonly name: string } | undefined {
@@ -174,17 +164,20 @@ export function creatorFor(
 }
 
 /** The POST to the same path that a DELETE takes back, such as a mark as favorite. */
-export function undoneBy({ operations }: Operations, { method, path }: Operation, known: Known): Operation | undefined {
+export function undoneBy(
+  operations: readonly Operation[],
+  { method, path }: Operation,
+  known: Known,
+): Operation | undefined {
   const isSame = (one: Operation) => one.method === 'POST' && one.path === path && known.has(one.id);
   return method === 'DELETE' && !path.endsWith('}') ? operations.find(isSame) : undefined;
 }
 
 /** Why no value is known for a path: often because the operation that creates one is not called. */
-export function whyNoId({ declared, plan }: Planned, operation: Operation, onlyCreated: boolean): string {
+export function whyNoId({ entries }: Plan, operation: Operation, onlyCreated: boolean): string {
   const collection = collectionPath(operation.path, lastParameter(operation.path) ?? '');
-  const creator = declared.find(({ method, path }) => method === 'POST' && path === collection);
-  const skipped = creator === undefined ? undefined : plan.reasonFor(creator);
-  if (creator !== undefined && skipped !== undefined)
-    return `${creator.id}, which creates what its path names, is not called: ${skipped}`;
+  const creator = entries.find(({ method, path }) => method === 'POST' && path === collection);
+  if (creator?.skipped !== undefined)
+    return `${creator.operation}, which creates what its path names, is not called: ${creator.skipped}`;
   return onlyCreated ? 'it changes or deletes resources, and no operation creates one' : 'no id is known for its path';
 }

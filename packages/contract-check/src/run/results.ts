@@ -1,13 +1,9 @@
 import { CannotRun } from '../cannot-run.ts';
-import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import { type Category, categories } from '../finding/finding.ts';
-import type { FindingRegistry } from '../finding/merge.ts';
 import type { Exchange } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { contentFor, declaredResponseFor } from '../judge/judge.ts';
-import { type MinCoverage, type OperationReport, type Report, shortfallOf } from '../report/report.ts';
-import type { CoverageBook } from './coverage.ts';
 
 /** What the responses to the first calls of all operations say about the server as a whole. */
 export class Reach {
@@ -64,40 +60,5 @@ export function newState(): OperationState {
   return {
     ...{ requests: 0, isReached: false, isNotImplemented: false, isChecked: false, reason: undefined },
     observations: Object.fromEntries(categories.map((one) => [one, 0])) as Record<Category, number>,
-  };
-}
-
-interface Results {
-  readonly document: OpenApiDocument;
-  readonly judged: readonly Operation[];
-  stateOf(operation: Operation): OperationState;
-  readonly registry: FindingRegistry;
-  readonly coverage: CoverageBook;
-}
-
-/** The part of a report that follows from exchanges, whoever sent the requests. */
-export function resultsOf(
-  session: Results,
-  minimum: MinCoverage,
-): Pick<Report, 'spec' | 'title' | 'operations' | 'findings' | 'coverage' | 'shortfall'> {
-  const { document, judged, registry, coverage: book } = session;
-  const findings = registry.findings();
-  const operations = judged.map((operation): OperationReport => {
-    const { id, method, path } = operation;
-    const { isReached: reached, reason, requests, observations } = session.stateOf(operation);
-    const own = findings.filter((finding) => finding.operation === id || finding.also.includes(id));
-    const tallies = categories.map((one) => {
-      const count = own.filter(({ category }) => category === one).length;
-      return [one, { observations: observations[one], findings: count }];
-    });
-    const checks = Object.fromEntries(tallies) as OperationReport['checks'];
-    return { id, method, path, reached, reason: reached ? undefined : reason, requests, checks };
-  });
-  const reasons = new Map(operations.map(({ id, reason }) => [id, reason]));
-  const coverage = book.coverage((operation) => reasons.get(operation));
-  return {
-    spec: document.rootAddress,
-    title: String(document.object(document.root.info).title ?? ''),
-    ...{ operations, findings, coverage, shortfall: shortfallOf(coverage, minimum) },
   };
 }

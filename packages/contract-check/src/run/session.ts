@@ -1,22 +1,25 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
 import type { Candidate, Category } from '../finding/finding.ts';
 import { FindingRegistry } from '../finding/merge.ts';
 import { ruleOf } from '../finding/rules.ts';
-import type { Call, Exchange } from '../http/call.ts';
+import { type Call, type Exchange, isJson } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { Gate } from '../http/gate.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
-import { remembered } from '../json.ts';
+import { isObject, remembered } from '../json.ts';
 import { declaredResponseFor, firstOfEach, isNotImplemented, Judge, successIn } from '../judge/judge.ts';
 import type { CheckOptions } from '../options.ts';
+import { shapeOf } from '../schema/shape.ts';
 import { Validators } from '../schema/validators.ts';
 import { Values } from '../schema/values.ts';
 import { miscalculated } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
-import { Footprint, pathOf, restore } from './footprint.ts';
+import { type Changed, Footprint, pathOf } from './footprint.ts';
 import { Identities, type Identity } from './identities.ts';
 import { isCreating } from './names.ts';
+import { ifSent } from './parallel.ts';
 import { chosen, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
 import { newState, type OperationState, Reach } from './results.ts';
@@ -121,7 +124,7 @@ export class Session {
     const setting = this.#setting;
     const changed = this.footprint.changed().find(({ target }) => target === setting?.target);
     if (setting !== undefined && changed !== undefined) {
-      setting.restored ??= restore(this, changed, () => setting.call);
+      setting.restored ??= this.restore(changed, () => setting.call);
       await setting.restored;
     }
     this.#setting = undefined;
@@ -129,13 +132,42 @@ export class Session {
 
   /** Reads what a call is about to change, if the run did not create it. */
   async #remember(operation: Operation | undefined, wire: WireRequest): Promise<void> {
-    if (operation === undefined || this.footprint.isOwn(operation, pathOf(wire))) return;
+    const target = pathOf(wire);
+    if (operation === undefined || this.footprint.isOwn(operation, target)) return;
     if (!['PUT', 'PATCH'].includes(wire.method) && !this.plan.isSetting(operation)) return;
     const read = this.operations.find(({ method, path }) => method === 'GET' && path === operation.path);
-    if (read === undefined) return;
-    const target = pathOf(wire);
-    const get = { method: 'GET', target, headers: { accept: '*/*' }, body: undefined };
-    await this.footprint.remember(target, () => this.transport.exchange(read, get, 'caller'));
+    if (read !== undefined) await this.footprint.remember(target, () => this.read(target, read));
+  }
+
+  /** Reads what a path names, without judging the response. */
+  read(target: string, operation?: Operation): Promise<Exchange> {
+    return this.sendRaw({ method: 'GET', target, headers: { accept: '*/*' }, body: undefined }, operation);
+  }
+
+  /** Writes the values from before the run, and reads whether they are back. */
+  async restore(changed: Changed, callOf: (writer: Operation) => Call | undefined): Promise<void> {
+    const { target, operation } = changed;
+    const before = (await changed.before)?.response;
+    const value = before?.json?.value;
+    if (before === undefined || before.status >= 300 || !isObject(value)) return;
+    const writers = this.operations.filter(
+      ({ method, path }) => path === operation.path && ['PUT', 'PATCH', 'POST'].includes(method),
+    );
+    for (const writer of writers) {
+      const content = writer.body?.contents.find(({ mediaType }) => isJson(mediaType));
+      const known = callOf(writer);
+      if (content?.schema === undefined || known === undefined) continue;
+      const { properties } = shapeOf(this.document, content.schema);
+      const isWritable = (name: string) => !shapeOf(this.document, ...(properties.get(name) ?? [])).readOnly;
+      const names = Object.keys(value).filter((name) => properties.has(name) && isWritable(name));
+      if (names.length === 0) continue;
+      const body = Object.fromEntries(names.map((name) => [name, value[name]]));
+      const call = { ...known, body, mediaType: content.mediaType, raw: { path: target } };
+      await ifSent(() => this.send(call, { isJudged: false }));
+      const after = (await ifSent(() => this.read(target)))?.response.json?.value;
+      changed.isRestored = isObject(after) && names.every((name) => isDeepStrictEqual(after[name], value[name]));
+      if (changed.isRestored) return;
+    }
   }
 
   /** Whether this run includes a category of checks. */
