@@ -1,6 +1,6 @@
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { BaseResolver, getLineColLocation, type Source } from '@redocly/openapi-core';
-import { escapeSegment, isObject, type JsonObject, remembered, unescapeSegment } from '../json.ts';
+import { at, escapeSegment, isObject, type JsonObject, remembered } from '../json.ts';
 
 /**
  * Converts an object of an OpenAPI 3.0 file to 3.1 in place: `nullable` and boolean exclusive bounds of schemas. All
@@ -39,8 +39,11 @@ export interface Place {
 
 interface Position {
   readonly source: Source;
+  /** `#`, or `#/paths`. */
   readonly pointer: string;
 }
+
+const resolver = new BaseResolver();
 
 /**
  * An OpenAPI document in one or more files. It is neither bundled nor copied: objects are those of the parsed files, so
@@ -48,16 +51,15 @@ interface Position {
  */
 export class OpenApiDocument {
   readonly root: JsonObject;
-  /** The parsed files by absolute path or URL. */
-  readonly files: ReadonlyMap<string, JsonObject>;
   readonly rootAddress: string;
+  /** The parsed files by URI. */
+  readonly files: ReadonlyMap<string, JsonObject>;
   readonly #positions: WeakMap<object, Position>;
-  readonly #targets = new WeakMap<object, { readonly reference: string; readonly target: unknown }>();
+  /** Cached, because every response is validated with the same schemas. */
+  readonly #targets = new WeakMap<object, { readonly value: unknown }>();
 
   private constructor(rootAddress: string, files: Map<string, JsonObject>, positions: WeakMap<object, Position>) {
-    const root = files.get(rootAddress);
-    if (root === undefined) throw new Error(`${rootAddress} was not read.`);
-    this.root = root;
+    this.root = files.get(uriOf(rootAddress)) ?? {};
     this.rootAddress = rootAddress;
     this.files = files;
     this.#positions = positions;
@@ -70,27 +72,25 @@ export class OpenApiDocument {
    * @throws Error if a file cannot be read, or is not OpenAPI 3.
    */
   static async load(address: string): Promise<OpenApiDocument> {
-    const resolver = new BaseResolver();
     const files = new Map<string, JsonObject>();
     const positions = new WeakMap<object, Position>();
     const waiting = [address];
     let isOld = false;
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      if (files.has(next)) continue;
+      if (files.has(uriOf(next))) continue;
       const file = await resolver.resolveDocument<unknown>(null, next, next === address);
       if (file instanceof Error) throw new Error(`${next} cannot be read: ${file.message}`);
       const { parsed, source } = file;
-      if (!isObject(parsed)) throw new Error(`${source.absoluteRef} does not contain an object.`);
-      files.set(next, parsed);
+      if (!isObject(parsed)) throw new Error(`${next} does not contain an object.`);
+      files.set(uriOf(next), parsed);
       if (next === address) isOld = versionOf(parsed, address).startsWith('3.0.');
-      prepare(parsed, '#', false, (node, pointer, isWithinId) => {
-        positions.set(node, { source, pointer: pointer === '#' ? '#/' : pointer });
+      visit(parsed, '#', false, (node, pointer, isWithinId) => {
+        positions.set(node, { source, pointer });
         if (isOld && isObject(node)) modernize(node);
         if (!('$ref' in node) || typeof node.$ref !== 'string') return;
         const [target = ''] = node.$ref.split('#');
         if (target !== '') waiting.push(resolver.resolveExternalRef(source.absoluteRef, target));
-        if (isWithinId && target === '' && /^#\/(?!\$defs\/)/.test(node.$ref))
-          node.$ref = uriOf(source.absoluteRef) + node.$ref;
+        if (isWithinId && /^#\/(?!\$defs\/)/.test(node.$ref)) node.$ref = uriOf(next) + node.$ref;
       });
     }
     return new OpenApiDocument(address, files, positions);
@@ -106,14 +106,9 @@ export class OpenApiDocument {
     return current;
   }
 
-  /** Follows a reference by one step. Siblings of references apply at every step. */
-  resolveOnce(node: JsonObject): unknown {
-    return typeof node.$ref === 'string' ? this.#target(node, node.$ref) : undefined;
-  }
-
-  /** Like `resolveOnce`, as a list that is empty if there is no reference. */
+  /** Follows a reference by one step, because siblings of references apply at every step. Empty without a reference. */
   referred(schema: JsonObject): JsonObject[] {
-    const target = this.resolveOnce(schema);
+    const target = typeof schema.$ref === 'string' ? this.#target(schema, schema.$ref) : undefined;
     return isObject(target) ? [target] : [];
   }
 
@@ -123,58 +118,36 @@ export class OpenApiDocument {
     return isObject(found) ? found : {};
   }
 
-  /** The absolute URI of an object, as used in a `$ref`. */
-  addressOf(node: object): string {
+  /** The URI of an object, for a `$ref`; undefined if it is not part of the document. */
+  uriOf(node: object): string | undefined {
     const position = this.#positions.get(node);
-    if (position === undefined) throw new Error('This object is not part of the document.');
-    return position.pointer === '#/'
-      ? position.source.absoluteRef
-      : `${position.source.absoluteRef}${position.pointer}`;
+    return position && uriOf(position.source.absoluteRef) + position.pointer;
   }
 
   /** The location of an object, or of one of its properties. */
   placeOf(node: object, member?: string): Place | undefined {
     const position = this.#positions.get(node);
     if (position === undefined) return undefined;
-    const base = position.pointer === '#/' ? '#' : position.pointer;
-    const pointer = member === undefined ? position.pointer : `${base}/${escapeSegment(member)}`;
-    return { file: position.source.absoluteRef, line: lineOf(position.source, pointer), pointer };
+    const { source } = position;
+    const pointer = member === undefined ? position.pointer : `${position.pointer}/${escapeSegment(member)}`;
+    return { file: source.absoluteRef, line: lineOf(source, pointer), pointer };
   }
 
   #target(node: object, reference: string): unknown {
-    // Cached, because every response is validated with the same schemas.
-    const known = this.#targets.get(node);
-    if (known?.reference === reference) return known.target;
-    const target = this.#find(node, reference);
-    this.#targets.set(node, { reference, target });
-    return target;
-  }
-
-  #find(node: object, reference: string): unknown {
-    const position = this.#positions.get(node);
-    const [file = '', pointer = ''] = reference.split('#');
-    const from = position?.source.absoluteRef ?? this.rootAddress;
-    const address =
-      file === ''
-        ? from
-        : file.startsWith('file:')
-          ? fileURLToPath(file)
-          : new BaseResolver().resolveExternalRef(from, file);
-    let current: unknown = this.files.get(address);
-    for (const part of pointer.split('/').slice(1)) {
-      const key = unescapeSegment(decodeURIComponent(part));
-      current = isObject(current) ? current[key] : Array.isArray(current) ? current[Number(key)] : undefined;
-    }
-    if (current === undefined) throw new Error(`${reference} in ${from} does not resolve.`);
-    return current;
+    return remembered(this.#targets, node, () => {
+      const [file = '', pointer = ''] = reference.split('#');
+      const from = this.#positions.get(node)?.source.absoluteRef ?? this.rootAddress;
+      const address = file === '' ? from : resolver.resolveExternalRef(from, file);
+      const value = at(this.files.get(uriOf(address)), decodeURIComponent(pointer));
+      if (value === undefined) throw new Error(`${reference} in ${from} does not resolve.`);
+      return { value };
+    }).value;
   }
 }
 
-/** Converts a path to a URI. A path would be resolved against an `$id`. */
-export function uriOf(address: string): string {
-  if (/^https?:\/\//.test(address)) return address;
-  const [path = '', fragment] = address.split('#');
-  return `${pathToFileURL(path).href}${fragment === undefined ? '' : `#${fragment}`}`;
+/** The URI of a path or URL. A path would be resolved against an `$id`. */
+function uriOf(address: string): string {
+  return /^(?:https?|file):\/\//.test(address) ? address : pathToFileURL(address).href;
 }
 
 /** @throws Error if a file is not OpenAPI 3. */
@@ -187,16 +160,16 @@ function versionOf({ openapi }: JsonObject, address: string): string {
  * Visits all objects of a file. A reference in a schema with an `$id` would be resolved against that schema, but authors
  * of OpenAPI documents expect `#/components/…` to be in the document.
  */
-function prepare(
+function visit(
   node: unknown,
   pointer: string,
   isWithinId: boolean,
-  visit: (node: object, pointer: string, isWithinId: boolean) => void,
+  visitor: (node: object, pointer: string, isWithinId: boolean) => void,
 ): void {
   if (typeof node !== 'object' || node === null) return;
   const isWithin = isWithinId || ('$id' in node && typeof node.$id === 'string');
-  for (const [key, child] of Object.entries(node)) prepare(child, `${pointer}/${escapeSegment(key)}`, isWithin, visit);
-  visit(node, pointer, isWithin);
+  for (const [key, child] of Object.entries(node)) visit(child, `${pointer}/${escapeSegment(key)}`, isWithin, visitor);
+  visitor(node, pointer, isWithin);
 }
 
 /** Cached, because every violation of every response has a line, and finding one reads the syntax tree of its file. */
@@ -204,5 +177,6 @@ const linesOf = new WeakMap<Source, Map<string, number>>();
 
 function lineOf(source: Source, pointer: string): number {
   const lines = remembered(linesOf, source, () => new Map<string, number>());
-  return remembered(lines, pointer, () => getLineColLocation({ source, pointer, reportOnKey: true }).start.line);
+  const location = { source, pointer: pointer === '#' ? '#/' : pointer, reportOnKey: true };
+  return remembered(lines, pointer, () => getLineColLocation(location).start.line);
 }

@@ -77,7 +77,6 @@ const fixed = {
     'action-lost': error('The effect of an action must be visible when the resource is read.'),
     'bulk-lost': error('Every item that a bulk response reports as done must be stored.'),
     'bulk-order': error('The results of a bulk request must identify the items that they belong to.'),
-    'bulk-others': error('An invalid item of a bulk request must not change what happens to the other items.'),
     'bulk-results': error('A bulk response must have a result for every item.'),
     'calculated-wrong': error('A calculated number must be the declared sum or product.'),
     'change-unknown': warning('A request that changes a resource that does not exist must return 404.'),

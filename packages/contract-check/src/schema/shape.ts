@@ -28,17 +28,13 @@ export const nothing: JsonObject = { not: {} };
 
 const allTypes: readonly TypeName[] = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object'];
 
-/** The types that keywords apply to. */
-const implied = new Map(
-  (
-    [
-      ['object', 'properties required additionalProperties patternProperties minProperties maxProperties'],
-      ['array', 'items prefixItems minItems maxItems uniqueItems contains'],
-      ['string', 'pattern format minLength maxLength'],
-      ['number', 'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf'],
-    ] as const
-  ).flatMap(([type, keywords]) => keywords.split(' ').map((keyword): [string, TypeName] => [keyword, type])),
-);
+/** The keywords of a type. */
+const implied: readonly (readonly [TypeName, RegExp])[] = [
+  ['object', /propert|required/i],
+  ['array', /items|contains/i],
+  ['string', /^pattern$|format|length/i],
+  ['number', /imum$|multipleOf/],
+];
 
 interface Shapes {
   readonly numbers: WeakMap<object, number>;
@@ -60,8 +56,7 @@ export function likelyTypes(shape: Shape): TypeName[] {
   const types = [...shape.types].filter((type) => type !== 'integer' || !shape.types.has('number'));
   if (types.length < 6) return types;
   const keywords = shape.sources.flatMap((source) => Object.keys(source));
-  const meant = new Set(keywords.map((keyword) => implied.get(keyword)));
-  const likely = types.filter((type) => meant.has(type));
+  const likely = implied.flatMap(([type, own]) => (keywords.some((keyword) => own.test(keyword)) ? [type] : []));
   return likely.length > 0 ? likely : types;
 }
 
@@ -184,15 +179,21 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[]) {
   };
 }
 
-/** Collects a schema with its `$ref` and `allOf` parts. Siblings of a reference apply, too. */
-function collect(document: OpenApiDocument, schema: JsonObject, found: Set<JsonObject>): void {
+/**
+ * Collects a schema and what applies with it: references, whose siblings apply, too, and the parts in keywords. Dependent
+ * schemas always apply: a value that follows them is valid with and without the dependency.
+ */
+export function collect(
+  document: OpenApiDocument,
+  schema: JsonObject,
+  found: Set<JsonObject>,
+  keywords: readonly string[] = ['allOf'],
+): void {
   if (found.has(schema)) return;
   found.add(schema);
-  const target = document.resolveOnce(schema);
-  const lists = Array.isArray(schema.allOf) ? schema.allOf : [];
-  // Always applies dependent schemas: a value that follows them is valid with and without the dependency.
   const dependent = isObject(schema.dependentSchemas) ? Object.values(schema.dependentSchemas) : [];
-  for (const part of [target, ...lists, ...dependent]) if (isSchema(part)) collect(document, schemaOf(part), found);
+  const parts = [...keywords.flatMap((keyword) => schema[keyword] ?? []), ...dependent].filter(isSchema).map(schemaOf);
+  for (const part of [...document.referred(schema), ...parts]) collect(document, part, found, keywords);
 }
 
 function isSchema(value: unknown): value is JsonObject | boolean {
@@ -279,26 +280,23 @@ function newChoicesOf(source: JsonObject): Choice[] {
 function discriminatorOf(document: OpenApiDocument, source: JsonObject): Discriminator[] {
   const { discriminator } = source;
   if (!isObject(discriminator) || typeof discriminator.propertyName !== 'string') return [];
+  const mapping = Object.entries(isObject(discriminator.mapping) ? discriminator.mapping : {});
+  const valueFor = (name: string | undefined) => mapping.find(([, target]) => nameIn(target) === name)?.[0] ?? name;
   const branches = [source.oneOf, source.anyOf].flat().filter(isObject);
-  const named = Object.entries(isObject(discriminator.mapping) ? discriminator.mapping : {});
-  const mapped = named.flatMap(([value, target]) =>
-    branches.filter(({ $ref }) => $ref === target && target !== undefined).map((branch) => [value, branch] as const),
-  );
-  const unnamed = branches
-    .filter((branch) => !mapped.some(([, one]) => one === branch))
-    .flatMap((branch) => {
-      const name = /([^/#]+?)(?:\.(?:ya?ml|json))?$/.exec(typeof branch.$ref === 'string' ? branch.$ref : '')?.[1];
-      const value = named.find(([, target]) => target === name)?.[0] ?? name;
-      return value === undefined ? [] : [[value, branch] as const];
-    });
-  // Without `oneOf` or `anyOf`, the alternatives are the targets of the mapping.
   const schemas = document.object(document.object(document.root.components).schemas);
-  const inherited = (branches.length > 0 ? [] : named).flatMap(([value, target]) => {
-    const found = document.resolve(schemas[String(target).split('/').at(-1) ?? '']);
-    return isObject(found) && found !== source ? [[value, found] as const] : [];
+  // Without `oneOf` or `anyOf`, the alternatives are the targets of the mapping.
+  const alternatives =
+    branches.length > 0
+      ? branches.map((branch) => [valueFor(nameIn(branch.$ref)), branch] as const)
+      : mapping.map(([value, target]) => [value, schemas[nameIn(target) ?? '']] as const);
+  const values = alternatives.flatMap(([value, schema]) => {
+    if (value === undefined || !isObject(schema) || schema === source) return [];
+    return [...new Set([schema, document.object(schema)])].map((one) => [value, one] as const);
   });
-  const values = [...mapped, ...unnamed, ...inherited].flatMap(([value, schema]) =>
-    [...new Set([schema, document.object(schema)])].map((one) => [value, one] as const),
-  );
   return [{ propertyName: discriminator.propertyName, values, source }];
+}
+
+/** The name of a schema in a reference to it. */
+function nameIn(reference: unknown): string | undefined {
+  return typeof reference === 'string' ? /([^/#]+?)(?:\.(?:ya?ml|json))?$/.exec(reference)?.[1] : undefined;
 }

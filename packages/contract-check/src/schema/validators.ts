@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
-import { type OpenApiDocument, type Place, uriOf } from '../document/document.ts';
+import type { OpenApiDocument, Place } from '../document/document.ts';
 import { at, isObject, type JsonObject, remembered } from '../json.ts';
 import { regularExpression } from './shape.ts';
 import { View } from './view.ts';
@@ -91,8 +91,8 @@ export class Validators {
       [schema = {}] = this.#document.referred(schema);
     return remembered(this.#compiled[direction], schema, () => {
       // Placeholders for omitted schemas are not part of the document.
-      const isOwn = this.#document.placeOf(schema) !== undefined;
-      return this.#ajvs[direction].compile(isOwn ? { $ref: uriOf(this.#document.addressOf(schema)) } : schema);
+      const $ref = this.#document.uriOf(schema);
+      return this.#ajvs[direction].compile($ref === undefined ? schema : { $ref });
     });
   }
 
@@ -156,7 +156,7 @@ function createAjv(document: OpenApiDocument, direction: Direction): Ajv2020 {
   addFormats.default(ajv);
   requireByDirection(ajv, document, direction);
   // Registers whole files, so that references into them can be resolved.
-  for (const [address, file] of document.files) ajv.addSchema(asSchema(file), uriOf(address));
+  for (const [uri, file] of document.files) ajv.addSchema(asSchema(file), uri);
   return ajv;
 }
 

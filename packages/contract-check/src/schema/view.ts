@@ -2,7 +2,10 @@ import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf, type Operation } from '../document/operation.ts';
 import { isJson } from '../http/call.ts';
 import { escapeSegment, isObject, type JsonObject, remembered } from '../json.ts';
-import { anything, regularExpression } from './shape.ts';
+import { collect, itemSchemas, memberSchemas, type Shape, shapeOf } from './shape.ts';
+
+/** The keywords of all parts, also of branches. */
+const branching = ['allOf', 'oneOf', 'anyOf', 'if', 'then', 'else'];
 
 const views = new WeakMap<JsonObject, View>();
 
@@ -19,8 +22,9 @@ export class View {
   private constructor(document: OpenApiDocument, schemas: readonly JsonObject[]) {
     this.#document = document;
     this.schemas = schemas;
-    const seen = new Set<JsonObject>();
-    this.parts = schemas.flatMap((schema) => partsOf(document, schema, seen));
+    const parts = new Set<JsonObject>();
+    for (const schema of schemas) collect(document, schema, parts, branching);
+    this.parts = [...parts];
   }
 
   static of(document: OpenApiDocument, schema: JsonObject | undefined): View {
@@ -62,38 +66,33 @@ export class View {
 
   /** A property that is declared by name. */
   member(name: string): View {
-    return this.#view(`member ${name}`, () =>
-      this.parts.flatMap(({ properties }) => (isObject(properties) ? [properties[name]] : [])).filter(isObject),
-    );
+    return this.#view(`member ${name}`, ({ properties }) => properties.get(name));
   }
 
   /** A property that is declared by name, by a pattern, or as an additional one. */
   described(name: string): View {
-    const find = () => this.parts.flatMap((part) => memberSchemas(part, name));
+    const find = (shape: Shape) => memberSchemas(shape, name);
     // Undeclared names are unlimited, so they are not cached.
-    const isNamed = this.parts.some(({ properties }) => isObject(properties) && Object.hasOwn(properties, name));
-    return isNamed ? this.#view(`described ${name}`, find) : new View(this.#document, find());
+    return this.names.includes(name) ? this.#view(`described ${name}`, find) : this.#newView(find);
   }
 
   /** The values of all properties together, such as that of a property that wraps the rest. */
   get inner(): View {
-    return this.#view('inner', () => this.names.flatMap((name) => this.member(name).schemas).slice(0, 4));
+    return remembered(this.#inner, 'inner', () => {
+      const schemas = this.names.flatMap((name) => this.member(name).schemas);
+      return new View(this.#document, schemas.slice(0, 4));
+    });
   }
 
   /** The items of a list. */
   get items(): View {
-    return this.#view('items', () => this.parts.map(({ items }) => items).filter(isObject));
+    return this.#view('items', ({ items }) => items);
   }
 
   /** The item of a list at an index, considering `prefixItems`. */
   item(index: number): View {
-    const lengths = this.parts.map(({ prefixItems }) => (Array.isArray(prefixItems) ? prefixItems.length : 0));
-    const at = Math.min(index, Math.max(0, ...lengths));
-    return this.#view(`item ${at}`, () =>
-      this.parts
-        .map(({ prefixItems, items }, part) => (at < (lengths[part] ?? 0) ? Object(prefixItems)[at] : items))
-        .filter(isObject),
-    );
+    const at = Math.min(index, Math.max(...this.#shapes.map(({ prefixItems }) => prefixItems.length)));
+    return this.#view(`item ${at}`, (shape) => itemSchemas(shape, at));
   }
 
   /** Whether any part sets a keyword such as `readOnly` to true. */
@@ -119,8 +118,17 @@ export class View {
     return this.parts.some((part) => extensionOf(part)[member] === value);
   }
 
-  #view(key: string, find: () => JsonObject[]): View {
-    return remembered(this.#inner, key, () => new View(this.#document, find()));
+  /** The shapes of the parts. */
+  get #shapes(): Shape[] {
+    return this.parts.map((part) => shapeOf(this.#document, part));
+  }
+
+  #view(key: string, find: (shape: Shape) => readonly JsonObject[] | undefined): View {
+    return remembered(this.#inner, key, () => this.#newView(find));
+  }
+
+  #newView(find: (shape: Shape) => readonly JsonObject[] | undefined): View {
+    return new View(this.#document, [...new Set(this.#shapes.flatMap((shape) => find(shape) ?? []))]);
   }
 }
 
@@ -138,29 +146,6 @@ export function responseSchema({ responses }: Operation, status?: number): JsonO
   const response =
     responses.find((one) => one.status === String(status)) ?? responses.find((one) => one.status.startsWith('2'));
   return response?.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
-}
-
-/** Each part once, also if the schema is recursive. */
-function partsOf(document: OpenApiDocument, schema: JsonObject, seen: Set<JsonObject>): JsonObject[] {
-  if (seen.has(schema)) return [];
-  seen.add(schema);
-  const inner = [
-    ...document.referred(schema),
-    ...['allOf', 'oneOf', 'anyOf', 'if', 'then', 'else'].flatMap((key) => [schema[key]].flat()),
-    ...Object.values(isObject(schema.dependentSchemas) ? schema.dependentSchemas : {}),
-  ];
-  return [schema, ...inner.filter(isObject).flatMap((one) => partsOf(document, one, seen))];
-}
-
-function memberSchemas(part: JsonObject, name: string): JsonObject[] {
-  const named = isObject(part.properties) ? part.properties[name] : undefined;
-  if (isObject(named)) return [named];
-  if (named === true) return [anything];
-  const patterns = Object.entries(isObject(part.patternProperties) ? part.patternProperties : {})
-    .filter(([pattern]) => regularExpression(pattern)?.test(name))
-    .map(([, schema]) => (isObject(schema) ? schema : anything));
-  if (patterns.length > 0) return patterns;
-  return isObject(part.additionalProperties) ? [part.additionalProperties] : [];
 }
 
 /** An object in a value, with what the contract declares about it. */
