@@ -208,7 +208,7 @@ function strings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-function finite(value: number): number | undefined {
+export function finite(value: number): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
