@@ -1,4 +1,5 @@
-import type { Shape } from './shape.ts';
+import { Big } from 'big.js';
+import { finite, type Shape } from './shape.ts';
 
 /** A deterministic generator of integers below 2^30. */
 export function dice(seed: number): () => number {
@@ -22,69 +23,38 @@ export function shuffled<T>(list: readonly T[], roll: () => number): T[] {
     .map(([, item]) => item);
 }
 
-function decimalsOf(value: number): number {
-  const [mantissa = '', exponent = '0'] = String(value).split('e');
-  return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
-}
-
 /** A multiple without floating-point error. */
 export function multiple(step: number, times: number): number {
-  const decimals = decimalsOf(step);
-  if (decimals === 0) return step * times;
-  if (decimals > 15) return step * times;
-  return Number(`${Math.round(step * 10 ** decimals) * times}e-${decimals}`);
+  return new Big(step).times(times).toNumber();
 }
 
 /** The step between valid numbers; undefined if there is none. */
 export function stepOf(shape: Shape, isWhole: boolean): number | undefined {
-  const steps = isWhole ? [1, ...shape.multiplesOf] : shape.multiplesOf;
+  const steps = [...(isWhole ? [1] : []), ...shape.multiplesOf].map((step) => new Big(step));
+  const divisor = (left: Big, right: Big): Big => (right.eq(0) ? left : divisor(right, left.mod(right)));
   const [first, ...others] = steps;
-  if (first === undefined) return undefined;
-  const decimals = Math.max(...steps.map(decimalsOf));
-  if (decimals > 9) return first;
-  const scale = 10 ** decimals;
-  const common = others.reduce(
-    (found, step) => leastCommonMultiple(found, Math.round(step * scale)),
-    Math.round(first * scale),
-  );
-  return Number(`${common}e-${decimals}`);
-}
-
-function leastCommonMultiple(left: number, right: number): number {
-  let [larger, smaller] = [left, right];
-  while (smaller !== 0) [larger, smaller] = [smaller, larger % smaller];
-  return (left / larger) * right;
-}
-
-interface NumberRange {
-  readonly low: number | undefined;
-  readonly high: number | undefined;
-  readonly step: number | undefined;
+  return first && others.reduce((one, other) => one.times(other).div(divisor(one, other)), first).toNumber();
 }
 
 /** The smallest and largest number that match the steps; undefined without a bound. */
-export function rangeOf(shape: Shape, isWhole: boolean): NumberRange {
+export function rangeOf(shape: Shape, isWhole: boolean) {
   const step = stepOf(shape, isWhole);
   const [formatLow, formatHigh] = formatRanges[shape.format ?? ''] ?? [undefined, undefined];
-  const lows = [shape.minimum, shape.exclusiveMinimum, formatLow].filter((value) => value !== undefined);
-  const highs = [shape.maximum, shape.exclusiveMaximum, formatHigh].filter((value) => value !== undefined);
-  const low = lows.length === 0 ? undefined : Math.max(...lows);
-  const high = highs.length === 0 ? undefined : Math.min(...highs);
-  const away = (value: number, direction: 1 | -1, isExcluded: boolean) => {
+  const known = (...bounds: (number | undefined)[]) => bounds.filter((bound) => bound !== undefined);
+  const low = finite(Math.max(...known(shape.minimum, shape.exclusiveMinimum, formatLow)));
+  const high = finite(Math.min(...known(shape.maximum, shape.exclusiveMaximum, formatHigh)));
+  const nearest = (bound: number, direction: 1 | -1, isExcluded: boolean) => {
     if (step === undefined) {
-      if (!isExcluded) return value;
-      const distance = low !== undefined && high !== undefined ? Math.min(0.01, (high - low) / 8) : 0.01;
-      return Number((value + direction * distance).toPrecision(15));
+      const distance = Math.min(0.01, ((high ?? Number.POSITIVE_INFINITY) - (low ?? Number.NEGATIVE_INFINITY)) / 8);
+      return isExcluded ? Number((bound + direction * distance).toPrecision(15)) : bound;
     }
-    const times = value / step;
-    const near = Math.round(times);
-    const isOn = Math.abs(times - near) < 1e-9 * Math.max(1, Math.abs(times));
-    const at = isOn ? near : direction === 1 ? Math.ceil(times) : Math.floor(times);
-    return multiple(step, isOn && isExcluded ? at + direction : at);
+    const times = new Big(bound).div(step).toNumber();
+    const whole = direction === 1 ? Math.ceil(times) : Math.floor(times);
+    return multiple(step, isExcluded && whole === times ? whole + direction : whole);
   };
   return {
-    low: low === undefined ? undefined : away(low, 1, low === shape.exclusiveMinimum),
-    high: high === undefined ? undefined : away(high, -1, high === shape.exclusiveMaximum),
+    low: low === undefined ? undefined : nearest(low, 1, low === shape.exclusiveMinimum),
+    high: high === undefined ? undefined : nearest(high, -1, high === shape.exclusiveMaximum),
     step,
   };
 }
