@@ -11,6 +11,7 @@ import {
   settle,
   shapeOf,
 } from './shape.ts';
+import { isAnnotation } from './validators.ts';
 import type { MatchedBranch, Values } from './values.ts';
 
 /** A place in a valid value, with its schemas. */
@@ -33,19 +34,11 @@ interface Open {
   readonly write: (value: unknown) => unknown;
 }
 
-/**
- * The places of a value, from the whole to its parts; then, one at a time, valid values with missing properties and
- * other branches. A schema is visited at few places.
- */
-export function spotsOf(values: Values, schema: JsonObject, value: unknown, seed = 0): Generator<Spot> {
-  return new Walk(values, schema, seed).spots(value);
-}
-
 /** A valid value that matches one branch of a choice. */
-export interface BranchValue {
+interface BranchValue {
   /** The pointer to the choice. */
   readonly pointer: string;
-  readonly keyword: 'oneOf' | 'anyOf';
+  readonly keyword: Choice['keyword'];
   readonly branch: number;
   readonly value: unknown;
 }
@@ -53,19 +46,37 @@ export interface BranchValue {
 /** One value for each branch of every `oneOf` and `anyOf`. */
 export function branchesOf(values: Values, schema: JsonObject, seed: number): BranchValue[] {
   const base = values.sample(schema, 'request', 'most', seed);
-  const found = new Map<Choice, Map<number, BranchValue>>();
-  for (const spot of base === undefined ? [] : spotsOf(values, schema, base.value, seed))
-    for (const { choice, branch } of spot.matched) {
-      const { keyword } = choice;
-      const known = found.get(choice) ?? new Map<number, BranchValue>();
-      if (keyword !== 'if' && !known.has(branch))
-        known.set(branch, { pointer: spot.pointer, keyword, branch, value: spot.whole });
-      found.set(choice, known);
-    }
-  return [...found.values()].flatMap((known) => [...known.values()]);
+  const spots = base === undefined ? [] : [...spotsOf(values, schema, base.value, seed)];
+  const seen = new Map<Choice, Set<number>>();
+  return spots.flatMap(({ pointer, whole: value, matched }) =>
+    matched
+      .filter(({ choice, branch }) => {
+        const known = remembered(seen, choice, () => new Set<number>());
+        return choice.keyword !== 'if' && known.size < known.add(branch).size;
+      })
+      .map(({ choice: { keyword }, branch }) => ({ pointer, keyword, branch, value })),
+  );
 }
 
 const maxSpots = 2000;
+
+/**
+ * The places of a value, from the whole to its parts; then, one at a time, valid values with missing properties and
+ * other branches. A schema is visited at few places.
+ */
+export function* spotsOf(values: Values, schema: JsonObject, value: unknown, seed = 0): Generator<Spot> {
+  const walk = new Walk(values, schema, seed);
+  const open: Open[] = [{ schemas: [schema], pointer: '', name: '', value, write: (whole) => whole }];
+  let count = 0;
+  // The list grows during the loop.
+  for (const one of open)
+    for (const spot of walk.spotsAt(one)) {
+      count += 1;
+      if (count > maxSpots) return;
+      yield spot;
+      open.push(...walk.partsOf(spot));
+    }
+}
 
 class Walk {
   readonly #values: Values;
@@ -81,30 +92,37 @@ class Walk {
     this.#seed = seed;
   }
 
-  *spots(value: unknown): Generator<Spot> {
-    const root = { schemas: [this.#schema], pointer: '', name: '', value, write: (whole: unknown) => whole };
-    const waiting: Open[] = [root];
-    let count = 0;
-    for (let next = waiting.shift(); next !== undefined && count < maxSpots; next = waiting.shift()) {
-      const open = next;
-      const matched: MatchedBranch[] = [];
-      const shape = this.#values.settled(open.schemas, open.value, matched);
-      count += 1;
-      // The schemas of the spot itself are already noted, because many spots are found before the first is visited.
-      const known = open.pointer === '' ? [] : shapeOf(this.#values.document, ...open.schemas).sources;
-      this.#note(
-        shape.sources.filter((one) => !known.includes(one)),
-        open.name,
-      );
-      for (const { choice, branch } of matched) this.#markTested(choice, branch);
-      yield { ...open, shape, whole: open.write(open.value), matched };
-      waiting.push(...this.#parts(open, shape));
-      for (const other of this.#others(open, shape, matched)) {
-        count += 1;
-        yield other;
-        waiting.push(...this.#parts(other, other.shape));
+  /** The place with its value, and with a value for each branch that no value has matched yet. */
+  *spotsAt(open: Open): Generator<Spot> {
+    const own = this.#spotOf(open);
+    yield own;
+    for (const choice of own.shape.choices)
+      for (const branch of choice.branches.keys()) {
+        if (this.#tested.get(choice)?.has(branch) === true) continue;
+        const value = this.#valueForBranch(open, choice, branch, own.matched);
+        if (value !== undefined) yield this.#spotOf({ ...open, value }, { choice, branch });
       }
-    }
+  }
+
+  #spotOf(open: Open, chosen?: MatchedBranch): Spot {
+    const matched = chosen === undefined ? [] : [chosen];
+    const shape = settle(this.#values.document, open.schemas, (choice) =>
+      choice === chosen?.choice
+        ? choice.branches[chosen.branch]
+        : this.#values.branchMatched(choice, open.value, matched),
+    );
+    for (const { choice, branch } of matched) remembered(this.#tested, choice, () => new Set()).add(branch);
+    return { ...open, shape, whole: open.write(open.value), matched };
+  }
+
+  #valueForBranch({ schemas, name, write }: Open, choice: Choice, branch: number, matched: readonly MatchedBranch[]) {
+    const kept = matched.map((one) => [one.choice, one.branch] as const);
+    for (const picks of [new Map([...kept, [choice, branch]]), new Map([[choice, branch]])])
+      for (const [attempt, extent] of (['least', 'some', 'some', 'most'] as const).entries()) {
+        const value = this.#values.generate(schemas, extent, this.#seed + attempt, name, picks);
+        if (this.#values.acceptedBy(choice.branches[branch] ?? [], value) && this.#accepts(write(value))) return value;
+      }
+    return undefined;
   }
 
   #accepts(whole: unknown): boolean {
@@ -112,21 +130,17 @@ class Walk {
   }
 
   /** The parts of a value. Absent ones are added to it. */
-  *#parts({ value, write, pointer, name: own }: Open, shape: Shape): Generator<Open> {
-    if (Array.isArray(value)) {
-      for (const [index, schemas] of itemsOf(shape, value)) {
-        const list: readonly unknown[] | undefined = this.#isRare(schemas, own, `${pointer}/${index}`)
-          ? this.#extended(shape, value, index)
-          : undefined;
-        if (list === undefined || (list !== value && !this.#accepts(write(list)))) continue;
-        this.#note(shapeOf(this.#values.document, ...schemas).sources, own);
-        const inner = (item: unknown) => write(list.with(index, item));
-        yield { schemas, pointer: `${pointer}/${index}`, name: own, value: list[index], write: inner };
-      }
+  *partsOf({ value, write, pointer, name: own, shape }: Spot): Generator<Open> {
+    for (const [index, schemas] of Array.isArray(value) ? itemsOf(shape, value) : []) {
+      const list: readonly unknown[] = Array.isArray(value) ? value : [];
+      const at = `${pointer}/${index}`;
+      if (!this.#isRare(schemas, own, at)) continue;
+      const [long] = index < list.length ? [list] : this.#values.lists(shape, list, index + 1, own);
+      if (long === undefined || (long !== list && !this.#accepts(write(long)))) continue;
+      yield { schemas, pointer: at, name: own, value: long[index], write: (item) => write(long.with(index, item)) };
     }
     if (!isObject(value)) return;
-    const absent = this.#namesOf(shape, value).filter((name) => !Object.hasOwn(value, name));
-    for (const name of [...Object.keys(value), ...absent]) {
+    for (const name of this.#namesOf(shape, value)) {
       const schemas = memberSchemas(shape, name);
       const at = `${pointer}/${escapeSegment(name)}`;
       if (schemas === undefined || !this.#isRare(schemas, name, at)) continue;
@@ -135,97 +149,50 @@ class Walk {
       const isNull = value[name] === null && likelyTypes(member).length > 1;
       const whole = Object.hasOwn(value, name) && !isNull ? value : this.#withMember(shape, value, name, write);
       if (whole === undefined) continue;
-      this.#note(member.sources, name);
-      const inner = (part: unknown) => write(withMember(whole, name, part));
-      yield { schemas, pointer: at, name, value: whole[name], write: inner };
+      yield { schemas, pointer: at, name, value: whole[name], write: (part) => write(withMember(whole, name, part)) };
     }
   }
 
   /** The object with a property; without the optional others if it may not have more. */
   #withMember(shape: Shape, value: JsonObject, name: string, write: Open['write']): JsonObject | undefined {
     const isFull = Object.keys(value).length >= shape.maxProperties;
-    const needed = Object.entries(value).filter(([key]) => !isFull || shape.required.has(key));
+    const needed = objectOf(Object.entries(value).filter(([key]) => !isFull || shape.required.has(key)));
     const schemas = memberSchemas(shape, name) ?? [];
     return (['least', 'some', 'some'] as const)
-      .map((extent, attempt) =>
-        withMember(objectOf(needed), name, this.#values.generate(schemas, extent, this.#seed + attempt, name)),
-      )
+      .map((extent, attempt) => this.#values.generate(schemas, extent, this.#seed + attempt, name))
+      .map((member) => withMember(needed, name, member))
       .find((whole) => this.#accepts(write(whole)));
   }
 
-  /** The branches that the value does not match, each with a value that does. */
-  *#others(open: Open, shape: Shape, matched: readonly MatchedBranch[]): Generator<Spot> {
-    for (const choice of shape.choices) {
-      for (const branch of choice.branches.keys()) {
-        if (this.#tested.get(choice)?.has(branch) === true) continue;
-        const kept = matched.filter((other) => other.choice !== choice).map((one) => [one.choice, one.branch] as const);
-        const value = this.#valueForBranch(open, choice, branch, kept);
-        if (value === undefined) continue;
-        this.#markTested(choice, branch);
-        const now: MatchedBranch[] = [{ choice, branch }];
-        const settled = settle(this.#values.document, open.schemas, (one) =>
-          one === choice ? choice.branches[branch] : this.#values.branchMatched(one, value, now),
-        );
-        yield { ...open, value, shape: settled, whole: open.write(value), matched: now };
-      }
-    }
-  }
-
-  #valueForBranch(open: Open, choice: Choice, branch: number, kept: readonly (readonly [Choice, number])[]): unknown {
-    for (const picks of [new Map([...kept, [choice, branch]]), new Map([[choice, branch]])]) {
-      for (const [attempt, extent] of (['least', 'some', 'some', 'most'] as const).entries()) {
-        const seed = this.#seed + attempt;
-        const value = this.#values.generate(open.schemas, extent, seed, open.name, picks);
-        if (this.#values.acceptedBy(choice.branches[branch] ?? [], value) && this.#accepts(open.write(value)))
-          return value;
-      }
-    }
-    return undefined;
-  }
-
-  #markTested(choice: Choice, branch: number): void {
-    this.#tested.set(choice, (this.#tested.get(choice) ?? new Set()).add(branch));
-  }
-
-  /** The list, extended to contain an index. */
-  #extended(shape: Shape, list: readonly unknown[], index: number): readonly unknown[] | undefined {
-    if (index < list.length || index >= shape.maxItems) return index < list.length ? list : undefined;
-    const [longer] = this.#values.lists(shape, list, index + 1);
-    return longer;
-  }
-
-  /** The names of declared properties, and one for each pattern without a property. */
-  #namesOf(shape: Shape, value: JsonObject): string[] {
-    const others = Object.keys(value).filter((name) => !shape.properties.has(name));
+  /** The names of present and declared properties, and one for each pattern without a property. */
+  #namesOf(shape: Shape, value: JsonObject): Set<string> {
+    const present = Object.keys(value);
+    const others = present.filter((name) => !shape.properties.has(name));
     const patterns = shape.patternProperties
       .map(([pattern]) => pattern)
       .filter((pattern) => !others.some((name) => regularExpression(pattern)?.test(name)));
     const roll = dice(this.#seed);
-    const keyFor = (pattern?: string) => this.#values.key(shape, pattern, roll);
-    const free = shape.additional.length > 0 && others.length === 0 ? [keyFor()] : [];
-    return [...shape.properties.keys(), ...patterns.map(keyFor), ...free];
+    const free = shape.additional.length > 0 && others.length === 0 ? [undefined] : [];
+    const keys = [...patterns, ...free].map((pattern) => this.#values.key(shape, pattern, roll));
+    return new Set([...present, ...shape.properties.keys(), ...keys]);
   }
 
   /**
-   * Whether a schema was visited at fewer than two places, because recursion is unlimited. Near the root, where servers
-   * often handle properties individually, at fewer than two places per name.
+   * Counts a visit, and returns whether a schema was visited at fewer than two places, because recursion is unlimited.
+   * Near the root, where servers often handle properties individually, at fewer than two places per name.
    */
   #isRare(schemas: readonly JsonObject[], name: string, pointer: string): boolean {
-    if (schemas.length === 0) return false;
-    const sources = shapeOf(this.#values.document, ...schemas).sources.filter(isSignificant);
-    const depth = pointer.split('/').filter((segment) => !/^\d*$/.test(segment)).length;
-    const count = (source: JsonObject) => {
-      const names = this.#visits.get(source) ?? new Map<string, number>();
-      return depth <= 2 ? (names.get(name) ?? 0) : [...names.values()].reduce((sum, one) => sum + one, 0);
-    };
-    return sources.length === 0 || sources.some((source) => count(source) < 2);
-  }
-
-  #note(sources: readonly JsonObject[], name: string): void {
-    for (const source of sources.filter(isSignificant)) {
-      const names = this.#visits.get(source) ?? new Map<string, number>();
-      this.#visits.set(source, names.set(name, (names.get(name) ?? 0) + 1));
-    }
+    const isNear = pointer.split('/').filter((segment) => !/^\d*$/.test(segment)).length <= 2;
+    const sources = shapeOf(this.#values.document, ...schemas).sources.filter((source) =>
+      Object.keys(source).some((keyword) => keyword !== 'allOf' && !isAnnotation(keyword)),
+    );
+    const counts = sources.map((source) => {
+      const names = remembered(this.#visits, source, () => new Map<string, number>());
+      const own = names.get(name) ?? 0;
+      names.set(name, own + 1);
+      return isNear ? own : [...names.values()].reduce((sum, one) => sum + one, -1);
+    });
+    return schemas.length > 0 && (counts.length === 0 || Math.min(...counts) < 2);
   }
 }
 
@@ -233,19 +200,9 @@ class Walk {
 function itemsOf(shape: Shape, list: readonly unknown[]): [index: number, schemas: readonly JsonObject[]][] {
   const first = shape.prefixItems.length;
   const last = Math.max(list.length - 1, first + 1);
-  const indexes = [...shape.prefixItems.keys(), first, ...(last < shape.maxItems ? [last] : [])];
+  const indexes = [...shape.prefixItems.keys(), first, last].filter((index) => index < shape.maxItems);
   return indexes.flatMap((index) => {
     const schemas = index < first || shape.items !== undefined ? itemSchemas(shape, index) : undefined;
     return schemas === undefined ? [] : [[index, schemas] as [number, readonly JsonObject[]]];
   });
-}
-
-/** Keywords that only refer to others, or do not constrain values. */
-const silent =
-  /^(\$ref|\$schema|\$id|\$comment|\$defs|allOf|title|description|example|examples|default|readOnly|writeOnly|deprecated|externalDocs|xml|x-.*)$/;
-
-const significant = new WeakMap<JsonObject, boolean>();
-
-function isSignificant(source: JsonObject): boolean {
-  return remembered(significant, source, () => Object.keys(source).some((keyword) => !silent.test(keyword)));
 }

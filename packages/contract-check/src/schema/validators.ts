@@ -87,7 +87,7 @@ export class Validators {
   #validatorOf(declared: JsonObject, direction: Direction): ValidateFunction {
     // Ajv fails to resolve a file that contains only a reference and annotations.
     let schema = declared;
-    while (typeof schema.$ref === 'string' && Object.keys(schema).every(isWords))
+    while (typeof schema.$ref === 'string' && Object.keys(schema).every(isAnnotation))
       [schema = {}] = this.#document.referred(schema);
     return remembered(this.#compiled[direction], schema, () => {
       // Placeholders for omitted schemas are not part of the document.
@@ -124,8 +124,8 @@ function distanceOf(breaches: readonly Breach[]): number {
   return breaches.reduce((sum, breach) => sum + weightOf(breach), 0);
 }
 
-/** Whether a keyword is an annotation, which does not affect validation. */
-function isWords(keyword: string): boolean {
+/** Whether a keyword is a reference or an annotation, which does not constrain values itself. */
+export function isAnnotation(keyword: string): boolean {
   return keyword === '$ref' || keyword.startsWith('x-') || words.has(keyword);
 }
 
