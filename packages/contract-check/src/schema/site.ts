@@ -182,18 +182,11 @@ export function* resized(text: string, length: number, shape: Shape): Generator<
   if (extended !== undefined) yield extended;
   const points = [...text];
   const missing = length - points.length;
-  // Addresses and host names can be extended in the middle, but not at the end.
-  for (const at of missing > 0 ? [0, 1, Math.floor(points.length / 2), points.length] : [])
-    yield [...points.slice(0, at), 'a'.repeat(missing), ...points.slice(at)].join('');
-  if (missing > 0) {
-    yield `${text}${'/a'.repeat(Math.ceil(missing / 2))}`.slice(0, length);
-    if (shape.format === 'uri') yield `https://example.com/${'a'.repeat(Math.max(0, length - 20))}`;
-  } else {
-    yield points.slice(0, length).join('');
-    yield points.slice(points.length - length).join('');
-    if (shape.format === 'email') yield 'a@b.co'.slice(0, length);
-    if (shape.format?.startsWith('uri')) yield* ['a:b', 'urn:a:b', '/a', 'a'].filter((one) => one.length === length);
-  }
+  // Addresses and host names can be extended in front.
+  if (missing > 0) yield 'a'.repeat(missing) + text;
+  else yield* [points.slice(0, length), points.slice(-missing)].map((part) => part.join(''));
+  const shortest = ['a', 'a:b', 'urn:a:b', 'a@b.co'].filter((one) => one.length === length);
+  yield* [...shortest, `https://example.com/${'a'.repeat(Math.max(0, length - 20))}`];
   yield* ['a', 'A', '1'].map((point) => point.repeat(length));
 }
 
