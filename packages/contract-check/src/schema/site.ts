@@ -97,8 +97,8 @@ export class Site {
   }
 
   /** The list with another length. */
-  lists(list: readonly unknown[], length: number, isExpected?: (item: unknown) => boolean): Generator<unknown[]> {
-    return this.values.lists(this.shape, list, length, this.spot.name, isExpected);
+  lists(list: readonly unknown[], length: number): Generator<unknown[]> {
+    return this.values.lists(this.shape, list, length, this.spot.name);
   }
 
   /** The object with a number of properties, required ones first, if that is possible. */

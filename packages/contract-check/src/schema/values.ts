@@ -12,7 +12,6 @@ import {
   typeOf,
 } from '../json.ts';
 import { dice, numberIn, picked, shuffled } from './numbers.ts';
-import { repaired } from './repair.ts';
 import {
   anything,
   type Choice,
@@ -86,8 +85,6 @@ export class Values {
         const generation = this.#generation(direction, size, dice(seed + 7919 * (round * 100 + attempt)));
         const value = this.#generate([schema], '', { ...generation, isExample });
         if (this.accepts(schema, value, direction)) return { value };
-        const fixed = repaired(this.validators, schema, value, direction);
-        if (fixed !== undefined) return fixed;
       }
     }
     const value = shapeOf(this.document, schema).examples.find((one) => this.accepts(schema, one, direction));
@@ -161,21 +158,18 @@ export class Values {
     { uniqueItems, prefixItems, items }: Shape,
     list: readonly unknown[],
     length: number,
-    name = '',
-    isExpected: (item: unknown) => boolean = () => true,
+    name: string,
   ): Generator<unknown[]> {
     if (isTooLarge(list, length)) return;
     for (const extent of ['least', 'some'] as const) {
       const longer: unknown[] = list.slice(0, length);
-      const known = new Set(uniqueItems ? longer.map((item) => JSON.stringify(item)) : []);
+      const known = new Set(longer.map((item) => JSON.stringify(item)));
       for (let attempt = 0; longer.length < length && attempt < length + 200; attempt += 1) {
         const isCopied = !uniqueItems && longer.length > 0 && prefixItems.length === 0;
         const schemas = prefixItems[longer.length] ?? items ?? [];
         const item = isCopied ? longer.at(-1) : this.generate(schemas, extent, attempt, name);
-        const text = uniqueItems ? JSON.stringify(item) : '';
-        if ((uniqueItems && known.has(text)) || !isExpected(item)) continue;
-        known.add(text);
-        longer.push(item);
+        const size = known.size;
+        if (!uniqueItems || size < known.add(JSON.stringify(item)).size) longer.push(item);
       }
       if (longer.length === length) yield longer;
     }
@@ -217,56 +211,48 @@ export class Values {
     return type === 'object' ? this.#object(shape, generation) : null;
   }
 
-  #type(shape: Shape, generation: Generation): TypeName | undefined {
+  #type(shape: Shape, { around, extent, roll }: Generation): TypeName | undefined {
     const types = likelyTypes(shape);
-    if (generation.around.length > deepest && types.includes('null')) return 'null';
-    const isNullable = types.length > 1 && types.includes('null');
-    if (isNullable && generation.extent === 'some' && generation.roll() % 4 === 0) return 'null';
-    const others = isNullable ? types.filter((type) => type !== 'null') : types;
+    const isNull = around.length > deepest || (types.length > 1 && extent === 'some' && roll() % 4 === 0);
+    if (isNull && types.includes('null')) return 'null';
+    const others = types.filter((type) => type !== 'null');
     // A schema without constraints gets a text.
     if (others.length >= 5) return 'string';
-    return picked(others, generation.roll);
+    return others.length > 0 ? picked(others, roll) : types[0];
   }
 
   #pick(choice: Choice, settled: readonly JsonObject[], generation: Generation): readonly JsonObject[] | undefined {
+    const { around, extent, budget, roll, picks } = generation;
     // Only at the top level: a recursive schema contains the same choice again.
-    const requestedBranch = generation.around.length === 0 ? generation.picks.get(choice) : undefined;
-    if (requestedBranch !== undefined) return choice.branches[requestedBranch];
+    const requested = around.length === 0 ? picks.get(choice) : undefined;
+    if (requested !== undefined) return choice.branches[requested];
     const shapes = choice.branches.map((branch) => ({ branch, shape: shapeOf(this.document, ...settled, ...branch) }));
     const possible = shapes.filter(({ shape }) => shape.types.size > 0 && shape.enum?.length !== 0);
     const notNull = possible.filter(({ shape }) => shape.types.size > 1 || !shape.types.has('null'));
-    const isNull = generation.extent === 'some' && generation.roll() % 4 === 0;
+    const isDeep = around.length >= deepest;
+    const isNull = isDeep || (extent === 'some' && roll() % 4 === 0);
     const preferred = isNull || notNull.length === 0 ? possible : notNull;
-    if (generation.around.length < deepest && generation.budget > 0 && generation.extent !== 'least') {
-      return picked(preferred, generation.roll)?.branch;
-    }
-    const heights = (generation.around.length < deepest ? preferred : possible).map(({ branch }) => ({
-      branch,
-      height: this.#height(shapeOf(this.document, ...branch), []),
-    }));
-    const lowest = Math.min(...heights.map(({ height }) => height));
-    const low = heights.filter(({ height }) => (Number.isFinite(lowest) ? Number.isFinite(height) : true));
-    const candidates = generation.around.length < deepest ? low : low.filter(({ height }) => height === lowest);
-    return picked(candidates, generation.roll)?.branch;
+    if (!isDeep && budget > 0 && extent !== 'least') return picked(preferred, roll)?.branch;
+    const heights = preferred.map(({ branch }) => this.#height(shapeOf(this.document, ...branch)));
+    const highest = Math.max(Math.min(...heights), isDeep ? 0 : Number.MAX_VALUE);
+    const low = preferred.filter((_, index) => (heights[index] ?? 0) <= highest);
+    return picked(low, roll)?.branch;
   }
 
   /** The minimum depth of a value. Infinite if the schema requires itself. */
-  #height(shape: Shape, around: readonly Shape[]): number {
+  #height(shape: Shape, around: readonly Shape[] = []): number {
     const known = this.#heights.get(shape);
     if (known !== undefined) return known;
     if (around.includes(shape) || around.length > bottom) return Number.POSITIVE_INFINITY;
-    const inner = [...around, shape];
-    const of = (schemas: readonly JsonObject[]) => this.#height(shapeOf(this.document, ...schemas), inner);
-    const branches = shape.choices.map((choice) => Math.min(...choice.branches.map(of)));
+    const of = (schemas: readonly JsonObject[]) => this.#height(shapeOf(this.document, ...schemas), [...around, shape]);
     const isSimple =
-      shape.enum !== undefined ||
-      (['null', 'boolean', 'number', 'string'] as const).some((one) => shape.types.has(one));
-    const required = shape.types.has('object')
+      shape.enum !== undefined || ![...shape.types].every((type) => type === 'object' || type === 'array');
+    const members = shape.types.has('object')
       ? [...shape.required].map((name) => memberSchemas(shape, name) ?? [])
       : [];
-    const items = shape.types.has('array') && shape.minItems > 0 ? [shape.prefixItems[0] ?? shape.items ?? []] : [];
-    const own = isSimple ? 0 : Math.max(0, ...[...required, ...items].map((schemas) => 1 + of(schemas)));
-    const height = Math.max(own, ...branches);
+    const items = shape.types.has('array') && shape.minItems > 0 ? [itemSchemas(shape, 0) ?? []] : [];
+    const parts = isSimple ? [] : [...members, ...items].map((schemas) => 1 + of(schemas));
+    const height = Math.max(0, ...parts, ...shape.choices.map(({ branches }) => Math.min(...branches.map(of))));
     if (around.length === 0 || Number.isFinite(height)) this.#heights.set(shape, height);
     return height;
   }
@@ -279,22 +265,21 @@ export class Values {
   }
 
   #list(shape: Shape, name: string, generation: Generation): unknown[] {
-    const isLow = this.#isLow(shape, generation);
     const fixed = shape.prefixItems.length;
-    const containedCount = shape.contains.reduce((sum, { least }) => sum + least, 0);
-    const least = Math.max(shape.minItems, containedCount > 0 ? fixed + containedCount : 0);
-    const extra = generation.extent === 'most' ? 2 : generation.roll() % 3;
+    const contained = shape.contains.flatMap(({ least, schema }) =>
+      Array<JsonObject>(Math.min(least, 100)).fill(schema),
+    );
+    const least = Math.max(shape.minItems, contained.length > 0 ? fixed + contained.length : 0);
     const isClosed = shape.items?.includes(nothing) === true;
-    const targetLength = isLow ? least : Math.max(least, fixed + (isClosed ? 0 : extra));
-    const most = Math.min(shape.maxItems, isClosed ? fixed : 20_000);
-    const length = generation.around.length > bottom ? 0 : Math.min(targetLength, most);
-    const special = shape.contains.flatMap((one) => Array<JsonObject>(Math.min(one.least, 100)).fill(one.schema));
+    const extra = isClosed ? 0 : generation.extent === 'most' ? 2 : generation.roll() % 3;
+    const wanted = this.#isLow(shape, generation) ? least : Math.max(least, fixed + extra);
+    const length = generation.around.length > bottom ? 0 : Math.min(wanted, shape.maxItems, isClosed ? fixed : 20_000);
     const list: unknown[] = [];
     generation.around.push(shape);
     for (let attempt = 0; list.length < length && attempt < length + 30; attempt += 1) {
-      const contained = list.length < fixed ? undefined : special[list.length - fixed];
+      const special = contained[list.length - fixed];
       const schemas = itemSchemas(shape, list.length) ?? [];
-      const item = this.#generate(contained === undefined ? schemas : [...schemas, contained], name, generation);
+      const item = this.#generate(special === undefined ? schemas : [...schemas, special], name, generation);
       if (!shape.uniqueItems || !list.some((other) => isDeepStrictEqual(other, item))) list.push(item);
     }
     generation.around.pop();
@@ -303,80 +288,59 @@ export class Values {
 
   #object(shape: Shape, generation: Generation): JsonObject {
     if (generation.around.length > bottom) return {};
-    const isLow = this.#isLow(shape, generation);
-    const discriminatorValues = this.#discriminatorValues(shape);
-    const names = this.#names(shape, isLow, generation, discriminatorValues);
-    const members: [string, unknown][] = [];
+    const constants = discriminatorValues(shape);
+    const names = this.#names(shape, [...constants.keys()], generation);
     generation.around.push(shape);
-    for (const name of names) {
+    const members = [...names].flatMap((name) => {
       const schemas = memberSchemas(shape, name);
-      if (discriminatorValues.has(name)) members.push([name, discriminatorValues.get(name)]);
-      else if (schemas !== undefined) members.push([name, this.#generate(schemas, name, generation)]);
-    }
+      if (!constants.has(name) && schemas === undefined) return [];
+      return [[name, constants.get(name) ?? this.#generate(schemas ?? [], name, generation)] as const];
+    });
     generation.around.pop();
     return objectOf(members);
   }
 
-  /** The discriminator values of the matching branch. */
-  #discriminatorValues(shape: Shape): Map<string, string> {
-    return new Map(
-      shape.discriminators.flatMap(({ propertyName, values }) => {
-        const mapping = values.find(([, schema]) => shape.sources.includes(schema)) ?? values[0];
-        return mapping === undefined ? [] : [[propertyName, mapping[0]] as const];
-      }),
-    );
-  }
-
-  #names(
-    shape: Shape,
-    isLow: boolean,
-    generation: Generation,
-    discriminatorValues: ReadonlyMap<string, string>,
-  ): Set<string> {
+  #names(shape: Shape, constants: readonly string[], generation: Generation): Set<string> {
     const { direction, extent, roll } = generation;
     const isPossible = (name: string) => {
       const schemas = memberSchemas(shape, name);
-      if (schemas === undefined) return false;
-      const member = shapeOf(this.document, ...schemas);
-      return !isForeign(member, direction) && member.types.size > 0;
+      const member = schemas && shapeOf(this.document, ...schemas);
+      return member !== undefined && !isForeign(member, direction) && member.types.size > 0;
     };
-    const names = new Set([...shape.required, ...discriminatorValues.keys()].filter(isPossible));
+    const names = new Set([...shape.required, ...constants].filter(isPossible));
     const elsewhere = this.#elsewhere(shape);
     const optional = [...shape.properties.keys()].filter(
       (name) => !names.has(name) && !elsewhere.has(name) && isPossible(name),
     );
+    const isLow = this.#isLow(shape, generation);
     const chosen = isLow ? [] : extent === 'most' ? optional : optional.filter(() => roll() % 2 === 0);
-    const maxCount = Math.min(shape.maxProperties, 10_000);
-    for (const name of chosen.length + names.size > maxCount ? shuffled(chosen, roll) : chosen) {
-      if (names.size < maxCount) names.add(name);
+    const most = Math.min(shape.maxProperties, 10_000);
+    const size = Math.max(shape.minProperties, Math.min(names.size + chosen.length, most));
+    const inOrder = names.size + chosen.length > most ? shuffled(chosen, roll) : chosen;
+    for (const name of [...inOrder, ...shuffled(optional, roll)]) if (names.size < size) names.add(name);
+    const { closed, patternProperties: patterns, additional } = shape;
+    const isMap = !closed && shape.properties.size === 0 && additional.length + shape.propertyNames.length > 0;
+    const free = isLow ? 0 : isMap || patterns.length > 0 ? 2 : additional.length > 0 ? 1 : 0;
+    const whole = Math.max(shape.minProperties, Math.min(names.size + free, most));
+    for (let attempt = 0; names.size < whole && attempt < whole + 20; attempt += 1) {
+      const pattern = closed || additional.length === 0 ? picked(patterns, roll)?.[0] : undefined;
+      if (!closed || pattern !== undefined) names.add(this.key(shape, pattern, roll));
     }
-    const rest = shuffled(
-      optional.filter((name) => !names.has(name)),
-      roll,
-    );
-    for (const name of rest) if (names.size < shape.minProperties) names.add(name);
-    const isMap =
-      !shape.closed && shape.properties.size === 0 && (shape.additional.length > 0 || shape.propertyNames.length > 0);
-    const free = isLow ? 0 : isMap || shape.patternProperties.length > 0 ? 2 : shape.additional.length > 0 ? 1 : 0;
-    const targetSize = Math.max(shape.minProperties, Math.min(names.size + free, maxCount));
-    for (let attempt = 0; names.size < targetSize && attempt < targetSize + 20; attempt += 1) {
-      const pattern =
-        shape.closed || shape.additional.length === 0 ? picked(shape.patternProperties, roll)?.[0] : undefined;
-      if (shape.closed && pattern === undefined) break;
-      names.add(this.key(shape, pattern, roll));
-    }
-    for (const [name, needed] of [...shape.dependentRequired, ...shape.dependentRequired]) {
+    // Each round can make another property necessary.
+    for (const [name, needed] of [...shape.dependentRequired, ...shape.dependentRequired])
       if (names.has(name)) for (const one of needed) names.add(one);
-    }
     return names;
   }
 
-  /** Properties that only other branches require. With them, the value could match two branches. */
-  #elsewhere(shape: Shape): Set<string> {
+  /** Properties that only other branches require, or that are not allowed together with others. */
+  #elsewhere(shape: Shape): Set<unknown> {
     const others = shape.choices
       .filter(({ keyword }) => keyword === 'oneOf')
       .flatMap(({ branches }) => branches.filter((schemas) => !schemas.every((one) => shape.sources.includes(one))));
-    return new Set(others.flatMap((schemas) => [...shapeOf(this.document, ...schemas).required]));
+    const excluded = shape.sources.flatMap(({ not }) =>
+      isObject(not) && Array.isArray(not.required) ? not.required.slice(-1) : [],
+    );
+    return new Set([...others.flatMap((schemas) => [...shapeOf(this.document, ...schemas).required]), ...excluded]);
   }
 
   /** A name for an undeclared property that matches a pattern. */
@@ -387,4 +351,14 @@ export class Values {
     const member = settled.enum === undefined ? textOf(settled, 'key', roll) : picked(settled.enum, roll);
     return typeof member === 'string' ? member : 'key';
   }
+}
+
+/** The discriminator values of the matching branch. */
+function discriminatorValues({ discriminators, sources }: Shape): Map<string, string> {
+  return new Map(
+    discriminators.flatMap(({ propertyName, values }) => {
+      const found = values.find(([, schema]) => sources.includes(schema)) ?? values[0];
+      return found === undefined ? [] : [[propertyName, found[0]] as const];
+    }),
+  );
 }
