@@ -1,6 +1,6 @@
 /** A POSIX shell command that repeats a request byte by byte. */
 import type { Exchange } from '../http/call.ts';
-import { type Piece, requestPieces, type Secret } from './mask.ts';
+import { Mask, type Piece } from './mask.ts';
 
 /** Headers that curl sends itself. */
 const ownHeaders = new Set(['content-length', 'connection', 'transfer-encoding', 'keep-alive']);
@@ -13,10 +13,10 @@ const longestArgument = 100_000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
 const unseen = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/;
 
-/** @param secrets are replaced by variables, which must be set to run the command. */
-export function curlOf(exchange: Exchange, secrets: readonly Secret[] = []): string {
+/** @param mask replaces secrets by variables, which must be set to run the command. */
+export function curlOf(exchange: Exchange, mask = new Mask()): string {
   const { method, url: address } = exchange.request;
-  const { url, headers, body } = requestPieces(exchange, secrets);
+  const { url, headers, body } = mask.pieces(exchange);
   const words = ['curl', ...methodWords(method, body !== undefined)];
   // curl expands [1-3] and {a,b}, and normalizes /../.
   if (/[[\]{}]/.test(address)) words.push('-g');

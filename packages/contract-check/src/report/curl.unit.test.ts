@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { curlOf } from './curl.ts';
+import { Mask } from './mask.ts';
 import { exchangeOf } from './test-report.ts';
 
 /** A fake curl that writes its arguments, separated by NUL, and its standard input. */
@@ -92,7 +93,7 @@ test('curl sends any body with a secret unchanged if the variable is set', () =>
     fc.property(bodies, inAnyShell, (some, shell) => {
       const headers = { 'content-type': 'text/plain' };
       const lines = some.map((body) =>
-        curlOf(exchangeOf({ method: 'POST', headers, body }), [{ value: secret, variable: 'TOKEN' }]),
+        curlOf(exchangeOf({ method: 'POST', headers, body }), new Mask([{ value: secret, variable: 'TOKEN' }])),
       );
       expect(lines.join('\n')).not.toContain(secret);
       expect(sentBodies(lines, shell, { TOKEN: secret }).map(String)).toEqual(some);

@@ -2,7 +2,7 @@
 
 import type { Exchange } from '../http/call.ts';
 import { decoded } from '../http/deserialize.ts';
-import { parsedJson, remembered } from '../json.ts';
+import { parsedJson } from '../json.ts';
 
 /** A value to mask, and the variable that replaces it: `TOKEN`, `OTHER_TENANT_TOKEN`. */
 export interface Secret {
@@ -11,7 +11,7 @@ export interface Secret {
 }
 
 /** A part of a text: visible text, or a secret, of which only the variable is shown. */
-export type Piece = string | (Secret & { readonly isKnown: boolean });
+export type Piece = string | Secret;
 
 /** A range that is secret because of its position. */
 interface Span {
@@ -20,7 +20,7 @@ interface Span {
   readonly variable: string;
 }
 
-/** Shorter values are not searched for in text: they would match ordinary words, such as a tenant named `demo`. */
+/** Shorter values are not searched for in texts: they would match ordinary words, such as a tenant named `demo`. */
 const shortestLiteral = 6;
 /**
  * Text that a check appends to a known secret is shown, so that the command repeats the request. Longer text could be
@@ -41,35 +41,93 @@ export function isSecretName(name: string): boolean {
   return secretWords.test(words) && !harmlessEnds.test(words.replace(/session_?id$/, '')) && !pageTokens.test(words);
 }
 
-/** Masks known secrets anywhere in an exchange, and other secrets by name. */
-export function maskExchange(exchange: Exchange, secrets: readonly Secret[] = []): Exchange {
-  const variables = new Variables(secrets);
-  const { request, response } = exchange;
-  const masked = textsOf(exchange, (text, named) => shown(variables.pieces(text, named)));
-  const { url, body, responseText: text } = masked;
-  return {
-    operation: exchange.operation,
-    request: { method: request.method, url, headers: Object.fromEntries(masked.headers), body },
-    response: {
-      ...{ ...response, headers: Object.fromEntries(masked.responseHeaders), text },
-      json: text === response.text ? response.json : response.json && parsedJson(text),
-    },
-  };
+/**
+ * Replaces secrets: known ones, and those that are recognized by their position in exchanges. What is a secret in one
+ * place is replaced everywhere. Equal values have the same variable.
+ */
+export class Mask {
+  readonly #known: readonly Secret[];
+  /** The variables of all secrets, as they are, URL-encoded and JSON-encoded. */
+  readonly #variables = new Map<string, string>();
+  /** The secrets that are searched for in texts. */
+  readonly #literals = new Map<string, string>();
+  /** The number of secrets with a name. */
+  readonly #counts = new Map<string, number>();
+
+  constructor(known: readonly Secret[] = [], exchanges: readonly Exchange[] = []) {
+    this.#known = known.filter(({ value }) => value.length > 0);
+    for (const { value, variable } of this.#known) this.#add(value, variable, true);
+    for (const exchange of exchanges) this.exchange(exchange);
+  }
+
+  text(text: string, named: readonly Span[] = urlSpans(text)): string {
+    const pieces = this.#pieces(text, named);
+    return pieces.map((piece) => (typeof piece === 'string' ? piece : `$${piece.variable}`)).join('');
+  }
+
+  exchange(exchange: Exchange): Exchange {
+    const { request, response } = exchange;
+    const { url, headers, body, text, responseHeaders } = textsOf(exchange, (one, named) => this.text(one, named));
+    return {
+      operation: exchange.operation,
+      request: { method: request.method, url, headers: Object.fromEntries(headers), body },
+      response: {
+        ...{ ...response, headers: Object.fromEntries(responseHeaders), text },
+        json: text === response.text ? response.json : response.json && parsedJson(text),
+      },
+    };
+  }
+
+  /** The texts of an exchange, with variables in place of secrets. */
+  pieces(exchange: Exchange) {
+    return textsOf(exchange, (text, named) => this.#pieces(text, named));
+  }
+
+  #pieces(text: string, named: readonly Span[]): Piece[] {
+    const positions = [...named, ...apparentSecrets(text)].flatMap(({ start, end, variable: name }) => {
+      const variable = this.#variableOf(name, text.slice(start, end));
+      return variable === undefined ? [] : [{ start, end, variable }];
+    });
+    const found = [...this.#literals].flatMap(([value, variable]) => occurrences(text, value, variable));
+    const pieces: Piece[] = [];
+    let end = 0;
+    for (const span of together([...positions, ...found])) {
+      if (span.start > end) pieces.push(text.slice(end, span.start));
+      pieces.push({ value: text.slice(span.start, span.end), variable: span.variable });
+      end = span.end;
+    }
+    if (end < text.length) pieces.push(text.slice(end));
+    return pieces;
+  }
+
+  /** The variable of a secret; undefined if it is a known one with an addition. */
+  #variableOf(name: string, value: string): string | undefined {
+    const known = this.#variables.get(value);
+    if (known !== undefined) return known;
+    const isExtended = (one: string) => value.includes(one) && value.length - one.length <= longestAddition;
+    if (this.#known.some((one) => one.value.length >= shortestLiteral && isExtended(one.value))) return undefined;
+    // An unknown credential gets another name: replacing it with `$TOKEN` would change the request.
+    const base = this.#known.some(({ variable }) => variable === name) ? `OTHER_${name}` : name;
+    const count = (this.#counts.get(base) ?? 0) + 1;
+    this.#counts.set(base, count);
+    // Words of the language would be masked in ordinary text.
+    return this.#add(value, count === 1 ? base : `${base}_${count}`, !/^[a-z]{1,11}$/i.test(value));
+  }
+
+  #add(value: string, variable: string, isSearched: boolean): string {
+    const forms = [value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)];
+    for (const form of forms) {
+      if (!this.#variables.has(form)) this.#variables.set(form, variable);
+      if (isSearched && value.length >= shortestLiteral && !this.#literals.has(form))
+        this.#literals.set(form, variable);
+    }
+    return variable;
+  }
 }
 
-/** Secrets that are recognized by their position in an exchange, so that they can be masked elsewhere, too. */
-export function secretsIn(exchanges: readonly Exchange[], known: readonly Secret[] = []): Secret[] {
-  const variables = new Variables(known);
-  const found = new Map<string, Secret>();
-  // Each position by itself: a secret can contain another one.
-  const note = (text: string, named: readonly Span[]) => {
-    for (const { start, end, variable } of [...named, ...apparentSecrets(text)])
-      for (const piece of variables.pieces(text.slice(start, end), [{ start: 0, end: end - start, variable }]))
-        if (typeof piece !== 'string' && !piece.isKnown) found.set(piece.value, piece);
-  };
-  for (const exchange of exchanges) textsOf(exchange, note);
-  // Words of the language would be masked in ordinary text.
-  return [...found.values()].filter(({ value }) => value.length >= shortestLiteral && !/^[a-z]{1,11}$/i.test(value));
+/** Masks known secrets and text that looks like a secret. */
+export function maskText(text: string, secrets: readonly Secret[]): string {
+  return new Mask(secrets).text(text);
 }
 
 /** Every text of an exchange, written from the text and the positions of its secrets. */
@@ -81,7 +139,7 @@ function textsOf<Written>({ request, response }: Exchange, write: (text: string,
     headers: inHeaders(request.headers),
     url: write(request.url, urlSpans(request.url)),
     body: request.body === undefined ? undefined : write(request.body, bodySpans(request.body, mediaType)),
-    responseText: write(response.text, bodySpans(response.text, response.mediaType)),
+    text: write(response.text, bodySpans(response.text, response.mediaType)),
     responseHeaders: inHeaders(response.headers),
   };
 }
@@ -91,113 +149,28 @@ export function secretsInHeader(name: string, value: string): Secret[] {
   return headerSpans(name, value).map(({ start, end, variable }) => ({ value: value.slice(start, end), variable }));
 }
 
-/** The parts of a request, with variables in place of secrets. */
-export function requestPieces(exchange: Exchange, secrets: readonly Secret[] = []) {
-  const variables = new Variables(secrets);
-  return textsOf(exchange, (text, named) => variables.pieces(text, named));
-}
-
-/** Masks known secrets and text that looks like a secret. */
-export function maskText(text: string, secrets: readonly Secret[] = []): string {
-  return shown(new Variables(secrets).pieces(text, urlSpans(text)));
-}
-
 /** The variable for a name: `API_KEY` for `X-Api-Key`. */
 export function variableOf(name: string): string {
   const variable = snake(name).toUpperCase().replace(/^X_/, '');
   return /^[A-Z]/.test(variable) ? variable : `SECRET_${variable}`;
 }
 
-/** Assigns variables within one exchange: equal values share a variable. */
-class Variables {
-  readonly #secrets: readonly Secret[];
-  /** The variables of values, by name. */
-  readonly #values = new Map<string, Map<string, string>>();
+function occurrences(text: string, value: string, variable: string): Span[] {
+  const spans: Span[] = [];
+  for (let start = text.indexOf(value); start >= 0; start = text.indexOf(value, start + value.length))
+    spans.push({ start, end: start + value.length, variable });
+  return spans;
+}
 
-  constructor(secrets: readonly Secret[]) {
-    this.#secrets = secrets.filter(({ value }) => value.length > 0);
+/** Sorts spans, and joins those that overlap: the longest one gives the variable. */
+function together(spans: readonly Span[]): Span[] {
+  const joined: Span[] = [];
+  for (const span of spans.toSorted((one, other) => one.start - other.start || other.end - one.end)) {
+    const last = joined.at(-1);
+    if (last === undefined || span.start >= last.end) joined.push(span);
+    else joined.splice(-1, 1, { ...last, end: Math.max(last.end, span.end) });
   }
-
-  /** Splits a text at its secrets. Known secrets take precedence over those recognized by position. */
-  pieces(text: string, named: readonly Span[]): Piece[] {
-    const known = new Set(this.#knownSpans(text, named));
-    const others = without([...named, ...apparentSecrets(text)], [...known]);
-    const pieces: Piece[] = [];
-    let end = 0;
-    for (const span of apart([...known, ...others])) {
-      if (span.start > end) pieces.push(text.slice(end, span.start));
-      const value = text.slice(span.start, span.end);
-      const isKnown = known.has(span);
-      pieces.push({ value, variable: isKnown ? span.variable : this.#variable(span.variable, value), isKnown });
-      end = span.end;
-    }
-    if (end < text.length) pieces.push(text.slice(end));
-    return pieces;
-  }
-
-  #knownSpans(text: string, named: readonly Span[]): Span[] {
-    const spans = this.#secrets.flatMap(({ value, variable }) => {
-      const whole = named.filter(({ start, end }) => end - start === value.length && text.startsWith(value, start));
-      const anywhere = value.length < shortestLiteral ? [] : occurrences(text, value);
-      return [...whole, ...anywhere].map(({ start, end }) => ({ start, end, variable }));
-    });
-    return apart(spans);
-  }
-
-  #variable(name: string, value: string): string {
-    // An unknown credential gets another name: replacing it with `$TOKEN` would change the request.
-    const base = this.#secrets.some(({ variable }) => variable === name) ? `OTHER_${name}` : name;
-    const values = remembered(this.#values, base, () => new Map<string, string>());
-    return remembered(values, value, () => (values.size === 0 ? base : `${base}_${values.size + 1}`));
-  }
-}
-
-function shown(pieces: readonly Piece[]): string {
-  return pieces.map((piece) => (typeof piece === 'string' ? piece : `$${piece.variable}`)).join('');
-}
-
-/** Where a text has a value, as it is, URL-encoded or JSON-encoded. */
-function occurrences(text: string, value: string): { start: number; end: number }[] {
-  const forms = new Set([value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)]);
-  return [...forms].flatMap((form) => {
-    const parts = text.split(form).slice(0, -1);
-    let end = 0;
-    return parts.map((part) => {
-      const start = end + part.length;
-      end = start + form.length;
-      return { start, end };
-    });
-  });
-}
-
-function inOrder(spans: readonly Span[]): Span[] {
-  return spans.toSorted((one, other) => one.start - other.start || other.end - one.end);
-}
-
-/** Sorts spans and removes overlaps: the first one is kept; of those with the same start, the longest. */
-function apart(spans: readonly Span[]): Span[] {
-  let end = 0;
-  return inOrder(spans).filter((span) => {
-    if (span.start < end) return false;
-    end = span.end;
-    return true;
-  });
-}
-
-/** Removes known secrets, which are sorted and do not overlap, from spans. */
-function without(spans: readonly Span[], known: readonly Span[]): Span[] {
-  let next = 0;
-  return inOrder(spans).flatMap((span) => {
-    while ((known[next]?.end ?? Number.POSITIVE_INFINITY) <= span.start) next += 1;
-    const rest: Span[] = [];
-    let start = span.start;
-    for (let index = next; (known[index]?.start ?? Number.POSITIVE_INFINITY) < span.end; index += 1) {
-      rest.push({ ...span, start, end: known[index]?.start ?? start });
-      start = known[index]?.end ?? start;
-    }
-    if (start === span.start) return [span];
-    return [...rest, { ...span, start }].filter((one) => one.end - one.start > longestAddition);
-  });
+  return joined;
 }
 
 /** JSON Web Tokens, and values after a scheme name. */
@@ -210,21 +183,14 @@ function apparentSecrets(text: string): Span[] {
 
 function headerSpans(name: string, value: string): Span[] {
   const lower = name.toLowerCase();
-  if (lower === 'cookie') return spansOf(value, /([^=;\s]+)=([^;]+)/dg, cookieVariable);
-  if (lower === 'set-cookie') return spansOf(value, /(?:^|,\s*)([^=;,\s]+)=([^;,]+)/dg, cookieVariable);
-  if (/^(proxy-)?authorization$/.test(lower)) {
-    return spansOf(value, /^(?:([A-Za-z][\w-]*)[ \t]+(?=\S))?([\s\S]+)$/dg, schemeVariable);
-  }
+  const ofCookie = (cookie: string) => `COOKIE_${snake(cookie).toUpperCase()}`;
+  if (lower === 'cookie') return spansOf(value, /([^=;\s]+)=([^;]+)/dg, ofCookie);
+  if (lower === 'set-cookie') return spansOf(value, /(?:^|,\s*)([^=;,\s]+)=([^;,]+)/dg, ofCookie);
+  const ofScheme = (scheme: string) => (scheme.toLowerCase() === 'basic' ? 'CREDENTIALS' : 'TOKEN');
+  if (/^(proxy-)?authorization$/.test(lower))
+    return spansOf(value, /^(?:([A-Za-z][\w-]*)[ \t]+(?=\S))?([\s\S]+)$/dg, ofScheme);
   if (isSecretName(name) && value !== '') return [{ start: 0, end: value.length, variable: variableOf(name) }];
   return urlSpans(value);
-}
-
-function cookieVariable(name: string): string {
-  return `COOKIE_${snake(name).toUpperCase()}`;
-}
-
-function schemeVariable(scheme: string): string {
-  return scheme.toLowerCase() === 'basic' ? 'CREDENTIALS' : 'TOKEN';
 }
 
 function urlSpans(text: string): Span[] {
@@ -257,36 +223,23 @@ function spansOf(text: string, pattern: RegExp, variable: (name: string) => stri
   });
 }
 
-interface Level {
-  /** The name of the secret that contains this level. */
-  readonly within: string | undefined;
-  key: string | undefined;
-}
-
 /**
  * Strings under secret names. Works on tokens instead of a tree, because the rest of the text must stay unchanged, even
  * if it is truncated, has duplicate keys or is not JSON.
  */
 function jsonSpans(text: string): Span[] {
   const spans: Span[] = [];
-  let level: Level = { within: undefined, key: undefined };
-  const outer: Level[] = [];
+  /** The secret name that each open object or list is below, and its last key. */
+  const levels: { readonly within: string | undefined; key?: string }[] = [];
   for (const match of text.matchAll(/"([^"\\]*(?:\\[\s\S]?[^"\\]*)*)(?:"|$)(\s*:)?|[{}[\],]/g)) {
     const [token, content = '', colon] = match;
-    const named = level.within ?? (level.key !== undefined && isSecretName(level.key) ? level.key : undefined);
-    if (colon !== undefined) level.key = content;
-    else if (token === '{' || token === '[') {
-      outer.push(level);
-      level = { within: named, key: undefined };
-    } else if (token === '}' || token === ']') level = outer.pop() ?? { within: undefined, key: undefined };
-    else if (token === ',') level.key = undefined;
-    else if (named !== undefined && content !== '') {
-      spans.push({
-        start: match.index + 1,
-        end: match.index + 1 + content.length,
-        variable: variableOf(named),
-      });
-    }
+    const { within, key = '' } = levels.at(-1) ?? {};
+    const named = within ?? (isSecretName(key) ? key : undefined);
+    if (token === '{' || token === '[') levels.push({ within: named });
+    else if (token === '}' || token === ']') levels.pop();
+    else if (token === ',' || colon !== undefined) levels.splice(-1, 1, { within, key: content });
+    else if (named !== undefined && content !== '')
+      spans.push({ start: match.index + 1, end: match.index + 1 + content.length, variable: variableOf(named) });
   }
   return spans;
 }

@@ -6,7 +6,7 @@ import { ruleOf, type Severity } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { mapped } from '../json.ts';
 import { curlOf } from './curl.ts';
-import { maskExchange, maskText, type Secret, secretsIn } from './mask.ts';
+import { Mask, type Secret } from './mask.ts';
 import { leftLines, stoppedText } from './plan.ts';
 import {
   type CoverageItem,
@@ -72,10 +72,12 @@ export interface PresentedExchange extends Exchange {
 
 /** The only way from a report to an output: masks every text of it. */
 export function present(report: Report, { secrets: known = [], directory }: Presentation): PresentedReport {
-  const exchanges = report.findings.flatMap((finding) => finding.exchanges);
-  const secrets = [...known, ...secretsIn(exchanges, known)];
+  const mask = new Mask(
+    known,
+    report.findings.flatMap((finding) => finding.exchanges),
+  );
   const masked = <Value>(value: Value): Value =>
-    mapped(value, (one) => (typeof one === 'string' ? maskText(one, secrets) : one)) as Value;
+    mapped(value, (one) => (typeof one === 'string' ? mask.text(one) : one)) as Value;
   const { findings: observed, ...others } = report;
   const shown = masked(others);
   const findings = observed.map(({ exchanges: sent, ...unmasked }, index) => {
@@ -84,7 +86,7 @@ export function present(report: Report, { secrets: known = [], directory }: Pres
     const address = operation && `${operation.method} ${operation.path}`;
     const { severity, text: rule } = ruleOf(unmasked.check);
     const exchanges = sent.map((one) => {
-      return { ...maskExchange(one, secrets), curl: curlOf(one, secrets), summary: responseLine(one) };
+      return { ...mask.exchange(one), curl: curlOf(one, mask), summary: responseLine(one) };
     });
     const contract = finding.place && placeText(finding.place, directory);
     return {
