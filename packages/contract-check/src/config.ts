@@ -8,7 +8,7 @@ import type { Auth, CheckOptions } from './options.ts';
 import { coverageKindNames } from './report/report.ts';
 
 /** Files for the reports; for `json`, `-` is standard output. */
-export type Outputs = Partial<Readonly<Record<'junit' | 'json' | 'sarif', string>>>;
+export type Outputs = Partial<Readonly<Record<'json' | 'sarif', string>>>;
 
 /** The settings of a run, as the command line has them. */
 interface Values extends Partial<Omit<CheckOptions, 'auth'>>, Outputs {
@@ -79,7 +79,6 @@ const settings: Readonly<Record<string, readonly [option: string, description: s
     shares,
   ],
   baseline: ['--baseline <file>', 'file of accepted findings, each with a reason, which do not count', text],
-  junit: ['--junit <file>', 'write the report as JUnit XML', text],
   json: ['--json <file>', 'write the report as JSON; - is standard output', text],
   sarif: ['--sarif <file>', 'write the report as SARIF 2.1.0', text],
   quiet: ['--quiet', 'print only the last line', isSet],
@@ -104,12 +103,12 @@ export interface Flags {
 export async function settingsOf(flags: Flags, directory: string): Promise<Settings> {
   const values = valuesOf(flags);
   if (!validate(values)) throw new CannotRun(complaint(validate.errors?.[0]));
-  const { spec, auth: module, baseline, quiet, junit, json, sarif, ...options } = values;
+  const { spec, auth: module, baseline, quiet, json, sarif, ...options } = values;
   if (spec === undefined) throw new CannotRun('No contract is specified. Pass --spec FILE.');
   const auth = module === undefined ? undefined : await authOf(module, directory);
   return {
     options: { ...options, spec, ...(auth && { auth }) },
-    outputs: { ...(junit && { junit }), ...(json && { json }), ...(sarif && { sarif }) },
+    outputs: { ...(json && { json }), ...(sarif && { sarif }) },
     ...(baseline && { baseline }),
     ...(quiet && { quiet }),
   };

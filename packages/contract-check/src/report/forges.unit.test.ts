@@ -1,62 +1,16 @@
-/** Machine-readable reports: JUnit, JSON and SARIF. */
+/** Machine-readable reports: JSON and SARIF. */
 import { resolve } from 'node:path';
-import { XMLParser } from 'fast-xml-parser';
 import { expect, test } from 'vitest';
 import { jsonReport, renderJson, renderSarif, sarifLog } from './formats.ts';
-import { renderJunit } from './junit.ts';
-import { exchangeOf, findingOf, operationOf, reportWith, tallies } from './test-report.ts';
+import { exchangeOf, findingOf, reportWith } from './test-report.ts';
 
 const evil = '<&>"\' ]]> &lt; \u0000\u001b\ud800 é 😀';
 const report = reportWith({
-  operations: [
-    operationOf({
-      checks: {
-        ...tallies(),
-        responses: { observations: 12, findings: 2 },
-        'undeclared endpoints': { observations: 0, findings: 0 },
-      },
-    }),
-    operationOf({ id: 'createClient', method: 'POST', reached: false, reason: 'It returns 501.', checks: tallies(0) }),
-  ],
   findings: [
     findingOf(),
     findingOf({ title: evil, actual: evil, place: undefined, exchanges: [exchangeOf({}, { text: evil })] }),
     findingOf({ operation: 'GET /unknown', category: 'undeclared endpoints', title: 'It is not in the contract.' }),
   ],
-});
-
-interface Case {
-  '@name': string;
-  '@file'?: string;
-  '@line'?: string;
-  failure?: { '@message': string; '@type': string; '#': string };
-  skipped?: { '@message': string };
-}
-
-interface Suites {
-  testsuites: Record<string, string> & { testsuite: (Record<string, string> & { testcase: Case[] | Case })[] };
-}
-
-test('JUnit has a suite for each operation, a case for each category, and a failure for each finding', () => {
-  const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '@', textNodeName: '#' });
-  const { testsuites }: Suites = parser.parse(renderJunit(report));
-  expect(testsuites).toMatchObject({ '@tests': '14', '@failures': '3', '@skipped': '7', '@time': '41.200' });
-  const [clients, creation, unknown] = testsuites.testsuite.map((suite) => [suite.testcase].flat());
-  expect(clients?.map((test) => [test['@name'], 'failure' in test, 'skipped' in test])).toEqual([
-    ['responses: A client has a name that is too long.', true, false],
-    ['responses: <&>"\' ]]> &lt; ��� é 😀', true, false],
-    ['invalid input', false, false],
-    ['valid input', false, false],
-    ['undeclared endpoints', false, true],
-    ['robustness', false, false],
-    ['behavior', false, false],
-  ]);
-  expect(clients?.[0]).toMatchObject({ '@file': 'openapi/schemas/client.yaml', '@line': '12' });
-  expect(clients?.[0]?.failure?.['#']).toContain(
-    'curl -i http://localhost:3000/clients -H "authorization: Bearer $TOKEN"',
-  );
-  expect(creation?.every((test) => test.skipped?.['@message'] === 'It returns 501.')).toBe(true);
-  expect(unknown?.[0]?.['@name']).toBe('undeclared endpoints: It is not in the contract.');
 });
 
 test('JSON has a version, all findings, and no secret', () => {

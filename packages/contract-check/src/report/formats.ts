@@ -81,7 +81,7 @@ export function sarifLog(report: Report, options: Presentation = {}): Log {
     const last = finding.exchanges.at(-1);
     return {
       ...{ ruleId, ruleIndex: rules.findIndex(({ id }) => id === ruleId), kind: 'fail', level },
-      message: { text: plainText(finding, 0) },
+      message: { text: plainText(finding) },
       locations: [locationOf(finding, shown, options)],
       relatedLocations: places.slice(1).map((place, id) => {
         return { ...locationOf(place, shown, options), id, message: { text: place.title } };

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Exchange } from '../http/call.ts';
 import { renderJson, renderSarif } from './formats.ts';
-import { renderJunit } from './junit.ts';
 import { isSecretName, Mask, maskText, type Secret } from './mask.ts';
 import { renderTerminal } from './terminal.ts';
 import { exchangeOf, findingOf, reportWith } from './test-report.ts';
@@ -149,7 +148,6 @@ test('a secret is masked everywhere in an exchange', () => {
 describe('a secret that is recognized by its position', () => {
   it.each([
     ['terminal', renderTerminal],
-    ['junit', renderJunit],
     ['json', renderJson],
     ['sarif', renderSarif],
   ])('appears nowhere in the report as %s', (_format, render) => {

@@ -174,11 +174,9 @@ function gapsOf(items: readonly CoverageItem[], operations: readonly OperationRe
   });
 }
 
-/** A finding as plain text, with the beginning of its last response. */
-export function plainText({ title, fields, exchanges }: PresentedFinding, longestBody: number): string {
-  const body = exchanges.at(-1)?.response.text.slice(0, longestBody) ?? '';
-  const lines = fields.map(({ label, text }) => `${label[0]?.toUpperCase()}${label.slice(1)}: ${text}`);
-  return [title, ...lines, ...(body === '' ? [] : [body])].join('\n');
+/** A finding as plain text. */
+export function plainText({ title, fields }: PresentedFinding): string {
+  return [title, ...fields.map(({ label, text }) => `${label[0]?.toUpperCase()}${label.slice(1)}: ${text}`)].join('\n');
 }
 
 /** The path of a file relative to a directory that contains it; unchanged otherwise. */

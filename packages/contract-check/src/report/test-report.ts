@@ -69,7 +69,7 @@ function clients(): unknown {
   return { items, page: { size: 20, next: null } };
 }
 
-export function tallies(observations = 12, found: Partial<Record<Category, number>> = {}): Record<Category, Tally> {
+function tallies(observations = 12, found: Partial<Record<Category, number>> = {}): Record<Category, Tally> {
   const entries = categories.map((category) => [category, { observations, findings: found[category] ?? 0 }] as const);
   return Object.fromEntries(entries) as Record<Category, Tally>;
 }
