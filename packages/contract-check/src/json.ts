@@ -44,25 +44,12 @@ export function at(value: unknown, pointer: string): unknown {
 
 /** A copy of the value with a member at a pointer. Its parent must exist. */
 export function put(value: unknown, pointer: string, member: unknown): unknown {
-  return pointer === ''
-    ? member
-    : changedAt(value, pointer, (parent, name) => Object.assign(parent, { [name]: member }));
-}
-
-/** A copy of the value without the member at a pointer. */
-export function removed(value: unknown, pointer: string): unknown {
-  return changedAt(value, pointer, (parent, name) => {
-    if (Array.isArray(parent)) parent.splice(Number(name), 1);
-    else delete parent[name];
-  });
-}
-
-function changedAt(value: unknown, pointer: string, change: (parent: JsonObject, name: string) => void): unknown {
+  if (pointer === '') return member;
   const copy = structuredClone(value);
   const end = pointer.lastIndexOf('/');
   const parent = at(copy, pointer.slice(0, end));
   if (typeof parent === 'object' && parent !== null)
-    change(parent as JsonObject, unescapeSegment(pointer.slice(end + 1)));
+    Object.assign(parent, { [unescapeSegment(pointer.slice(end + 1))]: member });
   return copy;
 }
 

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Finding } from '../finding/finding.ts';
 import { run } from '../main.ts';
+import type { CheckOptions } from '../options.ts';
 import type { Report } from './report.ts';
 import { findingOf, reportWith } from './test-report.ts';
 
@@ -24,8 +25,9 @@ async function folder() {
       const [stdout, stderr] = [new PassThrough(), new PassThrough()];
       const outputs = [text(stdout), text(stderr)] as const;
       const work = {
-        check: async () => {
+        check: async ({ onSecret }: CheckOptions) => {
           runs += 1;
+          onSecret?.({ value: 'hunter2hunter2', variable: 'API_KEY' });
           return reportWith({ findings, ...changes });
         },
         planOf: () => Promise.reject(new Error('Unexpected call.')),
@@ -111,7 +113,7 @@ test('a run that is incomplete does not change the baseline', async () => {
 test('secrets are not written', async () => {
   const { read, command } = await folder();
   const secret = findingOf({ title: 'The key hunter2hunter2 is returned.', cause: 'secret hunter2hunter2' });
-  await command([secret], ['--update-baseline', '--header', 'X-Api-Key: hunter2hunter2']);
+  await command([secret], ['--update-baseline']);
   expect(JSON.stringify(await read())).not.toContain('hunter2');
 });
 
