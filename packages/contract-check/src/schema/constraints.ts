@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, type TypeName, typeOf, unescapeSegment } from '../json.ts';
 import { branches, lists, noBranches, objects } from './composites.ts';
 import { extremes, wrongFormats, wrongNumbers } from './hostile.ts';
-import { multiple, rangeOf, stepOf } from './numbers.ts';
+import { exact, multiple, rangeOf, stepOf } from './numbers.ts';
 import { likelyTypes, regularExpression, type Shape } from './shape.ts';
 import {
   type Break,
@@ -193,7 +193,6 @@ function* numbers(site: Site, value: number): Generator<Candidate> {
   const isWhole = !shape.types.has('number');
   const { low, high } = rangeOf(shape, isWhole);
   const step = stepOf(shape, isWhole);
-  const exact = (number: number) => Number(number.toPrecision(15));
   const away = (bound: number, direction: number) => {
     const found = exact(bound + direction * (step ?? (Number.isInteger(bound) ? 1 : 0.01)));
     return found === bound ? bound + direction * Math.max(Math.abs(bound) * 1e-9, Number.MIN_VALUE) : found;

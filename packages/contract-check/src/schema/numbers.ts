@@ -1,4 +1,3 @@
-import { Big } from 'big.js';
 import { finite, type Shape } from './shape.ts';
 
 /** A deterministic generator of integers below 2^30. */
@@ -23,17 +22,23 @@ export function shuffled<T>(list: readonly T[], roll: () => number): T[] {
     .map(([, item]) => item);
 }
 
-/** A multiple without floating-point error. */
+/** A number without floating-point error. */
+export function exact(number: number): number {
+  return Number(number.toPrecision(15));
+}
+
 export function multiple(step: number, times: number): number {
-  return new Big(step).times(times).toNumber();
+  return exact(step * times);
 }
 
 /** The step between valid numbers; undefined if there is none. */
 export function stepOf(shape: Shape, isWhole: boolean): number | undefined {
-  const steps = [...(isWhole ? [1] : []), ...shape.multiplesOf].map((step) => new Big(step));
-  const divisor = (left: Big, right: Big): Big => (right.eq(0) ? left : divisor(right, left.mod(right)));
-  const [first, ...others] = steps;
-  return first && others.reduce((one, other) => one.times(other).div(divisor(one, other)), first).toNumber();
+  const steps = isWhole ? [1, ...shape.multiplesOf] : shape.multiplesOf;
+  if (steps.length < 2) return steps[0];
+  const scale = 1e9;
+  const divisor = (left: number, right: number): number => (right === 0 ? left : divisor(right, left % right));
+  const common = (one: number, other: number) => (one / divisor(one, other)) * other;
+  return exact(steps.map((step) => Math.max(1, Math.round(step * scale))).reduce(common) / scale);
 }
 
 /** The smallest and largest number that match the steps; undefined without a bound. */
@@ -46,9 +51,9 @@ export function rangeOf(shape: Shape, isWhole: boolean) {
   const nearest = (bound: number, direction: 1 | -1, isExcluded: boolean) => {
     if (step === undefined) {
       const distance = Math.min(0.01, ((high ?? Number.POSITIVE_INFINITY) - (low ?? Number.NEGATIVE_INFINITY)) / 8);
-      return isExcluded ? Number((bound + direction * distance).toPrecision(15)) : bound;
+      return isExcluded ? exact(bound + direction * distance) : bound;
     }
-    const times = new Big(bound).div(step).toNumber();
+    const times = Number((bound / step).toPrecision(12));
     const whole = direction === 1 ? Math.ceil(times) : Math.floor(times);
     return multiple(step, isExcluded && whole === times ? whole + direction : whole);
   };
