@@ -1,7 +1,7 @@
 import type { OpenApiDocument, Place } from '../document/document.ts';
 import { type DeclaredResponse, groupOf, type Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, remembered } from '../json.ts';
 import { contentFor, declaredResponseFor } from '../judge/judge.ts';
 import { type Coverage, type CoverageItem, type CoverageKind, coverageKinds, type Share } from '../report/report.ts';
 
@@ -13,18 +13,17 @@ interface Item {
   isExercised: boolean;
 }
 
-/** The keywords that a request can violate. */
+/** The keywords that a request can violate; a pattern comes before its format. */
 const constraints = (
-  'type enum const format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf ' +
+  'type enum const pattern format minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf ' +
   'minItems maxItems uniqueItems minProperties maxProperties required additionalProperties unevaluatedProperties oneOf anyOf'
 ).split(' ');
 
 /** Tracks which parts of the contract the run exercised. */
 export class CoverageBook {
   readonly #document: OpenApiDocument;
+  /** By kind, operation and key. Constraints that cannot be violated without each other are one item. */
   readonly #items = new Map<string, Item>();
-  /** Constraints that cannot be violated without another one, by operation and key. */
-  readonly #same = new Map<string, string>();
 
   constructor(document: OpenApiDocument, operations: readonly Operation[]) {
     this.#document = document;
@@ -55,13 +54,12 @@ export class CoverageBook {
   /** Records a constraint that a request violates or tests at its boundary. */
   recordConstraint(operation: Operation, place: Place | undefined, value?: unknown): void {
     if (place === undefined) return;
-    const key = keyOf(place);
-    this.#mark('constraint', operation.id, this.#same.get(`${operation.id} ${key}`) ?? key);
+    this.#mark('constraint', operation.id, keyOf(place));
     if (value !== undefined) this.#mark('enum', operation.id, `${keyOf(place)} ${JSON.stringify(value)}`);
   }
 
   coverage(reasonOf: (operation: string) => string | undefined): Coverage {
-    const items = [...this.#items.values()].map(({ isExercised: exercised, ...item }): CoverageItem => {
+    const items = [...new Set(this.#items.values())].map(({ isExercised: exercised, ...item }): CoverageItem => {
       const reason = exercised ? undefined : (reasonOf(item.operation) ?? reasons[item.kind]);
       return { ...item, exercised, reason };
     });
@@ -78,9 +76,10 @@ export class CoverageBook {
   #declare(operation: Operation): void {
     const { id } = operation;
     const document = this.#document;
-    const add = (kind: CoverageKind, name: string, place: Place | undefined, key = name) => {
+    const add = (kind: CoverageKind, name: string, place: Place | undefined, key = name, same = key) => {
       const full = `${kind} ${id} ${key}`;
-      if (!this.#items.has(full)) this.#items.set(full, { kind, operation: id, name, place, isExercised: false });
+      const item = { kind, operation: id, name, place, isExercised: false };
+      if (!this.#items.has(full)) this.#items.set(full, this.#items.get(`${kind} ${id} ${same}`) ?? item);
     };
     const constrain = (root: string, schema: JsonObject) => {
       const types = new Map<string, string>();
@@ -88,20 +87,15 @@ export class CoverageBook {
         const place = document.placeOf(node, keyword);
         if (place === undefined || (root !== 'body' && isKeptByAnyText(node, keyword))) continue;
         const key = keyOf(place);
-        // A value of another type violates the types of all parts of its schema.
-        const first = keyword === 'type' ? types.get(pointer) : undefined;
-        if (keyword === 'type') types.set(pointer, first ?? key);
-        // What violates a pattern violates the format that the pattern spells out.
         const isSpelt = keyword === 'format' && node.pattern !== undefined;
         const pattern = isSpelt ? document.placeOf(node, 'pattern') : undefined;
-        const same = first ?? (pattern && keyOf(pattern));
-        if (same !== undefined && same !== key) {
-          this.#same.set(`${id} ${key}`, same);
-          continue;
-        }
-        add('constraint', `${root}${pointer} ${keyword}`, place, key);
-        const texts = keyword === 'enum' && Array.isArray(node.enum) ? node.enum.map((one) => JSON.stringify(one)) : [];
-        for (const text of texts) add('enum', `${root}${pointer} ${text}`, place, `${key} ${text}`);
+        // A value of another type violates the types of all parts of its schema, and what violates a pattern violates
+        // the format that the pattern spells out.
+        const same = keyword === 'type' ? remembered(types, pointer, () => key) : keyOf(pattern ?? place);
+        add('constraint', `${root}${pointer} ${keyword}`, place, key, same);
+        const allowed = keyword === 'enum' && Array.isArray(node.enum) ? node.enum : [];
+        for (const text of allowed.map((one) => JSON.stringify(one)))
+          add('enum', `${root}${pointer} ${text}`, place, `${key} ${text}`);
       }
     };
     add('operation', `${operation.method} ${operation.path}`, document.placeOf(operation.node), '');

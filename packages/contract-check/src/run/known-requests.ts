@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { hasItemErrors } from '../checks/outcome.ts';
 import type { Operation } from '../document/operation.ts';
@@ -21,6 +22,9 @@ export interface KnownRequest {
   readonly call: Call;
   readonly exchange: Exchange;
 }
+
+/** How long a job of the server is waited for, in milliseconds. */
+const jobPause = 200;
 
 /** Consecutive new resources that may fail to help before the run stops creating them. */
 const maxFruitlessAttempts = 3;
@@ -223,7 +227,11 @@ export class KnownRequests {
       let sent = target;
       let exchange = await this.#session.send(sent);
       if (exchange.response.status === 409) {
-        const fresh = (freshness: Freshness) => renewed(this.#session, call, `conflict ${round} ${index}`, freshness);
+        const fresh = async (freshness: Freshness) => {
+          // What has no texts may conflict with a job that is not done yet.
+          if (call.body === undefined && round > 0 && index === 0) await sleep(jobPause);
+          return renewed(this.#session, call, `conflict ${round} ${index}`, freshness);
+        };
         ({ call: sent, exchange } = (await this.untilNew(operation, fresh)) ?? { call: sent, exchange });
       }
       if (exchange.response.status === 415 && operation.body === undefined && operation.method !== 'GET') {

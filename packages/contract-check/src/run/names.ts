@@ -1,7 +1,7 @@
 import pluralize from 'pluralize';
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, remembered } from '../json.ts';
 import { type Shape, shapeOf } from '../schema/shape.ts';
 import { View } from '../schema/view.ts';
 
@@ -45,12 +45,8 @@ const maxNames = 10_000;
 
 /** Normalizes a name: `contactInfos`, `contact_infos` and `ContactInfo` become `contactinfo`. */
 export function singular(name: string): string {
-  let known = singulars.get(name);
-  if (known === undefined) {
-    known = singularKey(wordsOf(name));
-    if (singulars.size < maxNames) singulars.set(name, known);
-  }
-  return known;
+  if (singulars.size > maxNames) singulars.clear();
+  return remembered(singulars, name, () => singularKey(wordsOf(name)));
 }
 
 /** The resource type that a property refers to: `client` for `clientId`, `client_ids` and `clientRef`. */
