@@ -179,14 +179,15 @@ export class Judge {
       return;
     }
     const content = contentFor(declared, mediaType);
-    if (content?.schema !== undefined) return yield* this.#content(operation, content, content.schema, response);
-    if (content === undefined)
+    const isOfOtherCharset = content !== undefined && hasOtherCharset(content, headers['content-type'] ?? '');
+    if (content?.schema !== undefined) yield* this.#content(operation, content, content.schema, response);
+    if (content === undefined || isOfOtherCharset)
       yield candidateOf(
         isEmpty ? 'response-body-missing' : 'response-media-type',
         operation,
         `${status} ${mediaType}`,
         {
-          title: `${status} has ${isEmpty ? 'no body' : `the media type ${mediaType || '(none)'}`}`,
+          title: `${status} has ${isEmpty ? 'no body' : `the media type ${(isOfOtherCharset ? headers['content-type'] : mediaType) || '(none)'}`}`,
           expected: declared.contents.map((one) => one.mediaType).join(', '),
           actual: isEmpty ? 'an empty body' : (headers['content-type'] ?? 'no Content-Type'),
           place: this.#placeOf(declared.node, 'content'),
@@ -259,6 +260,15 @@ export function contentFor(declared: Pick<DeclaredResponse, 'contents'>, mediaTy
   if (exact !== undefined || mediaType === '') return exact;
   const [range = ''] = mediaType.split('/');
   return declared.contents.find((content) => [`${range}/*`, '*/*'].includes(plain(content.mediaType)));
+}
+
+/** Whether a response has another charset than its media type declares. That of JSON is UTF-8 (RFC 8259, 8.1). */
+function hasOtherCharset(declared: Content, contentType: string): boolean {
+  const [expected, actual] = [declared.mediaType, contentType].map((type) =>
+    /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type)?.[1]?.toLowerCase().replace('-', ''),
+  );
+  if (isJson(contentType)) return (actual ?? 'utf8') !== (expected ?? 'utf8');
+  return expected !== undefined && actual !== expected;
 }
 
 /** Replaces indexes in a pointer: `/items/3/id` and `/items/7/id` are the same place. */

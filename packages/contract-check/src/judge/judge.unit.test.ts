@@ -130,6 +130,16 @@ describe('a response', () => {
     ['with a header of another type', { headers: { 'x-total': 'many' } }, ['response-header']],
     ['with a header below its bound', { headers: { 'x-total': '-1' } }, ['response-header']],
     ['of another media type', { mediaType: 'text/html' }, ['response-media-type']],
+    [
+      'of another charset',
+      { headers: { 'x-total': '1', 'content-type': 'application/json; charset=latin1' } },
+      ['response-media-type'],
+    ],
+    [
+      'of the charset of JSON',
+      { headers: { 'x-total': '1', 'content-type': 'application/json; charset="UTF-8"' } },
+      [],
+    ],
     ['without its body', { text: '' }, ['response-body-missing']],
     ['with a body that violates a format', { text: '{"lamps":["2026-02-29"]}' }, ['response-body']],
     ['with an unknown property', { text: '{"lamps":[],"x":1}' }, ['response-unknown-property']],

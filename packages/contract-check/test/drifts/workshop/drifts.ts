@@ -135,6 +135,7 @@ const responses = expecting(
     header('findBoxes', 'header', 'the language is missing', 'content-language', undefined),
     member('getInventory', 'propertyNames', 'there is an unknown kind', '/blunt', to(1)),
     member('getInventory', 'additionalProperties', 'the number of tools is a text', '/*', String),
+    header('getHealth', 'charset', 'the charset is Latin-1', 'content-type', 'application/json; charset=iso-8859-1'),
     member('getHealth', 'const', 'the state is UP', '/status', to('UP')),
     failure('getTool', 404, 'problem', '404 is plain text', (reply) => ({
       ...withHeader(reply, 'content-type', 'text/plain'),
