@@ -13,15 +13,7 @@ import { malformedAround, oddBodies } from '../schema/hostile.ts';
 import type { Break } from '../schema/site.ts';
 import type { CheckContext } from './check.ts';
 import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRejected, type Rejection } from './outcome.ts';
-import {
-  bodiesOf,
-  type CallPlace,
-  isDistinguishable,
-  oncePerConstraint,
-  placesOf,
-  sendable,
-  withText,
-} from './places.ts';
+import { bodiesOf, type CallPlace, oncePerConstraint, placesOf, sendable, withText } from './places.ts';
 
 /** A request that violates the contract in exactly one way. */
 interface Probe {
@@ -145,31 +137,20 @@ const maxReturned = 6;
 
 /** Read-only properties from the response, in a body that allows no others. */
 function returnedMembers({ session }: CheckContext, { call, exchange }: KnownRequest): Probe[] {
-  const { document, validators } = session;
   const [place] = bodiesOf(session, [call]);
   const response = exchange.response.json?.value;
-  if (place === undefined || !isObject(place.value) || !isObject(response)) return [];
+  if (place === undefined || place.isForm || !isObject(place.value) || !isObject(response)) return [];
   const body = place.value;
-  const schema = document.object(place.schema);
-  const closing = ['additionalProperties', 'unevaluatedProperties'].find((keyword) => schema[keyword] === false);
-  if (closing === undefined) return [];
-  const isOnlyUnknown = (name: string, value: unknown) =>
-    validators
-      .breaches(place.schema, { ...body, [name]: value }, 'request')
-      .every(({ keyword, pointer }) => keyword === closing && pointer === `/${name}`);
-  return Object.entries(response)
-    .filter(([name, value]) => !(name in body) && typeof value !== 'object' && isOnlyUnknown(name, value))
-    .map(([name, value]) => ({ name, whole: { ...body, [name]: value } }))
-    .filter(
-      ({ whole }) =>
-        !validators.accepts(place.schema, whole, 'request') && isDistinguishable(session, place, whole, true),
-    )
-    .slice(0, maxReturned)
-    .map(({ name, whole }) => ({
-      ...{ keyword: closing, place: document.placeOf(schema, closing), at: `body/${name}` },
-      note: `${name} is returned in responses, but is not part of the request body`,
-      ...{ call: place.with(whole), base: place },
-    }));
+  const probes = Object.entries(response).flatMap(([name, value]): Probe[] => {
+    if (name in body || typeof value === 'object') return [];
+    const whole = { ...body, [name]: value };
+    const [breach, ...others] = session.validators.breaches(place.schema, whole, 'request');
+    if (!/^(?:additional|unevaluated)Properties$/.test(breach?.keyword ?? '') || others.length > 0) return [];
+    const note = `${name} is returned in responses, but is not part of the request body`;
+    const { keyword = '', place: source } = breach ?? {};
+    return [{ keyword, place: source, at: `body/${name}`, note, call: place.with(whole), base: place }];
+  });
+  return probes.slice(0, maxReturned);
 }
 
 /** An `Accept` header that the operation cannot satisfy, if 406 is declared (RFC 9110, 15.5.7). */

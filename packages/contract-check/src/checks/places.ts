@@ -4,6 +4,7 @@ import { parsedAs } from '../http/deserialize.ts';
 import { isObject, type JsonObject, objectOf } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import type { Session } from '../run/session.ts';
+import { dice, shuffled } from '../schema/numbers.ts';
 import type { Break } from '../schema/site.ts';
 import type { Values } from '../schema/values.ts';
 
@@ -62,7 +63,7 @@ export function sendable<Value extends Probed>(
   const seed = session.seedFor(`${place.call.operation.id} ${isBreak ? 'breaks' : 'valid'} ${place.name}`);
   // Properties can share a schema, and a server can reject one of them.
   return sampled(possible, Math.min(most, session.options.probes ?? most), seed, (one) => [
-    kindOf(one),
+    `${kindOf(one)} ${one.detail}`,
     `at ${general(one.pointer)}`,
   ]);
 }
@@ -183,25 +184,15 @@ function sampled<Item>(
 ): Item[] {
   if (items.length <= limit) return [...items];
   const seen = new Map<string, number>();
-  const ranked = items.map((item, index) => {
-    const turns = kindsOf(item).map((kind) => {
-      const turn = seen.get(kind) ?? 0;
-      seen.set(kind, turn + 1);
-      return turn;
-    });
-    const turn = Math.min(...turns);
-    return { item, index, turn, chance: scattered(seed + index) };
-  });
-  return ranked
-    .sort((left, right) => left.turn - right.turn || left.chance - right.chance)
+  const turnOf = (kind: string) => {
+    const turn = seen.get(kind) ?? 0;
+    seen.set(kind, turn + 1);
+    return turn;
+  };
+  const ranked = items.map((item, index) => ({ item, index, turn: Math.min(...kindsOf(item).map(turnOf)) }));
+  return shuffled(ranked, dice(seed))
+    .sort((left, right) => left.turn - right.turn)
     .slice(0, limit)
     .sort((left, right) => left.index - right.index)
     .map(({ item }) => item);
-}
-
-/** A deterministic hash that scatters values. */
-function scattered(value: number): number {
-  let mixed = Math.imul(value ^ (value >>> 16), 0x45d9f3b);
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x45d9f3b);
-  return (mixed ^ (mixed >>> 16)) >>> 0;
 }

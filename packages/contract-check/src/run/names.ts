@@ -117,7 +117,7 @@ export function kindsOfOperation(document: OpenApiDocument, operation: Operation
 }
 
 /** Where a response contains its rows. */
-interface Rows {
+export interface Rows {
   /** The property that holds the list; empty if the response itself is the list. */
   readonly member: string;
   readonly schema: JsonObject | undefined;

@@ -1,5 +1,5 @@
 import type { Operation } from '../../document/operation.ts';
-import { type Candidate, candidateOf } from '../../finding/finding.ts';
+import { candidateOf } from '../../finding/finding.ts';
 import { type CheckName, requirementOf } from '../../finding/rules.ts';
 import type { Exchange } from '../../http/call.ts';
 import { ifSent } from '../../run/parallel.ts';
@@ -102,45 +102,38 @@ export async function observe(
 ): Promise<void> {
   const mayBeToBlame = [operation, ...others].some((one) => one !== undefined && session.isJudged(one));
   if (session.isOver || !mayBeToBlame) return;
-  const seen = (label: string) => ifSent(() => ifSeen(() => observation(label)));
-  const found = collapsed(await seen('one'));
+  const seen = async (label: string) => {
+    const found = await ifSent(() => ifSeen(() => observation(label)));
+    return found && collapsed(found).map((one) => foundIn(session, one));
+  };
+  const found = await seen('one');
   if (found === undefined) return;
   session.observed(operation, 'behavior');
-  const unknown = found.filter(
-    (difference) =>
-      session.isJudged(difference.operation) && !session.registry.has(candidateIn(session, difference).cause),
-  );
+  const unknown = found.filter((one) => session.isJudged(one.operation) && !session.registry.has(one.candidate.cause));
   if (unknown.length === 0) return;
-  const again = collapsed(await seen('two'))?.map((one) => [candidateIn(session, one), one] as const);
-  for (const difference of unknown) {
-    const candidate = candidateIn(session, difference);
-    const [same, repeated] = again?.find(([one]) => one.cause === candidate.cause) ?? [candidate, undefined];
-    await session.report(same, exchangesOf(difference), async () => repeated && exchangesOf(repeated));
+  const again = await seen('two');
+  for (const { candidate, exchanges } of unknown) {
+    const same = again?.find((one) => one.candidate.cause === candidate.cause);
+    await session.report(same?.candidate ?? candidate, exchanges, async () => same?.exchanges);
   }
 }
 
 /** Each part once. If most properties are affected, they are one cause. */
-function collapsed(found: readonly Difference[] | undefined): readonly Difference[] | undefined {
-  const groups = Map.groupBy(found ?? [], ({ check, operation }) => `${check} ${operation.id}`);
-  const merged = [...groups.values()].flatMap((all) => {
+function collapsed(found: readonly Difference[]): Difference[] {
+  const groups = Map.groupBy(found, ({ check, operation }) => `${check} ${operation.id}`);
+  return [...groups.values()].flatMap((all) => {
     const group = [...new Map(all.map((one) => [one.about, one])).values()];
     const [first] = group;
     if (group.length < 4 || first === undefined) return group;
     const names = group.map(({ about }) => about).join(', ');
     return [{ ...first, about: 'most members', title: `${requirementOf(first.check)}: ${names}` }];
   });
-  return found && merged;
 }
 
-function exchangesOf({ exchanges }: Difference): Exchange[] {
-  return exchanges.filter((exchange) => exchange !== undefined);
-}
-
-function candidateIn(
-  { document }: Session,
-  { check, operation, about, node, exchanges: _, actual: whole, ...facts }: Difference,
-): Candidate {
+function foundIn({ document }: Session, difference: Difference) {
+  const { check, operation, about, node, exchanges, actual: whole, ...facts } = difference;
   const place = (node === undefined ? undefined : document.placeOf(node)) ?? document.placeOf(operation.node);
   const actual = whole.length > 300 ? `${whole.slice(0, 299)}…` : whole;
-  return candidateOf(check, operation, about, { ...facts, actual, place });
+  const candidate = candidateOf(check, operation, about, { ...facts, actual, place });
+  return { operation, candidate, exchanges: exchanges.filter((exchange) => exchange !== undefined) };
 }

@@ -1,7 +1,7 @@
-import type { Exchange } from '../../../http/call.ts';
+import type { JsonObject } from '../../../json.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
 import { type Difference, valued } from '../observe.ts';
-import { type Condition, conditionsOf, inOtherCase, reach } from './conditions.ts';
+import { type Condition, type Conditions, conditionsOf, isWhere, reach, whereConditions } from './conditions.ts';
 import {
   type FullList,
   finding,
@@ -13,58 +13,54 @@ import {
   type Page,
   shown,
 } from './listing.ts';
+import { and, inOtherCase } from './operators.ts';
 import { positionsOf } from './paging.ts';
 import { isInside, type Slot } from './slots.ts';
-import { and, distinct, folded, mentions, type Property, valueIn } from './values.ts';
-import { isWhere, whereConditions } from './where.ts';
+import { distinct, folded, mentions, type Property, valueIn } from './values.ts';
 
-const maxSimple = 40;
+/** Maximum number of filters to check across pages, and of pages of each. */
 const maxPaged = 4;
-const maxPairs = 5;
+const maxPages = 4;
 
 /** Checks of filters: each alone, two combined, and some across pages. */
 export function filterChecks({ listing, list }: ListSubject): ListCheck[] {
-  const { others } = listing.controls;
+  const { others, size } = listing.controls;
   if (listing.declared.filters === false || list.rows.length === 0) return [];
   const all = others.filter((slot) => isWhere(listing, slot));
   const wheres = all.filter((slot) => !all.some((outer) => isInside(slot, outer)));
   const simple = others.filter((slot) => !wheres.some((where) => where === slot || isInside(slot, where)));
-  const bySlot = simple.map((slot) =>
-    conditionsOf(listing, list, slot).filter((one) => reach(list, one).yes + reach(list, one).no > 0),
-  );
-  const ranked = interleaved(shuffled(bySlot, dice(listing.session.seedFor(`${listing.operation.id} filters`))));
-  const conditions = [...ranked.slice(0, maxSimple), ...wheres.flatMap((slot) => whereConditions(listing, list, slot))];
-  const sure = conditions.filter((one) => one.second === undefined);
+  const roll = dice(listing.session.seedFor(`${listing.operation.id} filters`));
+  const bySlot = shuffled(simple, roll).map((slot) => conditionsOf(listing, list, slot));
+  const groups = [
+    // Each slot gets its turn before the second of any.
+    ...bySlot.flatMap((own) => own.slice(0, 1)),
+    ...bySlot.flatMap((own) => own.slice(1)),
+    ...wheres.flatMap((slot) => whereConditions(listing, list, slot)),
+  ];
+  const sure = groups.flatMap(({ conditions, least }) => (least === 1 ? conditions : []));
   // One for each slot: a server may lose only some filters on later pages.
   const paged = sure
     .filter((one) => reach(list, one).yes > 1 && reach(list, one).no > 0)
     .filter((one, index, of) => of.findIndex(({ slot }) => slot === one.slot) === index)
     .slice(0, maxPaged);
   return [
-    ...(listing.controls.size === undefined ? [] : paged).map((condition) => ({
-      name: 'filter pages',
+    ...(size === undefined ? [] : paged).map((condition) => ({
       describe: 'Later pages of a filtered list match as well, and have the same total.',
       run: (subject: ListSubject) => filteredPages(subject, condition),
     })),
-    ...[...together(list, sure), ...conditions].map((condition) => ({
-      name: 'filter',
+    ...[...together(list, sure), ...groups].map((conditions) => ({
       describe: 'Every returned row matches, no matching row is missing, and the total is correct.',
-      run: (subject: ListSubject) => filtered(subject, condition),
+      run: (subject: ListSubject) => filtered(subject, conditions),
     })),
   ];
 }
 
-/** Takes the first of each list, then the second, so that each filter gets its turn. */
-function interleaved(lists: readonly (readonly Condition[])[]): Condition[] {
-  const longest = Math.max(0, ...lists.map((list) => list.length));
-  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
-}
-
-async function filtered(subject: ListSubject, condition: Condition): Promise<Difference[] | undefined> {
-  const found = await filteredOnce(subject, condition);
-  if (found.length === 0 || condition.second === undefined) return found;
-  const other = await filteredOnce(subject, condition.second);
-  return other.length === 0 ? undefined : found;
+async function filtered(subject: ListSubject, { conditions, least }: Conditions): Promise<Difference[]> {
+  const found: Difference[] = [];
+  for (const condition of conditions) {
+    if (found.length < least) found.push(...(await filteredOnce(subject, condition)));
+  }
+  return found.length < least ? [] : found.slice(0, 1);
 }
 
 async function filteredOnce(
@@ -102,61 +98,51 @@ function isUncut({ controls: { size } }: Listing, list: FullList, { rows, metada
 }
 
 /** Pairs of different filters that together return fewer rows than each alone. */
-function together(list: FullList, conditions: readonly Condition[]): Condition[] {
-  const pairs: Condition[] = [];
-  const paired = new Map<Slot, number>();
-  for (const [index, left] of conditions.entries()) {
-    for (const right of conditions.slice(index + 1)) {
-      const isUsed = [left, right].some(({ slot }) => (paired.get(slot) ?? 0) > 1);
-      if (left.slot === right.slot || isInside(left.slot, right.slot) || isUsed || pairs.length >= maxPairs) continue;
-      const only = (one: Condition, other: Condition) =>
-        list.rows.some((row) => one.holds(row) === true && other.holds(row) === false);
-      if (!only(left, right) || !only(right, left)) continue;
-      pairs.push({
-        slot: right.slot,
-        settings: [...left.settings, ...right.settings],
-        label: `${left.label} and ${right.label}`,
-        holds: (row) => and([left.holds(row), right.holds(row)]),
-      });
-      for (const { slot } of [left, right]) paired.set(slot, (paired.get(slot) ?? 0) + 1);
-    }
-  }
-  return pairs;
-}
-
-/** The number of matching rows before the first that does not match. Without the filter, it would start the next page. */
-function beforeForeign(list: FullList, condition: Condition): number {
-  const results = list.rows.map(condition.holds);
-  const start = results.indexOf(true);
-  const end = results.indexOf(false, start);
-  const matching = results.slice(0, end < 0 ? undefined : end).filter((one) => one === true).length;
-  return start >= 0 && matching < reach(list, condition).yes ? matching : 1;
+function together(list: FullList, conditions: readonly Condition[]): Conditions[] {
+  const only = (one: Condition, other: Condition) =>
+    list.rows.some((row) => one.holds(row) === true && other.holds(row) === false);
+  const paired = new Set<Slot>();
+  return conditions.flatMap((left, index) => {
+    const right = conditions
+      .slice(index + 1)
+      .find((one) => one.slot !== left.slot && !paired.has(one.slot) && only(left, one) && only(one, left));
+    if (right === undefined || paired.has(left.slot) || isInside(left.slot, right.slot)) return [];
+    paired.add(left.slot).add(right.slot);
+    const condition = {
+      slot: right.slot,
+      settings: [...left.settings, ...right.settings],
+      label: `${left.label} and ${right.label}`,
+      holds: (row: JsonObject) => and([left.holds(row), right.holds(row)]),
+    };
+    return [{ conditions: [condition], least: 1 }];
+  });
 }
 
 async function filteredPages({ listing, list }: ListSubject, condition: Condition): Promise<Difference[]> {
   const { slot, holds } = condition;
-  const filter = [...listing.widest, ...condition.settings];
-  const settings = [...filter, ...listing.sized(beforeForeign(list, condition))];
-  const first = await listing.page(settings);
-  const second = await listing.after(first, settings);
-  const pages = [first, ...(second === undefined ? [] : [second])];
-  // Prefers a page that would start with a row that does not match if the filter were ignored.
+  const settings = [...listing.widest, ...condition.settings, ...listing.sized(1)];
+  const pages = [await listing.page(settings)];
+  for (let next = pages[0]; next !== undefined && pages.length < maxPages; ) {
+    next = await listing.after(next, settings);
+    if (next !== undefined) pages.push(next);
+  }
+  // A page that would start with a row that does not match if the filter were ignored.
   const { yes } = reach(list, condition);
   const foreign = list.rows.findIndex((row, index) => index > 0 && index < yes && holds(row) === false);
   for (const position of positionsOf(listing, list, 1, Math.max(1, foreign))) {
-    const page = await listing.read([...filter, ...listing.sized(1), position]);
+    const page = await listing.read([...settings, position]);
     if (page !== undefined) pages.push(page);
   }
+  const exchanges = pages.map(({ exchange }) => exchange);
   const wrong = pages.find(({ rows }) => rows.some((row) => holds(row) === false));
   if (wrong !== undefined)
     return finding(listing, 'filter-page', slot, {
       expected: `only rows with ${condition.label}`,
-      actual: wrong.rows.map(list.keyOf).join(', '),
-      exchanges: [first.exchange, wrong.exchange],
+      actual: shown(wrong.rows.map(list.keyOf)),
+      exchanges,
     });
   const totals = new Set(pages.map(({ metadata }) => metadata.totals[0]?.value));
   if (totals.size < 2 || listing.declared.total === false || totals.has(undefined)) return [];
-  const exchanges = pages.map((page) => page.exchange);
   return finding(listing, 'page-total', slot, { expected: 'one total', actual: [...totals].join(', '), exchanges });
 }
 
@@ -166,7 +152,6 @@ export function* searchChecks({ listing, list }: ListSubject): Generator<ListChe
   if (search === undefined || listing.declared.filters === false || search.declared.filter === false) return;
   if (list.rows.length < 2) return;
   yield {
-    name: 'search for nothing',
     describe: 'A search for a word that no row contains excludes rows.',
     run: (subject) => unknownWord(subject, search),
   };
@@ -178,7 +163,6 @@ export function* searchChecks({ listing, list }: ListSubject): Generator<ListChe
     : usual.slice(0, 1);
   for (const property of places)
     yield {
-      name: 'search',
       describe: 'A word of a searched property finds its rows.',
       run: (subject) => inPlace(subject, search, property),
     };
@@ -199,8 +183,7 @@ async function unknownWord({ listing, list }: ListSubject, search: Slot): Promis
 }
 
 /** Searches for words of a property, in other case and without their first letter if the contract declares it. */
-async function inPlace(subject: ListSubject, search: Slot, property: Property): Promise<Difference[] | undefined> {
-  const { listing, list } = subject;
+async function inPlace({ listing, list }: ListSubject, search: Slot, property: Property): Promise<Difference[]> {
   const { ignoresCase, parts } = search.declared;
   const isPart = parts === true;
   // The fewer rows contain a word in other properties, the more specific it is.
@@ -209,51 +192,29 @@ async function inPlace(subject: ListSubject, search: Slot, property: Property): 
   const words = [...new Set(distinct(list.rows, property).flatMap(longestWord))].sort(
     (one, other) => elsewhere(one) - elsewhere(other),
   );
-  const cut = (word: string) => (isPart && word.length > 4 ? word.slice(1) : word);
-  const forms = [
-    (word: string) => (ignoresCase === true ? inOtherCase(cut(word)) : cut(word)),
-    cut,
-    (word: string) => word,
-  ];
-  const ways = ['in other case', 'by a part', 'by a word'];
-  let wrong: { text: string; lost: string[]; exchange: Exchange }[] = [];
-  let way: string | undefined;
-  // One word may be a stop word. The easiest form that fails says what is wrong.
-  for (const [index, form] of forms.entries()) {
-    const failed = await losses(subject, search, property, words.slice(0, 2).map(form), isPart);
-    if (failed.length < 2) break;
-    [wrong, way] = [failed, ways[index]];
-  }
-  const [first] = wrong;
-  if (first === undefined) return words.length < 2 ? undefined : [];
-  return finding(listing, 'search-lost', search, {
-    expected: `rows with ${JSON.stringify(first.text)} in ${property.name}, ${way}`,
-    actual: `without ${shown(first.lost)}`,
-    exchanges: [...list.exchanges, first.exchange],
-  });
-}
-
-/** The texts that do not find all rows with them in the property. */
-async function losses(
-  { listing, list }: ListSubject,
-  search: Slot,
-  property: Property,
-  texts: readonly string[],
-  isPart: boolean,
-): Promise<{ text: string; lost: string[]; exchange: Exchange }[]> {
-  const found = [];
-  for (const text of texts) {
-    const page = await listing.read([...listing.widest, [search, text]]);
-    if (page === undefined || !isUncut(listing, { ...list, isComplete: true, pages: [page] }, page)) continue;
+  const found: Difference[] = [];
+  for (const word of words.slice(0, 2)) {
+    const cut = isPart && word.length > 4 ? word.slice(1) : word;
+    const text = ignoresCase === true ? inOtherCase(cut) : cut;
+    const page = await listing.page([...listing.widest, [search, text]]);
+    if (!isUncut(listing, { ...list, isComplete: true, pages: [page] }, page)) continue;
     const keys = page.rows.map(list.keyOf);
-    const meant = list.rows.filter((row) => {
+    const lost = list.rows.filter((row) => {
       const value = folded(valueIn(row, property));
-      return isPart ? value.includes(folded(text)) : value.split(/[^a-z\d]+/).includes(folded(text));
+      const isMeant = isPart ? value.includes(folded(text)) : value.split(/[^a-z\d]+/).includes(folded(text));
+      return isMeant && !keys.includes(list.keyOf(row));
     });
-    const lost = meant.map(list.keyOf).filter((key) => !keys.includes(key));
-    if (lost.length > 0) found.push({ text, lost, exchange: page.exchange });
+    if (lost.length > 0)
+      found.push(
+        ...finding(listing, 'search-lost', search, {
+          expected: `rows with ${JSON.stringify(text)} in ${property.name}`,
+          actual: `without ${shown(lost.map(list.keyOf))}`,
+          exchanges: [...list.exchanges, page.exchange],
+        }),
+      );
   }
-  return found;
+  // One word may be a stop word.
+  return found.length < 2 ? [] : found.slice(0, 1);
 }
 
 function longestWord(value: unknown): string[] {

@@ -4,7 +4,7 @@ import type { CheckName } from '../../../finding/rules.ts';
 import { bodySchemaOf, type Call, type Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
-import { isOwnId, rowsSchema } from '../../../run/names.ts';
+import { isOwnId, type Rows, rowsSchema } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import { responseSchema } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
@@ -54,10 +54,9 @@ const maxRows = 500;
 /** A list operation, and how to request it: with the required parameters and the provided settings only. */
 export class Listing {
   readonly session: Session;
-  readonly document: OpenApiDocument;
   readonly operation: Operation;
   readonly base: Call;
-  /** The property of the response that has the rows. */
+  /** The property of the response that has the rows, and their schema. */
   readonly member: string;
   readonly rowSchema: JsonObject | undefined;
   readonly slots: readonly Slot[];
@@ -67,21 +66,16 @@ export class Listing {
   /** Remaining requests. The limit keeps one list from using the time of all. */
   left: number;
 
-  private constructor(
-    session: Session,
-    call: Call,
-    rows: { member: string; schema: JsonObject | undefined },
-    left: number,
-  ) {
+  private constructor(session: Session, base: Call, { member, schema }: Rows, left: number) {
+    const { operation } = base;
     this.session = session;
-    this.document = session.document;
-    this.operation = call.operation;
-    this.base = withoutOptional(session, call);
-    this.member = rows.member;
-    this.rowSchema = rows.schema;
-    this.slots = slotsOf(session.document, call.operation, call);
+    this.operation = operation;
+    this.base = base;
+    this.member = member;
+    this.rowSchema = schema;
+    this.slots = slotsOf(session.document, operation, base);
     this.controls = controlsOf(this.slots);
-    this.declared = extensionOf(call.operation.node);
+    this.declared = extensionOf(operation.node);
     this.left = left;
   }
 
@@ -99,13 +93,12 @@ export class Listing {
     const call = requests.of(operation)?.call;
     const rows = rowsSchema(session.document, responseSchema(operation));
     if (call === undefined || rows === undefined) return undefined;
-    return new Listing(session, { ...call, path: { ...call.path, ...path } }, rows, left);
+    const base = withoutOptional(session, { ...call, path: { ...call.path, ...path } });
+    return new Listing(session, base, rows, left);
   }
 
-  /** The same list of another parent. */
-  below(path: Call['path']): Listing {
-    const rows = { member: this.member, schema: this.rowSchema };
-    return new Listing(this.session, { ...this.base, path }, rows, this.left);
+  get document(): OpenApiDocument {
+    return this.session.document;
   }
 
   get isOver(): boolean {
@@ -148,10 +141,10 @@ export class Listing {
   }
 
   /** The response of any kind. */
-  async request(settings: Settings): Promise<Exchange | undefined> {
+  async request(settings: Settings, identity: Identity = 'caller'): Promise<Exchange | undefined> {
     const call = this.callOf(settings);
     this.left -= call === undefined ? 0 : 1;
-    return call === undefined ? undefined : this.session.send(call);
+    return call === undefined ? undefined : this.session.send(call, { identity });
   }
 
   /** Requests the next page that a response indicates. */
@@ -234,7 +227,7 @@ export interface ListSubject {
   readonly list: FullList;
 }
 
-export type ListCheck = BehaviorCheck<ListSubject>;
+export type ListCheck = Omit<BehaviorCheck<ListSubject>, 'name'>;
 
 /** A difference that is about a parameter, or about the operation as a whole. */
 export function finding({ operation }: Listing, check: CheckName, slot: Slot | undefined, facts: Facts): Difference[] {
@@ -262,13 +255,9 @@ export async function listAs(
   context: CheckContext,
   operation: Operation,
   identity: Identity,
-): Promise<{ rows: readonly JsonObject[]; exchange: Exchange } | undefined> {
+): Promise<Page | undefined> {
   const listing = Listing.of(context, operation, requestsForOne);
-  const call = listing?.callOf(listing.widest);
-  if (listing === undefined || call === undefined) return undefined;
-  const exchange = await context.session.send(call, { identity });
-  const rows = rowsIn(exchange, listing.member);
-  return rows && { rows, exchange };
+  return listing?.pageOf(await listing.request(listing.widest, identity));
 }
 
 export function isOffsetName(name: string): boolean {
@@ -313,24 +302,19 @@ function isAllowed({ validators }: Session, call: Call): boolean {
 /** Identifies a row by its ID if IDs are unique, otherwise by all its values. */
 export type KeyOf = (row: JsonObject) => string;
 
+const whole: KeyOf = (row) => JSON.stringify(row);
+
 export function keyFor(rows: readonly JsonObject[]): KeyOf {
   const name = Object.keys(rows[0] ?? {}).find(isOwnId);
   if (name === undefined || rows.some((row) => row[name] === undefined || row[name] === null)) return whole;
-  const wholes = new Map(rows.map((row) => [String(row[name]), whole(row)]));
+  const own: KeyOf = (row) => String(row[name]);
+  const wholes = new Map(rows.map((row) => [own(row), whole(row)]));
   // If different rows share an ID, it does not identify the row.
-  return rows.every((row) => wholes.get(String(row[name])) === whole(row)) ? (row) => String(row[name]) : whole;
+  return rows.every((row) => wholes.get(own(row)) === whole(row)) ? own : whole;
 }
 
 export function hasOwnIds(rows: readonly JsonObject[]): boolean {
   return rows.length > 0 && keyFor(rows) !== whole;
-}
-
-function whole(row: JsonObject): string {
-  return JSON.stringify(row, (_name, value: unknown) =>
-    isObject(value)
-      ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)))
-      : value,
-  );
 }
 
 export function isSameSequence(left: readonly string[], right: readonly string[]): boolean {

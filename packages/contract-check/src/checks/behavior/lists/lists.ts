@@ -3,9 +3,10 @@ import { isCreating, isReadingPost, kindsOfOperation, lastParameter } from '../.
 import { eachOperation } from '../../../run/parallel.ts';
 import type { CheckContext } from '../../check.ts';
 import { observe } from '../observe.ts';
+import { defaultChecks } from './defaults.ts';
 import { filterChecks, searchChecks } from './filters.ts';
-import { inputChecks, stable } from './inputs.ts';
-import { type FullList, isSameSet, type ListCheck, Listing, type ListSubject } from './listing.ts';
+
+import { isSameSet, type ListCheck, Listing, type ListSubject } from './listing.ts';
 import { orderChecks } from './order.ts';
 import { pagingChecks } from './paging.ts';
 
@@ -16,6 +17,7 @@ const requestsToConfirm = 200;
 /** With fewer rows, paging and order cannot be checked reliably. */
 const enoughRows = 5;
 const maxCreated = 7;
+const maxParents = 5;
 
 /** Compares each list with its names, types and declarations: defaults, paging, totals, order, filters and search. */
 export async function checkLists(context: CheckContext): Promise<void> {
@@ -35,9 +37,7 @@ async function checkList(context: CheckContext, original: Listing): Promise<void
   // A list that changes by itself cannot be checked.
   const again = await subject?.listing.walk();
   if (subject === undefined || again === undefined || !isSameSet(subject.list.keys, again.keys)) return;
-  const [whole, ...paging] = pagingChecks;
-  for (const check of [whole, stable]) if (check !== undefined) await run(subject, check);
-  for (const checksOf of [inputChecks, () => paging, orderChecks, filterChecks, searchChecks])
+  for (const checksOf of [() => pagingChecks, defaultChecks, orderChecks, filterChecks, searchChecks])
     for (const check of checksOf(subject)) await run(subject, check);
 }
 
@@ -61,60 +61,40 @@ async function run({ listing, list }: ListSubject, { applies, run: check }: List
 }
 
 /** A list with enough rows: of another parent if this one has too few, or with rows that an operation creates. */
-async function enough(context: CheckContext, listing: Listing): Promise<ListSubject | undefined> {
-  const list = await listing.walk();
-  let subject = list && (await ofFullerParent(context, { listing, list }));
-  for (const creator of creatorsOf(context, listing.operation))
-    if (subject !== undefined && subject.list.rows.length < enoughRows)
-      subject = await withMore(context, subject, creator);
-  return subject;
-}
-
-/** For a nested list, selects the parent with the most rows. */
-async function ofFullerParent({ session }: CheckContext, subject: ListSubject): Promise<ListSubject> {
-  const { operation, base } = subject.listing;
-  const name = lastParameter(operation.path) ?? '';
-  const parameter = operation.parameters.find((one) => one.in === 'path' && one.name === name);
-  let best = subject;
-  const known = parameter === undefined ? [] : session.pool.forParameter(operation, name, false).likely;
-  for (const id of known.filter((one) => one !== base.path[name]).slice(0, 5)) {
-    if (session.isOver || best.list.rows.length >= enoughRows) break;
-    if (!session.validators.accepts(parameter?.schema ?? {}, id, 'request')) continue;
-    const listing = subject.listing.below({ ...base.path, [name]: id });
+async function enough(context: CheckContext, original: Listing): Promise<ListSubject | undefined> {
+  const { session, requests } = context;
+  const { operation } = original;
+  const first = await original.walk();
+  if (first === undefined) return undefined;
+  let best = { listing: original, list: first };
+  const isShort = () => best.list.rows.length < enoughRows && !session.isOver;
+  const isFuller = async (listing = best.listing) => {
+    const before = best.list.rows.length;
     const list = await listing.walk();
-    if (list !== undefined && list.rows.length > best.list.rows.length) best = { listing, list };
-  }
+    if (list !== undefined && list.rows.length >= before) best = { listing, list };
+    return best.list.rows.length > before;
+  };
+  const name = lastParameter(operation.path) ?? '';
+  const { likely } = session.pool.forParameter(operation, name, false);
+  for (const id of likely.filter((one) => name !== '' && one !== original.base.path[name]).slice(0, maxParents))
+    if (isShort()) await isFuller(Listing.of(context, operation, requestsForOne, { [name]: id }));
+  for (const creator of creatorsOf(context, operation))
+    for (let count = 0; count < maxCreated && isShort(); count += 1) {
+      const created = await requests.again(creator, `row ${count} of ${operation.id}`);
+      // The call may have updated a row instead, or created one of another type.
+      if (created === undefined || !(await isFuller())) break;
+    }
   return best;
 }
 
-/** Creates rows until there are enough, or until the list does not grow: then they are of another type. */
-async function withMore(
-  { session, requests }: CheckContext,
-  { listing, list }: ListSubject,
-  creator: Operation,
-): Promise<ListSubject> {
-  let current: FullList = list;
-  for (let count = 0; count < maxCreated && current.rows.length < enoughRows && !session.isOver; count += 1) {
-    const created = await requests.again(creator, `row ${count} of ${listing.operation.id}`);
-    const after = created && (await listing.walk());
-    // The call may have updated a row instead, so the list must be read again.
-    const isMore = after !== undefined && after.rows.length > current.rows.length;
-    current = after ?? current;
-    if (!isMore) break;
-  }
-  return { listing, list: current };
-}
-
-/** Operations that may create rows of a list: at the same path, above it, or of the same type. */
+/** Operations that may create rows of a list: at the same path, or of the same type. */
 function creatorsOf({ session, requests }: CheckContext, operation: Operation): Operation[] {
-  const kinds = kindsOfOperation(session.document, operation);
-  const rankOf = (creator: Operation) => {
-    if (creator.path === operation.path) return 0;
-    if (!creator.path.includes('{') && operation.path.startsWith(`${creator.path}/`)) return 1;
-    return kindsOfOperation(session.document, creator).some((kind) => kinds.includes(kind)) ? 2 : 9;
-  };
+  const kindsOf = (one: Operation) => kindsOfOperation(session.document, one);
+  const kinds = new Set(kindsOf(operation));
+  const isOwn = ({ path }: Operation) => path === operation.path;
   return session.operations
-    .filter((one) => isCreating(one) && requests.of(one) !== undefined && rankOf(one) < 9)
-    .sort((left, right) => rankOf(left) - rankOf(right))
+    .filter((one) => isCreating(one) && requests.of(one) !== undefined)
+    .filter((one) => isOwn(one) || kindsOf(one).some((kind) => kinds.has(kind)))
+    .sort((left, right) => Number(isOwn(right)) - Number(isOwn(left)))
     .slice(0, 3);
 }

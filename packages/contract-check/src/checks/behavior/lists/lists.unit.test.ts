@@ -211,7 +211,7 @@ const wrong: readonly [what: string, twist: Twist, ...checks: string[]][] = [
   [
     'every second response is reversed',
     rows('listBooks', (list, _settings, calls) => (calls % 2 === 0 ? list.reverse() : list)),
-    'page-order',
+    'page-position',
   ],
   ['the order is ignored', ignore('listBooks', 'sort'), 'order-ignored'],
   ['the order of a search is ignored', ignore('searchBooks', 'orderBy'), 'order-ignored'],

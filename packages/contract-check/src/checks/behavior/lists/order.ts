@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../json.ts';
 import { wordsOf } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
-import { type Difference, need } from '../observe.ts';
+import { type Difference, need, text } from '../observe.ts';
 import { isSurelyShown } from './conditions.ts';
 import {
   type FullList,
@@ -37,6 +37,8 @@ interface Ordering {
   settings(keys: readonly OrderKey[]): Settings;
 }
 
+type KeyOf = (field: unknown, way: Direction | undefined, unit: unknown, extra?: Settings) => OrderKey[];
+
 /** The orders that a request can ask for. */
 function orderingOf(listing: Listing, properties: readonly Property[]): Ordering | undefined {
   const { controls, declared, document } = listing;
@@ -44,16 +46,17 @@ function orderingOf(listing: Listing, properties: readonly Property[]): Ordering
   if (slot === undefined || declared.order === false) return undefined;
   const isList = slot.shape.types.has('array');
   const item = isList && slot.shape.items !== undefined ? shapeOf(document, ...slot.shape.items) : slot.shape;
+  const keyOf: KeyOf = (field, way, unit, extra = []) => {
+    const property = matchBeginning(properties, wordsOf(String(field)))?.property;
+    const label = [unit, ...extra.map(([, value]) => value)]
+      .map((part) => (typeof part === 'string' ? part : JSON.stringify(part)))
+      .join(' ');
+    return property === undefined
+      ? []
+      : [{ property, isDescending: way?.isDescending, nulls: way?.nulls, unit, extra, label }];
+  };
   const isObjects = item.types.has('object') && item.properties.size > 0;
-  const units = isObjects ? objectUnits(listing, item) : wordUnits(listing, slot, item);
-  const keys = units.flatMap(({ field, direction, unit, extra, suffix = '' }): OrderKey[] => {
-    const property = matchBeginning(properties, wordsOf(field))?.property;
-    if (property === undefined) return [];
-    const label = `${typeof unit === 'string' ? unit : JSON.stringify(unit)}${suffix}`;
-    return [
-      { property, isDescending: direction?.isDescending, nulls: direction?.nulls, unit, extra: extra ?? [], label },
-    ];
-  });
+  const keys = isObjects ? objectKeys(listing, item, keyOf) : wordKeys(listing, slot, item, keyOf);
   if (keys.length === 0) return undefined;
   return {
     slot,
@@ -66,16 +69,8 @@ function orderingOf(listing: Listing, properties: readonly Property[]): Ordering
   };
 }
 
-interface Unit {
-  readonly field: string;
-  readonly direction: Direction | undefined;
-  readonly unit: unknown;
-  readonly extra?: Settings;
-  readonly suffix?: string;
-}
-
 /** Keys such as `{ name: 'asc' }` or `{ field: 'name', direction: 'asc' }`. */
-function objectUnits({ document }: Listing, item: Shape): Unit[] {
+function objectKeys({ document }: Listing, item: Shape, keyOf: KeyOf): OrderKey[] {
   const members = [...item.properties].map(([name, schemas]) => ({
     name,
     words: shapeOf(document, ...schemas).enum ?? [],
@@ -88,20 +83,15 @@ function objectUnits({ document }: Listing, item: Shape): Unit[] {
   if (field === undefined)
     return members
       .filter(({ words }) => areDirections(words))
-      .flatMap(({ name, words }) =>
-        words.map((way) => ({ field: name, direction: directionOf(way), unit: { [name]: way } })),
-      );
+      .flatMap(({ name, words }) => words.flatMap((way) => keyOf(name, directionOf(way), { [name]: way })));
+  if (direction === undefined) return field.words.flatMap((word) => keyOf(word, undefined, { [field.name]: word }));
   return field.words.flatMap((word) =>
-    (direction?.words ?? [undefined]).map((way) => ({
-      field: String(word),
-      direction: directionOf(way),
-      unit: { [field.name]: word, ...(direction === undefined ? {} : { [direction.name]: way }) },
-    })),
+    direction.words.flatMap((way) => keyOf(word, directionOf(way), { [field.name]: word, [direction.name]: way })),
   );
 }
 
 /** Words such as `name`, `-name`, `name:desc` and `name_asc`, with the direction in the word or in another parameter. */
-function wordUnits({ controls: { direction }, declared }: Listing, slot: Slot, item: Shape): Unit[] {
+function wordKeys({ controls: { direction }, declared }: Listing, slot: Slot, item: Shape, keyOf: KeyOf): OrderKey[] {
   const listed = slot.declared.order ?? declared.order;
   // If any text is allowed, only the default and the examples are known to be supported.
   const free = [slot.default, ...slot.shape.examples, ...item.examples]
@@ -111,18 +101,12 @@ function wordUnits({ controls: { direction }, declared }: Listing, slot: Slot, i
     (word): word is string => typeof word === 'string' && word !== '',
   );
   const ways = (direction?.shape.enum ?? []).filter((way) => directionOf(way) !== undefined);
-  return words.flatMap((unit): Unit[] => {
+  return words.flatMap((unit) => {
     const { field, isDescending } = parsed(unit);
     if (isDescending !== undefined || words.includes(`-${unit}`))
-      return [{ field, unit, direction: { isDescending: isDescending ?? false, nulls: undefined } }];
-    if (ways.length === 0 || direction === undefined) return [{ field, unit, direction: undefined }];
-    return ways.map((way) => ({
-      field,
-      unit,
-      direction: directionOf(way),
-      extra: [[direction, way]],
-      suffix: ` ${way}`,
-    }));
+      return keyOf(field, { isDescending: isDescending ?? false, nulls: undefined }, unit);
+    if (ways.length === 0 || direction === undefined) return keyOf(field, undefined, unit);
+    return ways.flatMap((way) => keyOf(field, directionOf(way), unit, [[direction, way]]));
   });
 }
 
@@ -211,7 +195,7 @@ function misplaced(values: readonly unknown[], sign: 1 | -1): string | undefined
   const reach = values.length > 60 ? 2 : values.length;
   for (const [index, value] of values.entries())
     for (const other of values.slice(index + 1, index + 1 + reach))
-      if ((compare(value, other) ?? 0) * sign > 0) return `${show(value)} is before ${show(other)}`;
+      if ((compare(value, other) ?? 0) * sign > 0) return `${text(value)} is before ${text(other)}`;
   return undefined;
 }
 
@@ -221,21 +205,13 @@ function isNamed({ property }: OrderKey): boolean {
 }
 
 function scattered(values: readonly unknown[]): string | undefined {
-  const runs = runsOf(values);
-  const again = runs.find((value, index) => runs.indexOf(value) < index);
-  return again === undefined ? undefined : `rows with ${show(again)} are not adjacent`;
+  const again = values.find((value, index) => value !== values[index - 1] && values.indexOf(value) < index);
+  return again === undefined ? undefined : `rows with ${text(again)} are not adjacent`;
 }
-
-/** The values without consecutive repetitions. */
-function runsOf(values: readonly unknown[]): unknown[] {
-  return values.filter((value, index) => index === 0 || value !== values[index - 1]);
-}
-
-const show = (value: unknown) => JSON.stringify(value).slice(0, 60);
 
 const maxProperties = 8;
 
-const check = (describe: string, run: ListCheck['run']): ListCheck => ({ name: 'order', describe, run });
+const check = (describe: string, run: ListCheck['run']): ListCheck => ({ describe, run });
 
 /** Checks of the order: each property in both directions, the position of nulls, and ties. */
 export function* orderChecks({ listing, list }: ListSubject): Generator<ListCheck> {

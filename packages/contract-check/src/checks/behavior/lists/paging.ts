@@ -10,6 +10,7 @@ import {
   isSameSequence,
   type ListCheck,
   type Listing,
+  type ListSubject,
   largest,
   type Page,
   shown,
@@ -57,64 +58,60 @@ export function positionsOf(listing: Listing, list: FullList, size: number, star
   return [...new Set(values)].map((value) => [position, value] as const);
 }
 
-interface Requested {
-  readonly page: Page;
-  readonly value: number;
-  readonly size: number;
-}
-
-interface Explained {
-  readonly requests: readonly Requested[];
-  /** The requests with their first rows, by each meaning that explains all of them. */
-  readonly placed: readonly (readonly { page: Page; start: number; size: number }[])[];
-  readonly starts: readonly ((one: Requested | undefined) => number)[];
-}
-
-/** Requests positions at the start, in the middle, at the end and beyond it, and finds the meanings that explain all. */
-async function explained(
-  listing: Listing,
-  list: FullList,
-  position: Slot,
-): Promise<Explained | { wrong: Difference[] }> {
-  const all = list.rows.length;
-  const requests: Requested[] = [];
-  const plan = new Set(['0 1', '1 1', '1 2', '2 2', '2 1', '1 3', `${all - 1} 1`, `${all + 3} 2`]);
-  for (const [value = 0, size = 1] of [...plan].map((one) => one.split(' ').map(Number))) {
-    const settings = [...listing.widest, ...listing.sized(size), [position, value] as const];
-    const page = size > all ? undefined : await listing.read(settings);
-    if (page !== undefined) requests.push({ page, value, size });
-  }
-  need(requests[1]);
-  const explains = (meaning: Meaning, { page, value, size }: Requested) => {
-    const start = meaning.start(value, size);
-    // For a page before the first one, servers return the first page or reject the request.
-    if (start < 0 || (!list.isComplete && start + size > all)) return true;
-    return isSameSequence(page.rows.map(list.keyOf), list.keys.slice(start, start + size));
-  };
-  const possible = meaningsOf(listing, position);
-  const fitting = possible.filter((meaning) => requests.every((one) => explains(meaning, one)));
-  const starts = fitting.map((meaning) => (one?: Requested) => meaning.start(one?.value ?? 0, one?.size ?? 0));
-  const placed = starts.map((start) => requests.map((one) => ({ page: one.page, start: start(one), size: one.size })));
-  if (fitting.length > 0 || possible.length === 0) return { requests, placed, starts };
-  const score = (meaning: Meaning) => requests.filter((one) => explains(meaning, one)).length;
-  const best = need(possible.sort((left, right) => score(right) - score(left))[0]);
-  const wrong = need(requests.find((one) => !explains(best, one)));
-  const start = best.start(wrong.value, wrong.size);
-  const isBeyond = start >= all;
-  return {
-    wrong: finding(listing, isBeyond ? 'page-beyond' : 'page-position', position, {
-      expected: `${position.name}=${wrong.value} is ${best.name}: ${shown(list.keys.slice(start, start + wrong.size))}`,
-      actual: shown(wrong.page.rows.map(list.keyOf)),
-      exchanges: [...list.exchanges, wrong.page.exchange],
-    }),
-  };
-}
-
 /** A page that was requested with a size, and the row that it starts with. */
 interface Sized {
   readonly page: Page;
   readonly start: number;
   readonly size: number;
+}
+
+/** Requests positions at the start, in the middle, at the end and beyond it. One of their meanings must explain all. */
+async function positions({ listing, list }: ListSubject): Promise<Difference[]> {
+  const position = need(listing.controls.position);
+  const all = list.rows.length;
+  const requests: { readonly page: Page; readonly value: number; readonly size: number }[] = [];
+  const plan = [
+    [0, 1],
+    [1, 1],
+    [1, 2],
+    [2, 2],
+    [2, 1],
+    [1, 3],
+    [all - 1, 1],
+    [all + 3, 2],
+  ] as const;
+  for (const [value, size] of new Map(plan.map((one) => [one.join(), one])).values()) {
+    const settings = [...listing.widest, ...listing.sized(size), [position, value] as const];
+    const page = size > all ? undefined : await listing.read(settings);
+    if (page !== undefined) requests.push({ page, value, size });
+  }
+  need(requests[1]);
+  const placed = (meaning: Meaning) =>
+    requests.map(({ page, value, size }) => ({ page, value, size, start: meaning.start(value, size) }));
+  const unexplained = (meaning: Meaning) =>
+    placed(meaning).filter(({ page, start, size }) => {
+      // For a page before the first one, servers return the first page or reject the request.
+      if (start < 0 || (!list.isComplete && start + size > all)) return false;
+      return !isSameSequence(page.rows.map(list.keyOf), list.keys.slice(start, start + size));
+    });
+  const possible = meaningsOf(listing, position).map((meaning) => ({ meaning, wrong: unexplained(meaning) }));
+  const fitting = possible.filter(({ wrong }) => wrong.length === 0);
+  if (fitting.length > 0 || possible.length === 0) {
+    const more = fitting.map(({ meaning }) => moreDifferences(listing, list, placed(meaning)));
+    const totals = totalDifferences(
+      listing,
+      list,
+      requests.map(({ page }) => page),
+    );
+    return [...totals, ...(more.every((one) => one.length > 0) ? (more[0] ?? []) : [])];
+  }
+  const best = need(possible.sort((left, right) => left.wrong.length - right.wrong.length)[0]);
+  const { page, value, size, start } = need(best.wrong[0]);
+  return finding(listing, start >= all ? 'page-beyond' : 'page-position', position, {
+    expected: `${position.name}=${value} is ${best.meaning.name}: ${shown(list.keys.slice(start, start + size))}`,
+    actual: shown(page.rows.map(list.keyOf)),
+    exchanges: [...list.exchanges, page.exchange],
+  });
 }
 
 /** Every total must be the number of all rows. */
@@ -183,34 +180,37 @@ function sizeDifference(listing: Listing, list: FullList, { page, size }: Sized)
 }
 
 /** Reads the pages that responses link, up to the end. */
-async function linkedPages(listing: Listing, list: FullList, size: number): Promise<Difference[] | undefined> {
-  const { cursor } = listing.controls;
+async function linkedPages({ listing, list }: ListSubject): Promise<Difference[] | undefined> {
+  const { cursor, position, size: slot } = listing.controls;
+  const size = Math.min(largest(need(slot)), Math.max(1, Math.ceil(list.rows.length / 4)));
   const settings = [...listing.widest, ...listing.sized(size)];
   const first = await listing.page(settings);
-  const pages = [first];
-  while (pages.length < Math.ceil(list.rows.length / size) + 2) {
-    const last = pages.at(-1) ?? first;
-    const { next } = last.metadata;
-    const exchange = next && (await listing.follow(next, settings));
+  const pages: Sized[] = [];
+  const exchanges = [first.exchange];
+  for (let page = first, start = 0; ; ) {
+    pages.push({ page, start, size });
+    const { next } = page.metadata;
+    if (next === undefined || pages.length > list.rows.length / size + 2 || (start > 0 && page.rows.length === 0))
+      break;
+    const exchange = await listing.follow(next, settings);
     if (exchange === undefined) break;
-    const page = listing.pageOf(exchange);
+    exchanges.push(exchange);
     const { status, text } = exchange.response;
-    const exchanges = [...pages.map((one) => one.exchange), exchange];
-    const facts = { actual: `${status} ${text.slice(0, 160)}`, exchanges };
-    if (page === undefined)
-      return status < 400 || status >= 500 ? undefined : finding(listing, 'page-cursor-rejected', cursor, facts);
-    pages.push(page);
-    if (page.rows.length === 0) break;
+    const following = listing.pageOf(exchange);
+    if (following === undefined)
+      return status < 400 || status >= 500
+        ? undefined
+        : finding(listing, 'page-cursor-rejected', cursor, { actual: `${status} ${text.slice(0, 160)}`, exchanges });
+    start += page.rows.length;
+    page = following;
   }
   if (pages.length === 1 && !first.metadata.namesNext) return undefined;
-  return linkedDifferences(listing, list, pages, size);
-}
-
-function linkedDifferences(listing: Listing, list: FullList, pages: readonly Page[], size: number): Difference[] {
-  const { cursor, position } = listing.controls;
-  const keys = pages.flatMap(({ rows }) => rows.map(list.keyOf));
-  const exchanges = pages.map(({ exchange }) => exchange);
-  const totals = totalDifferences(listing, list, pages);
+  const totals = totalDifferences(
+    listing,
+    list,
+    pages.map(({ page }) => page),
+  );
+  const keys = pages.flatMap(({ page }) => page.rows.map(list.keyOf));
   const repeated = firstRepeated(list.keys) === undefined ? firstRepeated(keys) : undefined;
   const differs = (check: 'page-overlap' | 'page-lost' | 'page-order', expected: string, actual: string) => [
     ...totals,
@@ -220,20 +220,14 @@ function linkedDifferences(listing: Listing, list: FullList, pages: readonly Pag
   // A page number is not a cursor: without links, the position check covers paging.
   if (!list.isComplete || (pages.length === 1 && position !== undefined)) return totals;
   const lost = list.keys.filter((key) => !keys.includes(key));
-  const missing = `${shown(lost)} missing from all pages of size ${size}`;
-  if (lost.length > 0) return differs('page-lost', shown(list.keys), missing);
+  if (lost.length > 0)
+    return differs('page-lost', shown(list.keys), `${shown(lost)} missing from all pages of size ${size}`);
   if (!isSameSequence(keys, list.keys)) return differs('page-order', shown(list.keys), shown(keys));
-  let start = 0;
-  const requests = pages.map((page) => {
-    start += page.rows.length;
-    return { page, start: start - page.rows.length, size };
-  });
-  return [...totals, ...moreDifferences(listing, list, requests)];
+  return [...totals, ...moreDifferences(listing, list, pages)];
 }
 
 export const pagingChecks: readonly ListCheck[] = [
   {
-    name: 'whole list',
     describe: 'The full list has no row twice, a correct total, and a correct end.',
     async run({ listing, list }) {
       const repeated = hasOwnIds(list.rows) ? firstRepeated(list.keys) : undefined;
@@ -247,7 +241,6 @@ export const pagingChecks: readonly ListCheck[] = [
     },
   },
   {
-    name: 'sizes',
     describe: 'A page has the requested number of rows, starting with the first.',
     applies: ({ listing, list }) => listing.controls.size !== undefined && list.rows.length > 1,
     async run({ listing, list }) {
@@ -266,7 +259,6 @@ export const pagingChecks: readonly ListCheck[] = [
     },
   },
   {
-    name: 'positions',
     describe: 'Positions select pages that are disjoint, complete, in list order, and empty beyond the end.',
     applies: ({ listing, list }) =>
       listing.controls.position !== undefined &&
@@ -274,26 +266,12 @@ export const pagingChecks: readonly ListCheck[] = [
       listing.declared.paging !== false &&
       listing.declared.paging !== 'cursor' &&
       list.rows.length > 1,
-    async run({ listing, list }) {
-      const position = need(listing.controls.position);
-      const found = await explained(listing, list, position);
-      if ('wrong' in found) return found.wrong;
-      const more = found.placed.map((one) => moreDifferences(listing, list, one));
-      const pages = found.requests.map(({ page }) => page);
-      return [
-        ...totalDifferences(listing, list, pages),
-        ...(more.every((one) => one.length > 0) ? (more[0] ?? []) : []),
-      ];
-    },
+    run: positions,
   },
   {
-    name: 'linked pages',
     describe: 'The pages that responses link are disjoint, complete and in the order of the list.',
     applies: ({ listing, list }) =>
       listing.controls.size !== undefined && listing.declared.paging !== false && list.rows.length > 1,
-    async run({ listing, list }) {
-      const most = largest(need(listing.controls.size));
-      return linkedPages(listing, list, Math.min(most, Math.max(1, Math.ceil(list.rows.length / 4))));
-    },
+    run: linkedPages,
   },
 ];

@@ -17,6 +17,9 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === 'string' && /^-?\d{1,15}(?:\.\d{1,10})?$/.test(value) ? Number(value) : undefined;
 }
 
+/** Whether a timestamp states its offset from UTC. */
+export const hasZone = (value: unknown) => isInstant(value) && /(?:Z|[+-]\d\d:?\d\d)$/.test(String(value));
+
 export function instantOf(value: unknown): number | undefined {
   const time = isDay(value) || isInstant(value) ? Date.parse(String(value)) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
@@ -89,110 +92,6 @@ export function compare(left: unknown, right: unknown): number | undefined {
 export function mentions(value: unknown, text: string): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).some((member) => mentions(member, text));
   return isScalar(value) && folded(value).includes(folded(text));
-}
-
-export type Truth = boolean | undefined;
-
-export function and(results: readonly Truth[]): Truth {
-  if (results.includes(false)) return false;
-  return results.includes(undefined) ? undefined : true;
-}
-
-export function or(results: readonly Truth[]): Truth {
-  if (results.includes(true)) return true;
-  return results.includes(undefined) ? undefined : false;
-}
-
-/** An operator of a condition such as `{ name: { _eq: 'Ann' } }`. */
-export type Operator = (value: unknown, operand: unknown) => Truth;
-
-/** A row without a value does not match. */
-const present =
-  (operator: Operator): Operator =>
-  (value, operand) =>
-    isBlank(value) ? false : operator(value, operand);
-
-/** Undefined if the row has no value: implementations negate nulls differently. */
-const not =
-  (operator: Operator): Operator =>
-  (value, operand) => {
-    const result = isBlank(value) ? undefined : operator(value, operand);
-    return result === undefined ? undefined : !result;
-  };
-
-const equal = present(isEqual);
-const within = present((value, operand) =>
-  Array.isArray(operand) ? or(operand.map((one) => isEqual(value, one))) : undefined,
-);
-
-const ordered = (test: (result: number) => boolean) =>
-  present((value, operand) => {
-    const result = compare(value, operand);
-    // Timestamps may have hidden digits.
-    return result === undefined || (result === 0 && isInstant(value)) ? undefined : test(result);
-  });
-
-const likePattern = (text: string) => {
-  const plain = text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${plain.replaceAll('%', '[^]*').replaceAll('_', '[^]')}$`, 'u');
-};
-
-const like = (ignoresCase: boolean) =>
-  present((value, operand) => {
-    if (typeof value !== 'string' || typeof operand !== 'string') return undefined;
-    if (likePattern(operand).test(value)) return true;
-    if (!likePattern(folded(operand)).test(folded(value))) return false;
-    // A text that differs only in case matches a case-insensitive operator. Accents depend on the collation.
-    return ignoresCase && likePattern(operand.toLowerCase()).test(value.toLowerCase()) ? true : undefined;
-  });
-
-const part = (test: (text: string, operand: string) => boolean) =>
-  present((value, operand) => {
-    if (Array.isArray(value)) return or(value.filter(isScalar).map((item) => isEqual(item, operand)));
-    if (typeof value !== 'string' || typeof operand !== 'string') return undefined;
-    if (!test(folded(value), folded(operand))) return false;
-    // Case sensitivity is not specified.
-    return test(value, operand) ? true : undefined;
-  });
-
-const isNull: Operator = (value, operand) =>
-  value === undefined || typeof operand !== 'boolean' ? undefined : (value === null) === operand;
-
-export const parts = {
-  contains: part((text, operand) => text.includes(operand)),
-  starts: part((text, operand) => text.startsWith(operand)),
-  ends: part((text, operand) => text.endsWith(operand)),
-};
-
-/** By normalized names. */
-const operators: readonly (readonly [names: string, operator: Operator])[] = [
-  ['eq equals is', equal],
-  ['ne neq', not(equal)],
-  ['in', within],
-  ['nin notin', not(within)],
-  ['gt', ordered((result) => result > 0)],
-  ['gte ge', ordered((result) => result >= 0)],
-  ['lt', ordered((result) => result < 0)],
-  ['lte le', ordered((result) => result <= 0)],
-  ['like', like(false)],
-  ['ilike', like(true)],
-  ['nlike', not(like(false))],
-  ['nilike', not(like(true))],
-  ['isnull', isNull],
-  ['contains icontains', parts.contains],
-  ['startswith', parts.starts],
-  ['endswith', parts.ends],
-];
-
-export const operatorKey = (name: string) => name.replaceAll(/[_$-]/g, '').toLowerCase();
-
-export function operatorOf(name: string): Operator | undefined {
-  return operators.find(([names]) => names.split(' ').includes(operatorKey(name)))?.[1];
-}
-
-/** Connectives such as `_and`, `$or` and `NOT`. */
-export function connectiveOf(name: string): 'and' | 'or' | 'not' | undefined {
-  return (['and', 'or', 'not'] as const).find((one) => one === operatorKey(name));
 }
 
 export interface Property {
