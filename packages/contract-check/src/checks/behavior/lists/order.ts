@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../json.ts';
 import { wordsOf } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
-import { type Difference, need, text } from '../observe.ts';
+import { type Difference, text } from '../observe.ts';
 import { isSurelyShown } from './conditions.ts';
 import {
   type FullList,
@@ -14,14 +14,13 @@ import {
   type Settings,
 } from './listing.ts';
 import { areDirections, type Direction, directionOf, type Slot } from './slots.ts';
-import { compare, distinct, isBlank, isScalar, matchBeginning, type Property, valueIn } from './values.ts';
+import { compare, distinct, isScalar, matchBeginning, type Property, valueIn } from './values.ts';
 
 interface OrderKey {
   readonly property: Property;
   /** Undefined if it is not specified: `sort=price` may be either. */
   readonly isDescending: boolean | undefined;
   readonly nulls: Direction['nulls'];
-  readonly ignoresCase?: boolean;
   /** The value to send, or one item of it. */
   readonly unit?: unknown;
   /** Settings to send in addition, such as the direction. */
@@ -120,7 +119,7 @@ function parsed(word: string): { field: string; isDescending: boolean | undefine
     : { field: word, isDescending: undefined };
 }
 
-/** The order of a list that `x-contract-check` declares. */
+/** What `x-contract-check` declares about the order of a list. */
 interface DeclaredOrder {
   /** The default order: `sorted: [-createdAt, id]`. */
   readonly keys: readonly OrderKey[];
@@ -133,119 +132,106 @@ interface DeclaredOrder {
 
 function declaredOrder({ declared }: Listing, { properties }: FullList): DeclaredOrder {
   const nulls = (['first', 'last'] as const).find((one) => one === declared.nulls);
-  const ignoresCase = declared.ignoresCase === true;
   const keyOf = (word: unknown): OrderKey[] => {
     const { field, isDescending } = parsed(String(word));
     const property = properties.find(({ name }) => name === field);
-    return property === undefined ? [] : [{ property, isDescending, nulls, ignoresCase, label: property.name }];
+    return property === undefined ? [] : [{ property, isDescending, nulls, label: property.name }];
   };
-  const [ties] = keyOf(declared.ties);
   const keys = (Array.isArray(declared.sorted) ? declared.sorted : []).flatMap(keyOf);
-  return { keys: keys.map((key) => ({ ...key, isDescending: key.isDescending ?? false })), ties, nulls, ignoresCase };
+  return {
+    keys: keys.map((key) => ({ ...key, isDescending: key.isDescending ?? false })),
+    ...{ ties: keyOf(declared.ties)[0], nulls, ignoresCase: declared.ignoresCase === true },
+  };
 }
 
-/**
- * The first place where rows are not in the order of a key; undefined if they are, or if common collations disagree.
- *
- * @param above keys before this one: only rows that are equal in all of them are compared.
- */
-function breachOf(rows: readonly JsonObject[], key: OrderKey, above: readonly OrderKey[] = []): string | undefined {
-  for (const group of groupsOf(rows, above)) {
-    const values = group.map((row) => valueIn(row, key.property));
-    if (values.some((value) => value === undefined)) continue;
-    const breach = nullBreach(values, key) ?? (isNamed(key) ? scattered(values) : valueBreach(values, key));
-    if (breach !== undefined) return breach;
-  }
-  return undefined;
+/** Enum values may sort in an order that the contract does not specify. */
+function isNamed({ enum: words }: Property): boolean {
+  return words?.some((word) => typeof word === 'string') === true;
 }
 
-/** Consecutive rows that are equal in the keys above. */
-function groupsOf(rows: readonly JsonObject[], above: readonly OrderKey[]): JsonObject[][] {
-  const groups: JsonObject[][] = [];
-  for (const row of rows) {
-    const last = groups.at(-1);
-    const isSame = above.every(({ property }) => last?.[0] && valueIn(last[0], property) === valueIn(row, property));
-    if (last !== undefined && isSame) last.push(row);
-    else groups.push([row]);
-  }
-  return groups;
-}
-
-/** Rows without a value must be adjacent at one end: the requested one, if specified. */
-function nullBreach(values: readonly unknown[], { nulls }: OrderKey): string | undefined {
-  const blanks = values.filter(isBlank).length;
-  if (blanks === 0 || blanks === values.length) return undefined;
-  const isFirst = values.slice(0, blanks).every(isBlank);
-  const isLast = values.slice(-blanks).every(isBlank);
-  if ((nulls === 'first' && !isFirst) || (nulls === 'last' && !isLast)) return `rows without a value are not ${nulls}`;
-  return isFirst || isLast ? undefined : 'rows without a value are mixed with other rows';
-}
-
-function valueBreach(values: readonly unknown[], { isDescending, ignoresCase }: OrderKey): string | undefined {
-  const present = values
-    .filter((value) => !isBlank(value))
-    .map((value) => (ignoresCase === true && typeof value === 'string' ? value.toLowerCase() : value));
-  const [ascending, descending] = [misplaced(present, 1), misplaced(present, -1)];
-  if (isDescending === undefined) return ascending && descending && ascending;
-  return isDescending ? descending : ascending;
-}
-
-/** Two values in the wrong order according to every collation. */
-function misplaced(values: readonly unknown[], sign: 1 | -1): string | undefined {
-  const reach = values.length > 60 ? 2 : values.length;
-  for (const [index, value] of values.entries())
-    for (const other of values.slice(index + 1, index + 1 + reach))
-      if ((compare(value, other) ?? 0) * sign > 0) return `${text(value)} is before ${text(other)}`;
-  return undefined;
-}
-
-/** Enum values may sort in an order that the contract does not specify, but equal values must be adjacent. */
-function isNamed({ property }: OrderKey): boolean {
-  return property.enum?.some((word) => typeof word === 'string') === true;
-}
-
-function scattered(values: readonly unknown[]): string | undefined {
-  const again = values.find((value, index) => value !== values[index - 1] && values.indexOf(value) < index);
-  return again === undefined ? undefined : `rows with ${text(again)} are not adjacent`;
+/** The first deviation from an order, if it is one in all plausible collations. */
+function breaches(
+  { listing, list }: ListSubject,
+  rows: readonly JsonObject[],
+  keys: readonly OrderKey[],
+  pages: readonly Page[],
+): Difference[] {
+  const declared = declaredOrder(listing, list);
+  const folded = (value: unknown) => (declared.ignoresCase && typeof value === 'string' ? value.toLowerCase() : value);
+  const shownIn = new Map(
+    keys.map(({ property }) => [property, isSurelyShown(listing, property, distinct(rows, property))]),
+  );
+  /** How a key orders two values: positive if they are in the wrong order, undefined if that is not specified. */
+  const ranked = ({ property, isDescending, nulls = declared.nulls }: OrderKey, one: unknown, other: unknown) => {
+    if (one === undefined || other === undefined) return undefined;
+    if (one === other) return one === null || shownIn.get(property)?.(one) ? 0 : undefined;
+    if (one === null || other === null) return nulls && ((one === null) === (nulls === 'first') ? -1 : 1);
+    const result = isNamed(property) ? undefined : compare(folded(one), folded(other));
+    return result && (isDescending ? -result : result);
+  };
+  const reach = rows.length > 60 ? 2 : rows.length;
+  const breachIn = (keys: readonly OrderKey[], row: JsonObject, next: JsonObject) => {
+    for (const [place, key] of keys.entries()) {
+      const [one, other] = [row, next].map((of) => valueIn(of, key.property));
+      const rank = ranked(key, one, other);
+      if (rank !== 0) return rank !== undefined && rank > 0 ? [{ place, one, other }] : [];
+    }
+    return [];
+  };
+  const breachOf = (keys: readonly OrderKey[]) =>
+    rows
+      .flatMap((row, index) => rows.slice(index + 1, index + 1 + reach).flatMap((next) => breachIn(keys, row, next)))
+      .sort((left, right) => left.place - right.place)[0];
+  // If a direction is not specified, both must be wrong.
+  const [breach, reversed] = [false, true].map((way) =>
+    breachOf(keys.map((key) => ({ ...key, isDescending: key.isDescending ?? way }))),
+  );
+  if (breach === undefined || reversed === undefined) return [];
+  const { place, one, other } = breach;
+  const isOfNulls = one === null || other === null;
+  const check = isOfNulls ? 'order-nulls' : place > 0 ? 'order-ties' : 'order-ignored';
+  return finding(listing, check, listing.controls.order, {
+    expected: `order by ${keys.map(({ label, isDescending }) => `${label}${isDescending ? ' descending' : ''}`).join(', ')}`,
+    actual: `${text(one)} is before ${text(other)}`,
+    exchanges: pages.map(({ exchange }) => exchange),
+  });
 }
 
 const maxProperties = 8;
 
-const check = (describe: string, run: ListCheck['run']): ListCheck => ({ describe, run });
-
 /** Checks of the order: each property in both directions, the position of nulls, and ties. */
 export function* orderChecks({ listing, list }: ListSubject): Generator<ListCheck> {
-  const declared = declaredOrder(listing, list);
+  const { keys } = declaredOrder(listing, list);
   const { order, direction } = listing.controls;
-  const isPlain = listing.declared.order !== false && order === undefined;
-  if (isPlain && direction === undefined && declared.keys.length > 0)
-    yield check('The list has its declared order.', async (subject) =>
-      breaches(subject, subject.list.rows, declared.keys, subject.list.pages, undefined),
-    );
+  if (listing.declared.order !== false && (order ?? direction) === undefined && keys.length > 0)
+    yield {
+      describe: 'The list has its declared order.',
+      run: async (subject) => breaches(subject, subject.list.rows, keys, subject.list.pages),
+    };
   const ordering = orderingOf(listing, list.properties);
   if (ordering === undefined) return;
   const tells = (property: Property) => {
     const values = distinct(list.rows, property);
-    return values.length > 1 && values.every(isScalar);
+    return values.length > 1 && values.every(isScalar) && !isNamed(property);
   };
   const telling = [...new Set(ordering.keys.map(({ property }) => property))].filter(tells);
   const roll = dice(listing.session.seedFor(`${listing.operation.id} order`));
-  for (const property of shuffled(telling, roll).slice(0, maxProperties))
-    yield check('A property sorts the list in both directions.', (subject) =>
-      bothWays(subject, ordering, property, declared),
-    );
   // One key for each combination of direction and nulls. The property does not matter.
   const nulls = ordering.keys.filter(
     ({ nulls: at, property }) => at && tells(property) && list.rows.some((row) => valueIn(row, property) === null),
   );
-  for (const key of new Map(nulls.map((one) => [`${one.isDescending} ${one.nulls}`, one])).values())
-    yield check('Rows without a value are where the request asks for them.', (subject) =>
-      ordered(subject, ordering, [key]),
-    );
-  for (const keys of tiePairs(list, ordering, tells))
-    yield check('Rows with the same first key have the order of the second.', (subject) =>
-      ordered(subject, ordering, keys),
-    );
+  const requests = [
+    ...shuffled(telling, roll)
+      .slice(0, maxProperties)
+      .flatMap((property) => keysOf(ordering, property).map((key) => [key])),
+    ...[...new Map(nulls.map((one) => [`${one.isDescending} ${one.nulls}`, one])).values()].map((key) => [key]),
+    ...tiePairs(list, ordering, tells),
+  ];
+  for (const keys of requests)
+    yield {
+      describe: 'A page has the requested order, with nulls and ties where the request or the contract has them.',
+      run: (subject) => ordered(subject, ordering, keys),
+    };
 }
 
 /** The keys of a property: ascending, descending, and without a direction. */
@@ -254,67 +240,24 @@ function keysOf(ordering: Ordering, property: Property): OrderKey[] {
   return [false, true, undefined].flatMap((way) => own.find((key) => key.isDescending === way) ?? []);
 }
 
-async function bothWays(
-  subject: ListSubject,
-  ordering: Ordering,
-  property: Property,
-  { ties, nulls, ignoresCase }: DeclaredOrder,
-): Promise<Difference[] | undefined> {
-  const { listing } = subject;
-  const pages: { key: OrderKey; page: Page }[] = [];
-  for (const key of keysOf(ordering, property)) {
-    const page = await listing.read([...listing.widest, ...ordering.settings([key])]);
-    if (page !== undefined) pages.push({ key, page });
-  }
-  need(pages[0]);
-  const found = pages.flatMap(({ key, page }) => [
-    ...breaches(subject, page.rows, [{ ...key, ignoresCase, nulls: key.nulls ?? nulls }], [page], ordering.slot),
-    ...(ties === undefined ? [] : breaches(subject, page.rows, [key, tieOf(ties, key)], [page], ordering.slot)),
-  ]);
-  return found.slice(0, 1);
-}
-
-/** Without a declared direction, ties are ascending; a descending order may reverse them. */
-function tieOf(ties: OrderKey, { isDescending }: OrderKey): OrderKey {
-  return ties.isDescending === undefined && isDescending === false ? { ...ties, isDescending: false } : ties;
-}
-
 async function ordered(subject: ListSubject, ordering: Ordering, keys: readonly OrderKey[]): Promise<Difference[]> {
-  const page = await subject.listing.page([...subject.listing.widest, ...ordering.settings(keys)]);
-  return breaches(subject, page.rows, keys, [page], ordering.slot);
-}
-
-/** The first deviation from an order. Stops at a key whose hidden digits may decide before the next one. */
-function breaches(
-  { listing }: ListSubject,
-  rows: readonly JsonObject[],
-  keys: readonly OrderKey[],
-  pages: readonly Page[],
-  slot: Slot | undefined,
-): Difference[] {
-  for (const [index, key] of keys.entries()) {
-    const actual = breachOf(rows, key, keys.slice(0, index));
-    const isOfNulls = actual?.startsWith('rows without') === true;
-    if (actual !== undefined)
-      return finding(listing, isOfNulls ? 'order-nulls' : index > 0 ? 'order-ties' : 'order-ignored', slot, {
-        expected: `order by ${keys.map(({ label, isDescending }) => `${label}${isDescending ? ' descending' : ''}`).join(', ')}`,
-        actual,
-        exchanges: pages.map(({ exchange }) => exchange),
-      });
-    const values = distinct(rows, key.property);
-    if (!values.every(isSurelyShown(listing, key.property, values))) return [];
-  }
-  return [];
+  const { listing, list } = subject;
+  const page = await listing.page([...listing.widest, ...ordering.settings(keys)]);
+  const { ties } = declaredOrder(listing, list);
+  // Without a declared direction, ties are ascending; a descending order may reverse them.
+  const isAscending = keys.some(({ isDescending }) => isDescending === false);
+  const last = ties && { ...ties, isDescending: ties.isDescending ?? (isAscending ? false : undefined) };
+  return breaches(subject, page.rows, [...keys, ...(last === undefined ? [] : [last])], [page]);
 }
 
 /** Two keys for each direction of the second, where rows with the same first key differ in the second. */
 function tiePairs(list: FullList, ordering: Ordering, tells: (property: Property) => boolean): OrderKey[][] {
   const plain = ordering.keys.filter(({ nulls, isDescending }) => nulls === undefined && isDescending === false);
-  const seconds = plain.filter((key) => !isNamed(key) && tells(key.property));
   for (const first of ordering.most < 2 ? [] : plain) {
     const groups = [...Map.groupBy(list.rows, (row) => valueIn(row, first.property)).values()];
-    const second = seconds.find(
-      ({ property }) => property !== first.property && groups.some((of) => distinct(of, property).length > 1),
+    const second = plain.find(
+      ({ property }) =>
+        property !== first.property && tells(property) && groups.some((of) => distinct(of, property).length > 1),
     );
     if (second !== undefined)
       return keysOf(ordering, second.property).flatMap((key) => (key.isDescending === undefined ? [] : [[first, key]]));
