@@ -14,13 +14,12 @@ import {
   shown,
 } from './listing.ts';
 import { and, inOtherCase } from './operators.ts';
-import { positionsOf } from './paging.ts';
 import { isInside, type Slot } from './slots.ts';
 import { distinct, folded, mentions, type Property, valueIn } from './values.ts';
 
 /** Maximum number of filters to check across pages, and of pages of each. */
 const maxPaged = 4;
-const maxPages = 4;
+const maxPages = 6;
 
 /** Checks of filters: each alone, two combined, and some across pages. */
 export function filterChecks({ listing, list }: ListSubject): ListCheck[] {
@@ -122,16 +121,11 @@ async function filteredPages({ listing, list }: ListSubject, condition: Conditio
   const { slot, holds } = condition;
   const settings = [...listing.widest, ...condition.settings, ...listing.sized(1)];
   const pages = [await listing.page(settings)];
-  for (let next = pages[0]; next !== undefined && pages.length < maxPages; ) {
-    next = await listing.after(next, settings);
-    if (next !== undefined) pages.push(next);
-  }
-  // A page that would start with a row that does not match if the filter were ignored.
   const { yes } = reach(list, condition);
-  const foreign = list.rows.findIndex((row, index) => index > 0 && index < yes && holds(row) === false);
-  for (const position of positionsOf(listing, list, 1, Math.max(1, foreign))) {
-    const page = await listing.read([...settings, position]);
-    if (page !== undefined) pages.push(page);
+  while (pages.length < Math.min(yes, maxPages)) {
+    const next = await listing.after(pages, settings);
+    if (next === undefined) break;
+    pages.push(next);
   }
   const exchanges = pages.map(({ exchange }) => exchange);
   const wrong = pages.find(({ rows }) => rows.some((row) => holds(row) === false));

@@ -160,9 +160,16 @@ export class Listing {
     return this.request([...settings.filter(([one]) => one !== position && one !== slot), [slot, next.value]]);
   }
 
-  /** The page after another one, as its response indicates it. */
-  async after({ metadata: { next } }: Page, settings: Settings): Promise<Page | undefined> {
-    return next === undefined ? undefined : this.pageOf(await this.follow(next, settings));
+  /** The page after others, as the last response indicates it, otherwise from the position in the contract. */
+  async after(pages: readonly Page[], settings: Settings): Promise<Page | undefined> {
+    const next = pages.at(-1)?.metadata.next;
+    if (next !== undefined) return this.pageOf(await this.follow(next, settings));
+    const { position } = this.controls;
+    if (position === undefined) return undefined;
+    const first = position.default ?? position.shape.minimum ?? 0;
+    const isOffset = (this.declared.paging ?? (isOffsetName(position.name) ? 'offset' : 'page')) === 'offset';
+    const before = isOffset ? pages.flatMap(({ rows }) => rows).length : pages.length + Number(first);
+    return this.read([...settings, [position, before]]);
   }
 
   pageOf(exchange: Exchange | undefined): Page | undefined {
@@ -179,13 +186,8 @@ export class Listing {
     const count = () => pages.reduce((sum, { rows }) => sum + rows.length, 0);
     let isComplete = this.#isLast(first);
     while (!isComplete && pages.length < maxPages && count() < maxRows && !this.session.isOver) {
-      const last = pages.at(-1);
-      if (last === undefined || last.rows.length === 0) break;
-      const page =
-        (await this.after(last, settings)) ??
-        (last.metadata.next === undefined
-          ? await this.read(this.#following(settings, count(), pages.length))
-          : undefined);
+      if (pages.at(-1)?.rows.length === 0) break;
+      const page = await this.after(pages, settings);
       // An empty page is the end, regardless of what earlier pages indicate.
       if (page?.rows.length === 0) isComplete = true;
       if (page === undefined || repeats(pages, page)) break;
@@ -209,15 +211,6 @@ export class Listing {
     if (metadata.next !== undefined) return false;
     if (metadata.hasMore !== undefined) return !metadata.hasMore.value;
     return size === undefined ? position === undefined && cursor === undefined : rows.length < largest(size);
-  }
-
-  /** If the response does not link the next page: from the declared position, otherwise as a row offset. */
-  #following(settings: Settings, rows: number, pages: number): Settings {
-    const { position } = this.controls;
-    if (position === undefined) return settings;
-    const first = position.default ?? position.shape.minimum ?? 0;
-    const isOffset = (this.declared.paging ?? (isOffsetName(position.name) ? 'offset' : 'page')) === 'offset';
-    return [...settings, [position, isOffset ? rows : pages + (typeof first === 'number' ? first : 0)]];
   }
 }
 

@@ -46,18 +46,6 @@ function meaningsOf({ declared }: Listing, { name, default: fallback, shape: { m
   });
 }
 
-/** Position values for the page that starts at a row, one for each possible meaning of the position. */
-export function positionsOf(listing: Listing, list: FullList, size: number, start = size): (readonly [Slot, number])[] {
-  const { position } = listing.controls;
-  if (position === undefined || list.rows.length <= start) return [];
-  const values = meaningsOf(listing, position).flatMap((meaning) =>
-    [start, start + 1, start / size, start / size + 1].filter(
-      (value) => Number.isInteger(value) && meaning.start(value, size) === start,
-    ),
-  );
-  return [...new Set(values)].map((value) => [position, value] as const);
-}
-
 /** A page that was requested with a size, and the row that it starts with. */
 interface Sized {
   readonly page: Page;
@@ -70,21 +58,11 @@ async function positions({ listing, list }: ListSubject): Promise<Difference[]> 
   const position = need(listing.controls.position);
   const all = list.rows.length;
   const requests: { readonly page: Page; readonly value: number; readonly size: number }[] = [];
-  const plan = [
-    [0, 1],
-    [1, 1],
-    [1, 2],
-    [2, 2],
-    [2, 1],
-    [1, 3],
-    [all - 1, 1],
-    [all + 3, 2],
-  ] as const;
-  for (const [value, size] of new Map(plan.map((one) => [one.join(), one])).values()) {
-    const settings = [...listing.widest, ...listing.sized(size), [position, value] as const];
-    const page = size > all ? undefined : await listing.read(settings);
-    if (page !== undefined) requests.push({ page, value, size });
-  }
+  for (const value of new Set([0, 1, 2, all - 1, all + 3]))
+    for (const size of [1, 2]) {
+      const page = await listing.read([...listing.widest, ...listing.sized(size), [position, value]]);
+      if (page !== undefined) requests.push({ page, value, size });
+    }
   need(requests[1]);
   const placed = (meaning: Meaning) =>
     requests.map(({ page, value, size }) => ({ page, value, size, start: meaning.start(value, size) }));
@@ -97,13 +75,8 @@ async function positions({ listing, list }: ListSubject): Promise<Difference[]> 
   const possible = meaningsOf(listing, position).map((meaning) => ({ meaning, wrong: unexplained(meaning) }));
   const fitting = possible.filter(({ wrong }) => wrong.length === 0);
   if (fitting.length > 0 || possible.length === 0) {
-    const more = fitting.map(({ meaning }) => moreDifferences(listing, list, placed(meaning)));
-    const totals = totalDifferences(
-      listing,
-      list,
-      requests.map(({ page }) => page),
-    );
-    return [...totals, ...(more.every((one) => one.length > 0) ? (more[0] ?? []) : [])];
+    const told = fitting.map(({ meaning }) => metadataDifferences(listing, list, placed(meaning)));
+    return told.every((one) => one.length > 0) ? (told[0] ?? []) : [];
   }
   const best = need(possible.sort((left, right) => left.wrong.length - right.wrong.length)[0]);
   const { page, value, size, start } = need(best.wrong[0]);
@@ -112,6 +85,12 @@ async function positions({ listing, list }: ListSubject): Promise<Difference[]> 
     actual: shown(page.rows.map(list.keyOf)),
     exchanges: [...list.exchanges, page.exchange],
   });
+}
+
+/** A page must state the total, and whether more rows follow, correctly. */
+function metadataDifferences(listing: Listing, list: FullList, requests: readonly Sized[]): Difference[] {
+  const pages = requests.map(({ page }) => page);
+  return [...totalDifferences(listing, list, pages), ...moreDifferences(listing, list, requests)];
 }
 
 /** Every total must be the number of all rows. */
@@ -167,16 +146,28 @@ function mustNameNext({ operation, controls }: Listing, { metadata }: Page): boo
   return controls.cursor !== undefined && metadata.namesNext && controls.position === undefined;
 }
 
-function sizeDifference(listing: Listing, list: FullList, { page, size }: Sized): Difference[] {
-  const keys = page.rows.map(list.keyOf);
-  const expected = list.keys.slice(0, size);
-  if (isSameSequence(keys, expected) || (!list.isComplete && size > list.rows.length)) return [];
-  const isOtherSize = keys.length !== expected.length;
-  const rows = `${expected.length} of the ${list.rows.length} rows for a size of ${size}`;
-  return finding(listing, isOtherSize ? 'page-size' : 'page-rows', listing.controls.size, {
-    ...{ expected: isOtherSize ? rows : shown(expected), actual: shown(keys) },
-    exchanges: [...list.exchanges, page.exchange],
+/** Requests pages of several sizes. */
+async function sizes({ listing, list }: ListSubject): Promise<Difference[] | undefined> {
+  const slot = need(listing.controls.size);
+  const all = list.rows.length;
+  const requests: Sized[] = [];
+  // Requesting a maximum that exceeds the list returns only the list.
+  const maximum = list.isComplete && all < 200 ? largest(slot, 1000) : largest(slot);
+  for (const size of new Set([1, 2, 3, all, all + 1, maximum])) {
+    const page = size > maximum ? undefined : await listing.read([...listing.widest, ...listing.sized(size)]);
+    if (page !== undefined) requests.push({ page, start: 0, size });
+  }
+  if (requests.length === 0) return undefined;
+  const wrong = requests.flatMap(({ page, size }) => {
+    const keys = page.rows.map(list.keyOf);
+    const expected = list.keys.slice(0, size);
+    if (isSameSequence(keys, expected) || (!list.isComplete && size > all)) return [];
+    return finding(listing, keys.length === expected.length ? 'page-rows' : 'page-size', slot, {
+      ...{ expected: `for a size of ${size}: ${shown(expected)}`, actual: shown(keys) },
+      exchanges: [...list.exchanges, page.exchange],
+    });
   });
+  return [...wrong.slice(0, 1), ...metadataDifferences(listing, list, requests)];
 }
 
 /** Reads the pages that responses link, up to the end. */
@@ -205,25 +196,18 @@ async function linkedPages({ listing, list }: ListSubject): Promise<Difference[]
     page = following;
   }
   if (pages.length === 1 && !first.metadata.namesNext) return undefined;
-  const totals = totalDifferences(
-    listing,
-    list,
-    pages.map(({ page }) => page),
-  );
   const keys = pages.flatMap(({ page }) => page.rows.map(list.keyOf));
   const repeated = firstRepeated(list.keys) === undefined ? firstRepeated(keys) : undefined;
-  const differs = (check: 'page-overlap' | 'page-lost' | 'page-order', expected: string, actual: string) => [
-    ...totals,
-    ...finding(listing, check, cursor, { expected, actual, exchanges }),
-  ];
+  const differs = (check: 'page-overlap' | 'page-lost' | 'page-order', expected: string, actual: string) =>
+    finding(listing, check, cursor, { expected, actual, exchanges });
   if (repeated !== undefined) return differs('page-overlap', 'every row once', `${repeated} is repeated`);
   // A page number is not a cursor: without links, the position check covers paging.
-  if (!list.isComplete || (pages.length === 1 && position !== undefined)) return totals;
+  if (!list.isComplete || (pages.length === 1 && position !== undefined)) return [];
   const lost = list.keys.filter((key) => !keys.includes(key));
   if (lost.length > 0)
     return differs('page-lost', shown(list.keys), `${shown(lost)} missing from all pages of size ${size}`);
   if (!isSameSequence(keys, list.keys)) return differs('page-order', shown(list.keys), shown(keys));
-  return [...totals, ...moreDifferences(listing, list, pages)];
+  return metadataDifferences(listing, list, pages);
 }
 
 export const pagingChecks: readonly ListCheck[] = [
@@ -234,29 +218,16 @@ export const pagingChecks: readonly ListCheck[] = [
       const page = need(list.pages.at(-1));
       const { size } = listing.controls;
       const start = list.rows.length - page.rows.length;
-      const requests = size === undefined ? [] : [{ page, start, size: largest(size) }];
+      const last = { page, start, size: size === undefined ? 0 : largest(size) };
       const facts = { actual: `${repeated} is repeated in ${shown(list.keys)}`, exchanges: list.exchanges };
       const twice = repeated === undefined ? [] : finding(listing, 'page-overlap', undefined, facts);
-      return [...twice, ...totalDifferences(listing, list, list.pages), ...moreDifferences(listing, list, requests)];
+      return [...twice, ...metadataDifferences(listing, list, [last])];
     },
   },
   {
     describe: 'A page has the requested number of rows, starting with the first.',
     applies: ({ listing, list }) => listing.controls.size !== undefined && list.rows.length > 1,
-    async run({ listing, list }) {
-      const size = need(listing.controls.size);
-      const requests: Sized[] = [];
-      // Requesting a maximum that exceeds the list returns only the list.
-      const maximum = list.isComplete && list.rows.length < 200 ? largest(size, 1000) : largest(size);
-      for (const count of new Set([1, 2, 3, list.rows.length, list.rows.length + 1, maximum])) {
-        const page = count > maximum ? undefined : await listing.read([...listing.widest, ...listing.sized(count)]);
-        if (page !== undefined) requests.push({ page, start: 0, size: count });
-      }
-      if (requests.length === 0) return undefined;
-      const wrong = requests.flatMap((one) => sizeDifference(listing, list, one)).slice(0, 1);
-      const pages = requests.map(({ page }) => page);
-      return [...wrong, ...totalDifferences(listing, list, pages), ...moreDifferences(listing, list, requests)];
-    },
+    run: sizes,
   },
   {
     describe: 'Positions select pages that are disjoint, complete, in list order, and empty beyond the end.',
