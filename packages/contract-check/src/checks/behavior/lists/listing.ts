@@ -63,10 +63,10 @@ export class Listing {
   readonly controls: Controls;
   /** What `x-contract-check` declares about the operation. */
   readonly declared: JsonObject;
-  /** Remaining requests. The limit keeps one list from using the time of all. */
-  left: number;
+  /** Remaining requests for checks. The limit keeps one list from using the time of all. */
+  left = 150;
 
-  private constructor(session: Session, base: Call, { member, schema }: Rows, left: number) {
+  private constructor(session: Session, base: Call, { member, schema }: Rows) {
     const { operation } = base;
     this.session = session;
     this.operation = operation;
@@ -76,25 +76,22 @@ export class Listing {
     this.slots = slotsOf(session.document, operation, base);
     this.controls = controlsOf(this.slots);
     this.declared = extensionOf(operation.node);
-    this.left = left;
   }
 
   /**
-   * @param left maximum number of requests, excluding those that confirm a finding.
    * @param path overrides path parameters of the known call.
    * @returns undefined if the operation has no rows, or if no successful call is known.
    */
   static of(
     { session, requests }: Pick<CheckContext, 'session' | 'requests'>,
     operation: Operation,
-    left: number,
     path: Readonly<Record<string, unknown>> = {},
   ): Listing | undefined {
     const call = requests.of(operation)?.call;
     const rows = rowsSchema(session.document, responseSchema(operation));
     if (call === undefined || rows === undefined) return undefined;
     const base = withoutOptional(session, { ...call, path: { ...call.path, ...path } });
-    return new Listing(session, base, rows, left);
+    return new Listing(session, base, rows);
   }
 
   get document(): OpenApiDocument {
@@ -228,9 +225,6 @@ export function finding({ operation }: Listing, check: CheckName, slot: Slot | u
   return [differ(check, operation, about, { node: slot?.source, ...facts })];
 }
 
-/** Maximum number of requests to read one list of resources. */
-const requestsForOne = 20;
-
 /** Reads a list, up to a few pages; undefined if it cannot be read. */
 export async function readCollection(
   context: CheckContext,
@@ -238,7 +232,7 @@ export async function readCollection(
   path: Readonly<Record<string, unknown>> = {},
   query: Readonly<Record<string, unknown>> = {},
 ): Promise<FullList | undefined> {
-  const listing = Listing.of(context, operation, requestsForOne, path);
+  const listing = Listing.of(context, operation, path);
   const settings = (listing?.slots ?? []).filter(({ name }) => Object.hasOwn(query, name));
   return listing?.walk(settings.map((slot) => [slot, query[slot.name]] as const));
 }
@@ -249,7 +243,7 @@ export async function listAs(
   operation: Operation,
   identity: Identity,
 ): Promise<Page | undefined> {
-  const listing = Listing.of(context, operation, requestsForOne);
+  const listing = Listing.of(context, operation);
   return listing?.pageOf(await listing.request(listing.widest, identity));
 }
 

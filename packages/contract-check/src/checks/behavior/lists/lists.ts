@@ -10,10 +10,6 @@ import { isSameSet, type ListCheck, Listing, type ListSubject } from './listing.
 import { orderChecks } from './order.ts';
 import { pagingChecks } from './paging.ts';
 
-/** Maximum number of requests per list, excluding those that confirm a finding. */
-const requestsForOne = 150;
-const requestsToConfirm = 200;
-
 /** With fewer rows, paging and order cannot be checked reliably. */
 const enoughRows = 5;
 const maxCreated = 7;
@@ -25,7 +21,7 @@ export async function checkLists(context: CheckContext): Promise<void> {
   const lists = session.judged.filter((operation) => operation.method === 'GET' || isReadingPost(operation));
   let done = 0;
   await eachOperation(lists, 1, async (operation) => {
-    const listing = session.isOver ? undefined : Listing.of(context, operation, requestsForOne);
+    const listing = session.isOver ? undefined : Listing.of(context, operation);
     if (listing !== undefined && listing.declared.stable !== false) await checkList(context, listing);
     done += 1;
     onProgress(done, lists.length);
@@ -47,16 +43,12 @@ async function run({ listing, list }: ListSubject, { applies, run: check }: List
   await observe(listing.session, listing.operation, async (turn) => {
     if (turn === 'one') return check({ listing, list }, turn);
     const { left } = listing;
-    // Confirmation must not fail because the request limit is reached.
-    listing.left = requestsToConfirm;
-    try {
-      const before = await listing.walk();
-      const found = before && (await check({ listing, list: before }, turn));
-      const after = found?.length ? await listing.walk() : undefined;
-      return before && after && isSameSet(before.keys, after.keys) ? found : undefined;
-    } finally {
-      listing.left = left;
-    }
+    const before = await listing.walk();
+    const found = before && (await check({ listing, list: before }, turn));
+    const after = found?.length ? await listing.walk() : undefined;
+    // What confirms a difference does not count.
+    listing.left = left;
+    return before && after && isSameSet(before.keys, after.keys) ? found : undefined;
   });
 }
 
@@ -77,7 +69,7 @@ async function enough(context: CheckContext, original: Listing): Promise<ListSub
   const name = lastParameter(operation.path) ?? '';
   const { likely } = session.pool.forParameter(operation, name, false);
   for (const id of likely.filter((one) => name !== '' && one !== original.base.path[name]).slice(0, maxParents))
-    if (isShort()) await isFuller(Listing.of(context, operation, requestsForOne, { [name]: id }));
+    if (isShort()) await isFuller(Listing.of(context, operation, { [name]: id }));
   for (const creator of creatorsOf(context, operation))
     for (let count = 0; count < maxCreated && isShort(); count += 1) {
       const created = await requests.again(creator, `row ${count} of ${operation.id}`);
