@@ -26,11 +26,7 @@ export async function checkValidInput(
 ): Promise<void> {
   const { session, requests } = context;
   const places = [...placesOf(session, known.call), ...bodiesOf(session, await requests.branches(operation))];
-  const present = new Map(places.map((place) => [place, presentAt(context, place)]));
-  const probes = oncePerConstraint(places, (place) => {
-    const own = present.get(place);
-    return [...(own === undefined ? [] : [own]), ...boundsAt(context, place)];
-  });
+  const probes = oncePerConstraint(places, (place) => [...presentAt(context, place), ...boundsAt(context, place)]);
   await inParallel(probes, session.options.concurrency ?? 8, async ({ place, value: bound }, index) => {
     if (session.isOver || !(await isHarmless(session, place.with(bound.value), place.call))) return;
     const send = (value: unknown, label: string) =>
@@ -48,7 +44,7 @@ export async function checkValidInput(
     const isInvented = isInventedId(place, bound);
     const beside = bound.neighbour ?? place.value;
     const ordinary = isInvented ? withAnotherId(session, place, bound, beside) : beside;
-    const neighbour = bound === present.get(place) ? known.exchange : await send(ordinary, 'neighbour');
+    const neighbour = bound.detail === isSent ? known.exchange : await send(ordinary, 'neighbour');
     const { keyword, pointer, note } = bound;
     // A made-up ID must be accepted in its original form before another form can be blamed.
     const isProcessed = (other: Exchange) =>
@@ -57,7 +53,7 @@ export async function checkValidInput(
     if (!isProcessed(neighbour) && !isRejectedOtherwise) return;
     const where = `${place.name}${general(pointer)}`;
     if (session.registry.has(`accept-${keyword} ${operation.id} ${where}`)) return;
-    if (await isAcceptedElsewhere(context, operation, place, bound, rejection, `${index}`)) return;
+    if (await isAcceptedElsewhere(context, place, bound, rejection, `${index}`)) return;
     const found = (other: Exchange): Candidate =>
       candidateOf(`accept-${keyword}`, operation, where, {
         title: `${where}: ${note}, but the request is rejected`,
@@ -91,60 +87,51 @@ const isServerCreated = /cursor|token|continu|after|before|match|since|signature
  */
 async function isAcceptedElsewhere(
   context: CheckContext,
-  operation: Operation,
   place: CallPlace,
   bound: Bound,
   rejection: Rejection,
   label: string,
 ): Promise<boolean> {
   const { session, requests } = context;
+  const isBody = place.parameter === undefined;
   // Fresh texts would move a scalar off its boundary.
   const isScalar = !['object', 'undefined'].includes(typeof at(bound.value, bound.pointer));
   const kept = isScalar ? keptIn(place, bound) : undefined;
-  const calls: { readonly call: Call; readonly pointer: string | undefined }[] = [
-    {
-      call: renewed(session, place.with(bound.value), `${label} other words`, atEveryDepth, kept),
-      pointer: place.parameter === undefined ? (kept ?? '') : undefined,
-    },
+  const isSame = (one: Bound) =>
+    one.keyword === bound.keyword &&
+    general(one.pointer) === general(bound.pointer) &&
+    one.detail === bound.detail &&
+    JSON.stringify(one.chosen) === JSON.stringify(bound.chosen);
+  const variants = isBody ? await requests.variants(place.call.operation) : [];
+  const calls: (readonly [call: Call, pointer: string | undefined])[] = [
+    [
+      renewed(session, place.with(bound.value), `${label} other words`, atEveryDepth, kept),
+      isBody ? (kept ?? '') : undefined,
+    ],
+    ...(isBody ? withOthers(context, place, bound) : []).map((value) => [place.with(value), bound.pointer] as const),
+    ...variants.flatMap((variant) => {
+      const same = boundsOf(session.values, place.schema, variant.body).filter(isSame).slice(0, 2);
+      return same.map(({ value, pointer }) => [{ ...variant, body: value }, pointer] as const);
+    }),
   ];
-  if (place.parameter === undefined) {
-    for (const value of withOthers(context, place, bound))
-      calls.push({ call: place.with(value), pointer: bound.pointer });
-    for (const variant of await requests.variants(operation)) {
-      const { values } = session;
-      const same = boundsOf(values, place.schema, variant.body).filter(
-        (one) =>
-          one.keyword === bound.keyword &&
-          general(one.pointer) === general(bound.pointer) &&
-          one.detail === bound.detail &&
-          JSON.stringify(one.chosen) === JSON.stringify(bound.chosen),
-      );
-      for (const one of same.slice(0, 2)) calls.push({ call: { ...variant, body: one.value }, pointer: one.pointer });
-    }
-  }
-  for (const [index, { call, pointer }] of calls.entries()) {
+  for (const [index, [call, pointer]] of calls.entries()) {
     const exchange = await sendReady(context, call, pointer, `${label} elsewhere ${index}`);
     if (!rejectsForm(exchange, rejection)) return true;
   }
   return false;
 }
 
-/** An optional parameter with an ordinary value; undefined for values that only the server creates, such as cursors. */
-function presentAt({ session }: CheckContext, place: CallPlace): Bound | undefined {
+/** The detail of the bound that an optional parameter is sent. */
+const isSent = 'sent';
+
+/** An optional parameter with an ordinary value, unless only the server creates its values, such as cursors. */
+function presentAt({ session }: CheckContext, place: CallPlace): Bound[] {
   const { parameter, value } = place;
-  if (parameter === undefined || parameter.required || value === undefined) return undefined;
-  if (isServerCreated.test(parameter.name)) return undefined;
-  if (!isDistinguishable(session, place, value, false)) return undefined;
-  return {
-    keyword: 'type',
-    detail: 'present',
-    pointer: '',
-    place: session.document.placeOf(parameter.node),
-    value,
-    note: 'it is sent',
-    neighbour: undefined,
-    chosen: undefined,
-  };
+  if (parameter === undefined || parameter.required || value === undefined) return [];
+  if (isServerCreated.test(parameter.name) || !isDistinguishable(session, place, value, false)) return [];
+  const source = session.document.placeOf(parameter.node);
+  const own = { keyword: 'type', detail: isSent, pointer: '', place: source, value, note: 'it is sent' };
+  return [{ ...own, neighbour: undefined, chosen: undefined }];
 }
 
 /** Whether the value is a made-up ID of another resource. A server may reject unknown IDs in any form. */
