@@ -61,8 +61,11 @@ function attempts(session: Session, operation: Operation): Attempt[] {
   };
   // All credentials are forged together: with alternatives, one valid credential is sufficient.
   const credentials = Object.entries(session.identities.credentialsFor(operation));
-  const forged = forgeries.flatMap(({ who, forge }): Attempt[] => {
-    const headers = credentials.map(([name, value]) => [name, forge(value)] as const);
+  const forged = Object.entries(forgeries).flatMap(([who, forge]): Attempt[] => {
+    const headers = credentials.map(([name, value]) => {
+      const [, scheme = '', secret = ''] = /^(\S+ )?(.*)$/s.exec(value) ?? [];
+      return [name, forge(secret, scheme)] as const;
+    });
     if (headers.length === 0 || headers.some(([, text]) => text === undefined)) return [];
     const sent = Object.fromEntries(headers) as Record<string, string>;
     return [{ check: 'forged-credentials', who, identity: 'caller', headers: sent }];
@@ -84,25 +87,17 @@ function needsRights(operation: Operation): boolean {
   return hasScopes || operation.responses.some(({ status }) => status === '403');
 }
 
-/** Ways to forge a credential that keep its format; undefined if one does not apply. */
-const forgeries: readonly { readonly who: string; forge(value: string): string | undefined }[] = [
-  { who: 'with a forged credential', forge: (value) => withSecret(value, changedAt) },
-  { who: 'with a malformed credential', forge: (value) => withSecret(value, () => 'not-a-credential') },
-  { who: 'with a credential under another scheme', forge: withOtherScheme },
-  { who: 'with an unsigned token', forge: (value) => withSecret(value, withoutSignature) },
-];
-
-/** Replaces the secret after the scheme. */
-function withSecret(value: string, change: (secret: string) => string | undefined): string | undefined {
-  const space = value.indexOf(' ');
-  const changed = change(value.slice(space + 1));
-  return changed === undefined ? undefined : `${value.slice(0, space + 1)}${changed}`;
-}
-
-function withOtherScheme(value: string): string | undefined {
-  const [scheme, secret] = value.split(' ');
-  return secret === undefined ? undefined : `${/^basic$/i.test(scheme ?? '') ? 'Bearer' : 'Basic'} ${secret}`;
-}
+/** Ways to forge a secret and its scheme, which is empty for a key; undefined if one does not apply. */
+const forgeries: Readonly<Record<string, (secret: string, scheme: string) => string | undefined>> = {
+  'with a forged credential': (secret, scheme) => `${scheme}${changedAt(secret)}`,
+  'with a malformed credential': (_secret, scheme) => `${scheme}not-a-credential`,
+  'with a credential under another scheme': (secret, scheme) =>
+    scheme === '' ? undefined : `${/^basic/i.test(scheme) ? 'Bearer' : 'Basic'} ${secret}`,
+  'with an unsigned token': (secret, scheme) => {
+    const unsigned = withoutSignature(secret);
+    return unsigned === undefined ? undefined : `${scheme}${unsigned}`;
+  },
+};
 
 /**
  * Changes one character in the last quarter, which is the signature of a token. The last character is avoided, because
