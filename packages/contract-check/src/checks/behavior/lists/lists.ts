@@ -5,7 +5,6 @@ import type { CheckContext } from '../../check.ts';
 import { observe } from '../observe.ts';
 import { defaultChecks } from './defaults.ts';
 import { filterChecks, searchChecks } from './filters.ts';
-
 import { isSameSet, type ListCheck, Listing, type ListSubject } from './listing.ts';
 import { orderChecks } from './order.ts';
 import { pagingChecks } from './paging.ts';
