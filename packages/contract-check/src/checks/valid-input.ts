@@ -173,16 +173,17 @@ function withOthers({ session }: CheckContext, place: CallPlace, bound: Bound): 
       at(bound.value, pointer) === undefined &&
       ['string', 'number', 'boolean'].includes(typeof at(value, pointer)),
   );
-  const single = [...new Map(added.map((one) => [one.pointer, one])).values()];
-  const all = single.reduce((whole, { pointer, value }) => put(whole, pointer, at(value, pointer)), bound.value);
+  // The other value may be of another branch, without the bound.
+  const members = new Map(added.map(({ pointer, value }) => [pointer, at(value, pointer)]));
+  const all = [...members].reduce((whole, [pointer, member]) => put(whole, pointer, member), bound.value);
+  const single = [...members].slice(0, 12).map(([pointer, member]) => put(bound.value, pointer, member));
   const object = isObject(at(bound.value, bound.pointer)) ? bound.pointer : parentOf(bound.pointer);
   const words = others.filter(
     ({ keyword, pointer }) =>
       keyword === 'enum' && parentOf(pointer) === object && at(bound.value, pointer) !== undefined,
   );
-  const each = [...single.slice(0, 12), ...words.slice(0, 12)].map(({ value }) => value);
-  return [...(single.length === 0 ? [] : [all]), ...each].filter((value) =>
-    validators.accepts(place.schema, value, 'request'),
+  return [...(members.size === 0 ? [] : [all, ...single]), ...words.slice(0, 12).map(({ value }) => value)].filter(
+    (value) => validators.accepts(place.schema, value, 'request'),
   );
 }
 
