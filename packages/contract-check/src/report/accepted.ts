@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { Ajv } from 'ajv';
 import { CannotRun } from '../cannot-run.ts';
 import type { Finding, FindingPlace } from '../finding/finding.ts';
+import { parsedJson } from '../json.ts';
 import { maskText, type Secret } from './mask.ts';
 import { fileOf } from './presented.ts';
 import type { AcceptedFinding, Report } from './report.ts';
@@ -92,17 +93,9 @@ async function entriesOf(file: string, otherwise?: readonly Entry[]): Promise<re
       return otherwise;
     throw new CannotRun(`The baseline ${fileOf(file)} cannot be read. Create it with --update-baseline.`);
   }
-  const entries: unknown = parsed(content);
+  const entries = parsedJson(content)?.value;
   if (isEntries(entries)) return entries;
   throw new CannotRun(
     `The baseline ${fileOf(file)} is invalid: it must be a JSON array of objects with "cause" and "reason", as --update-baseline writes it.`,
   );
-}
-
-function parsed(content: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch {
-    return undefined;
-  }
 }
