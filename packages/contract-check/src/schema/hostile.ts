@@ -58,6 +58,8 @@ const longestText = 100_000;
 const longestList = 10_000;
 const deepest = 50;
 
+/** Number of the first unusual texts that each place of a body gets by itself. */
+const mostHarmful = 3;
 /** What is handled badly by C, SQL, LIKE, patterns, templates, HTML, shells, headers, encodings and numbers. */
 const oddTexts: readonly string[] = [
   ...['\u0000', 'a\u0000b', "' OR '1'='1'; --", '\u202eabc\u202c', '\ud800', '%', '50% off', '../../../../etc/passwd'],
@@ -117,8 +119,8 @@ function* hostileParts(site: Site): Generator<Part> {
 
 function* texts({ spot: { shape, pointer } }: Site, value: string): Generator<Part> {
   for (const part of oddTimes[shape.format ?? ''] ?? []) yield ['format', part];
-  // Within a body, all places get them at once.
-  for (const part of pointer === '' ? oddTexts : []) yield ['type', part];
+  // All places of a body get the others at once, where one place that is rejected can hide what another does.
+  for (const part of oddTexts.slice(0, pointer === '' ? oddTexts.length : mostHarmful)) yield ['type', part];
   const length = Math.min(shape.maxLength, longestText);
   const part = length > 1000 ? stretch(value === '' ? 'a' : value, length, shape) : undefined;
   if (part !== undefined) yield ['maxLength', part];
