@@ -76,7 +76,6 @@ const fixed = {
     'action-idle': error('An action that returns success must change what it is named after.'),
     'action-lost': error('The effect of an action must be visible when the resource is read.'),
     'bulk-lost': error('Every item that a bulk response reports as done must be stored.'),
-    'bulk-order': error('The results of a bulk request must identify the items that they belong to.'),
     'bulk-results': error('A bulk response must have a result for every item.'),
     'calculated-wrong': error('A calculated number must be the declared sum or product.'),
     'change-unknown': warning('A request that changes a resource that does not exist must return 404.'),

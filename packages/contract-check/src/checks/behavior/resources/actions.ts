@@ -1,135 +1,96 @@
 import type { Operation } from '../../../document/operation.ts';
-import type { CheckName } from '../../../finding/rules.ts';
-import { type Exchange, isJson, isSuccess } from '../../../http/call.ts';
-import { isObject, type JsonObject, parsedJson } from '../../../json.ts';
+import { type Exchange, isSuccess } from '../../../http/call.ts';
+import { isObject } from '../../../json.ts';
 import { withKnownIds } from '../../../run/ids.ts';
-import { isOwnId, kindOfReference } from '../../../run/names.ts';
-import { View } from '../../../schema/view.ts';
+import { kindOfReference } from '../../../run/names.ts';
+import { requestSchema, View } from '../../../schema/view.ts';
 import { type BehaviorCheck, type Difference, differ, valued } from '../observe.ts';
-import { isSame, isScalar, otherThanRead, resourceIn } from './compare.ts';
+import { isSame, isScalar, otherThanRead, ownId, resourceIn } from './compare.ts';
 import type { Resource, ResourceHarness, Shown } from './harness.ts';
 
-const lastSegment = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+const verbOf = ({ path }: Operation) => path.slice(path.lastIndexOf('/') + 1);
 const letters = (name: string) => name.toLowerCase().replaceAll(/[^a-z]/g, '');
-
-const isEnd = ({ path }: Operation) =>
-  /cancel|close|archive|void|reject|deactivate|delete|remove|end|finish|complete|expire|revoke/i.test(
-    lastSegment(path),
-  );
+const ends = /cancel|close|archive|void|reject|deactivate|delete|remove|end|finish|complete|expire|revoke/i;
 
 export const actionEffects: BehaviorCheck<ResourceHarness> = {
   name: 'actions',
   describe: 'An action on a resource is visible when the resource is read.',
   applies: ({ resourceType: { read, actions } }) => read !== undefined && actions.length > 0,
   async run(harness, label) {
-    const created = await harness.createAndRead(label);
-    const { resource } = created;
+    const { resource, ...created } = await harness.createAndRead(label);
     const found: Difference[] = [];
     const done = new Set<Operation>();
     let before: Shown = created;
     // An action may require another one first. Actions that end the resource come last.
-    const actions = harness.resourceType.actions.toSorted((one, other) => Number(isEnd(one)) - Number(isEnd(other)));
+    const isEnd = (action: Operation) => Number(ends.test(verbOf(action)));
+    const actions = harness.resourceType.actions.toSorted((one, other) => isEnd(one) - isEnd(other));
     for (const action of [...actions, ...actions]) {
       if (done.has(action) || harness.session.isOver) continue;
-      const exchange = await act(harness, action, resource, label);
-      if (exchange === undefined || !isSuccess(exchange) || exchange.response.status === 202) continue;
-      const after = await harness.shown(resource);
-      done.add(action);
+      const act = await perform(harness, action, resource, label);
+      const { status } = act.exchange.response;
+      const after = isSuccess(act.exchange) && status !== 202 ? await harness.shown(resource) : undefined;
       if (after === undefined) continue;
-      const effect: Effect = { harness, action, resource, before, exchange, after };
-      found.push(...otherwise(effect), ...ignored(effect), ...idle(effect));
+      done.add(action);
+      found.push(...otherThanReturned(harness, act, after), ...lost(act, after), ...idle(act, before, after));
       before = after;
       // The response to a repeated action is checked like any other response.
-      await act(harness, action, resource, label);
+      await perform(harness, action, resource, label);
     }
     return done.size === 0 ? undefined : found;
   },
 };
 
-/** Performs an action on a resource. */
-async function act(
-  harness: ResourceHarness,
-  action: Operation,
-  resource: Resource,
-  label: string,
-): Promise<Exchange | undefined> {
-  const { requests, session } = harness.context;
-  const content = action.body?.contents.find(({ mediaType }) => isJson(mediaType)) ?? action.body?.contents[0];
-  const known = requests.of(action)?.call;
-  const seed = session.seedFor(`${action.id} ${label}`);
-  const sample = (extent: 'least' | 'most') =>
-    content?.schema &&
-    withKnownIds(session, action, session.values.sample(content.schema, 'request', extent, seed)?.value);
-  const bodies = action.body === undefined ? [undefined] : [known?.body, sample('least'), sample('most')];
-  let last: Exchange | undefined;
-  for (const body of bodies) {
-    if (action.body?.required === true && body === undefined) continue;
-    const base = harness.callOn(action, resource);
-    if (base === undefined) return undefined;
-    last = await session.send({ ...base, body, mediaType: body === undefined ? undefined : content?.mediaType });
-    if (isSuccess(last)) return last;
-  }
-  return last;
-}
-
-interface Effect {
-  readonly harness: ResourceHarness;
+interface Act {
   readonly action: Operation;
   readonly resource: Resource;
-  readonly before: Shown;
+  readonly body: unknown;
   readonly exchange: Exchange;
-  readonly after: Shown;
 }
 
-const shownView = ({ document, resourceType }: ResourceHarness) => View.ofResponse(document, resourceType.read);
-
-function differs({ harness, action, exchange, after }: Effect, check: CheckName, name: string, expected: unknown) {
-  const { node } = shownView(harness).member(name);
-  const facts = { ...valued(name, expected, after.row[name]), node, exchanges: [exchange, after.exchange] };
-  return differ(check, action, name, facts);
-}
-
-/** Sent values must be stored: references, and properties named in the path, such as `odometer_km` for `/odometer`. */
-function ignored(effect: Effect): Difference[] {
-  const { harness, action, exchange, after } = effect;
-  const segment = letters(lastSegment(action.path));
-  const isMeant = (name: string) =>
-    kindOfReference(name) !== undefined || (segment.length > 3 && letters(name).startsWith(segment));
-  return Object.entries(sentIn(exchange))
-    .filter(([name, value]) => isScalar(value) && isMeant(name) && !isSame(value, after.row[name], { name }))
-    .filter(([name]) => !shownView(harness).member(name).isEmpty)
-    .map(([name, value]) => differs(effect, 'action-lost', name, value));
-}
-
-function sentIn({ request }: Exchange): JsonObject {
-  if (request.headers['content-type']?.startsWith('application/x-www-form-urlencoded'))
-    return Object.fromEntries(new URLSearchParams(request.body));
-  const body = parsedJson(request.body)?.value;
-  return isObject(body) ? body : {};
+/** Performs an action: with the body that succeeded before, or with another one. */
+async function perform(harness: ResourceHarness, action: Operation, resource: Resource, label: string): Promise<Act> {
+  const { session, context } = harness;
+  const body = context.requests.of(action)?.call.body;
+  const act = { action, resource, body, exchange: await harness.change(action, resource, body) };
+  const schema = requestSchema(action);
+  if (schema === undefined || isSuccess(act.exchange)) return act;
+  const sample = session.values.sample(schema, 'request', 'most', session.seedFor(`${action.id} ${label}`));
+  const other = withKnownIds(session, action, sample?.value);
+  return { ...act, body: other, exchange: await harness.change(action, resource, other) };
 }
 
 /** Reports properties whose value in the response differs from a later read. */
-function otherwise(effect: Effect): Difference[] {
-  const { harness, action, resource, exchange, after } = effect;
+function otherThanReturned(harness: ResourceHarness, { action, resource, exchange }: Act, after: Shown): Difference[] {
   const row = resourceIn(exchange);
   // The response may contain another resource that refers to this one.
-  const own = Object.entries(row).find(([name]) => isOwnId(name))?.[1];
-  const isItself = own === undefined ? harness.isOf(resource, row) : String(own) === String(resource.id);
-  const returned = { row, view: View.ofResponse(harness.document, action, exchange.response.status) };
-  const exchanges = [exchange, after.exchange];
-  return isItself ? otherThanRead('action-lost', action, returned, { row: after.row }, exchanges) : [];
+  const isItself = harness.isOf(resource, row) && String(ownId(row) ?? resource.id) === String(resource.id);
+  const view = View.ofResponse(harness.document, action, exchange.response.status);
+  return isItself ? otherThanRead('action-lost', action, { row, view }, after, [exchange, after.exchange]) : [];
+}
+
+/** Sent values must be stored: references, and properties named in the path, such as `odometer_km` for `/odometer`. */
+function lost({ action, body, exchange }: Act, { row, view, exchange: read }: Shown): Difference[] {
+  const segment = letters(verbOf(action));
+  const isMeant = (name: string) =>
+    kindOfReference(name) !== undefined || (segment.length > 3 && letters(name).startsWith(segment));
+  return Object.entries(isObject(body) ? body : {})
+    .filter(([name, value]) => isScalar(value) && isMeant(name) && !isSame(value, row[name], { name }))
+    .filter(([name]) => !view.member(name).isEmpty)
+    .map(([name, value]) => {
+      const facts = { ...valued(name, value, row[name]), node: view.member(name).node, exchanges: [exchange, read] };
+      return differ('action-lost', action, name, facts);
+    });
 }
 
 /** Reports an action that is named after a state but does not change the state. */
-function idle(effect: Effect): Difference[] {
-  const { harness, action, before, after } = effect;
-  const view = shownView(harness);
+function idle({ action, exchange }: Act, before: Shown, { row, view, exchange: read }: Shown): Difference[] {
   return view.names.flatMap((name) => {
-    const goal = view
-      .member(name)
-      .words.find((state) => typeof state === 'string' && isStateOf(lastSegment(action.path), state));
-    if (goal === undefined || before.row[name] === goal || before.row[name] !== after.row[name]) return [];
-    return [differs(effect, 'action-idle', name, goal)];
+    const { words, node } = view.member(name);
+    const goal = words.find((state) => typeof state === 'string' && isStateOf(verbOf(action), state));
+    if (goal === undefined || before.row[name] === goal || before.row[name] !== row[name]) return [];
+    return [
+      differ('action-idle', action, name, { ...valued(name, goal, row[name]), node, exchanges: [exchange, read] }),
+    ];
   });
 }
 

@@ -1,6 +1,5 @@
 import type { Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
-import type { CheckName } from '../../../finding/rules.ts';
 import { type Call, type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isDeleting, isOwnId, isReadingPost, kindOfPath, kindOfReference, lastParameter } from '../../../run/names.ts';
@@ -9,7 +8,7 @@ import type { CheckContext } from '../../check.ts';
 import { type ItemResult, itemResultsIn } from '../../outcome.ts';
 import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
 import { memberAt, ownId, resourceIn, unlikes } from './compare.ts';
-import { hasRows } from './resource-types.ts';
+import { isRead } from './resource-types.ts';
 
 /** An operation that processes many resources in one call and returns a result for each. */
 export interface Bulk {
@@ -36,10 +35,7 @@ export function bulksOf(context: CheckContext): Bulk[] {
     const kind = kindOfPath(path);
     const read = operations.find(
       (one) =>
-        one.method === 'GET' &&
-        kindOfPath(one.path) === kind &&
-        one.path.endsWith(`{${lastParameter(one.path)}}`) &&
-        !hasRows(document, one),
+        isRead(document, one) && kindOfPath(one.path) === kind && one.path.endsWith(`{${lastParameter(one.path)}}`),
     );
     return [{ context, operation, member, items: itemsOf(member), read }];
   });
@@ -50,22 +46,12 @@ export const bulked: BehaviorCheck<Bulk> = {
   describe: 'There is one result per item, each belongs to its item, and accepted items are stored as sent.',
   async run(bulk, label) {
     const { items, exchange, results } = need(await accepted(bulk, label));
-    const differs = (check: CheckName, about: string, facts: Pick<Difference, 'expected' | 'actual'>) =>
-      differ(check, bulk.operation, about, { ...facts, exchanges: [exchange] });
     const indexes = results.map(({ index }) => index);
     if (results.length !== items.length || new Set(indexes).size < results.length) {
       const actual = `${results.length} results with the indexes ${indexes.join(', ')}`;
-      return [differs('bulk-results', '', { expected: `${items.length} results, each with its own index`, actual })];
+      const expected = `${items.length} results, each with its own index`;
+      return [differ('bulk-results', bulk.operation, '', { expected, actual, exchanges: [exchange] })];
     }
-    const moved = results.flatMap(({ index, row }) => {
-      const item = items[index] ?? {};
-      const isShown = (name: string) => isKey(name) && [item, row].every((one) => typeof one[name] === 'string');
-      const key = Object.keys(item).find(isShown);
-      return key === undefined || item[key] === row[key]
-        ? []
-        : [differs('bulk-order', key, valued(key, item[key], row[key]))];
-    });
-    if (moved.length > 0) return moved;
     const found: Difference[] = [];
     for (const { index, row } of results.filter((one) => !one.isFailure).slice(0, 3))
       if (found.length === 0) found.push(...(await lost(bulk, items[index] ?? {}, row, exchange)));

@@ -144,11 +144,11 @@ export function otherThanRead(
   check: CheckName,
   operation: Operation,
   { row, view }: Shown,
-  read: Pick<Shown, 'row'> & { readonly view?: View },
+  read: Shown,
   exchanges: Difference['exchanges'],
 ): Difference[] {
   return view.names
-    .filter((name) => read.view === undefined || !read.view.member(name).isEmpty)
+    .filter((name) => !read.view.member(name).isEmpty)
     .filter((name) => !isFleeting.test(name) && isScalar(row[name]) && isScalar(read.row[name]))
     .filter((name) => !isSame(row[name], read.row[name], { name }))
     .map((name) => {

@@ -6,14 +6,13 @@ import { isObject, type JsonObject, withMember } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
 import type { KnownRequest } from '../../../run/known-requests.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
-import { atEveryDepth, renewed } from '../../../run/renewal.ts';
 import type { Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { hasItemErrors } from '../../outcome.ts';
 import { type FullList, readCollection } from '../lists/listing.ts';
 import { need } from '../observe.ts';
-import { isScalar, ownId, resourceIn } from './compare.ts';
+import { innerView, isScalar, ownId, resourceIn } from './compare.ts';
 import { enriched, otherValues, withoutOptional } from './enrich.ts';
 import { conditionOf, declares, type ResourceType } from './resource-types.ts';
 
@@ -32,8 +31,7 @@ export interface Resource {
 export interface Shown {
   readonly row: JsonObject;
   readonly exchange: Exchange;
-  /** The schema of the row, if it differs from that of the whole response. */
-  readonly schema?: JsonObject | undefined;
+  readonly view: View;
 }
 
 export interface Created extends Shown {
@@ -56,7 +54,7 @@ export class ResourceHarness {
   /** The create call with as many properties as the server accepts. */
   #rich: Call;
   /** The create call that is known to succeed. */
-  readonly #plain: Call;
+  #plain: Call;
   /** Maximum depth of texts that may change. Deeper texts may depend on each other. */
   #depth = 9;
   /** Where the ID of a new resource is; first where the read of one succeeded. */
@@ -97,13 +95,12 @@ export class ResourceHarness {
 
   /** Creates a resource; with fewer properties and fewer fresh texts if the server rejects the request. */
   async create(label: string, filling: Filling = 'known'): Promise<Resource | undefined> {
-    // An earlier run with the same seed may have used the values, and also the keys.
+    // An earlier run with the same seed may have used the values.
     const other = `${label} ${randomUUID()}`;
     const ways: readonly (() => Promise<Call | undefined>)[] = [
       () => this.callTo(label, filling),
       () => this.callTo(other, filling, 1),
       () => this.callTo(other, 'known', 1, this.#plain),
-      async () => renewed(this.session, this.#plain, other, { ...atEveryDepth, keys: true }),
     ];
     for (const [turn, way] of ways.entries()) {
       const call = this.session.isOver ? undefined : await way();
@@ -115,7 +112,12 @@ export class ResourceHarness {
       if (turn > 1) this.#rich = this.#plain;
       return this.resourceOf(call, created);
     }
-    return undefined;
+    // Keys may be used, too, or what the request refers to: a seat is sold only once.
+    const known = this.session.isOver ? undefined : await this.context.requests.again(this.resourceType.create, other);
+    if (known === undefined) return undefined;
+    this.#plain = withoutKey(known.call);
+    this.#rich = this.#plain;
+    return this.resourceOf(known.call, known.exchange);
   }
 
   /** Creates a resource and reads it. An observation ends if that is not possible. */
@@ -174,12 +176,13 @@ export class ResourceHarness {
     const { read, list } = this.resourceType;
     if (read !== undefined) {
       const exchange = await this.read(resource);
-      const isRead = exchange !== undefined && isSuccess(exchange) && isObject(exchange.response.json?.value);
-      return isRead ? { row: resourceIn(exchange), exchange } : undefined;
+      if (exchange === undefined || !isSuccess(exchange) || !isObject(exchange.response.json?.value)) return undefined;
+      const row = resourceIn(exchange);
+      return { row, exchange, view: innerView(View.ofResponse(this.document, read, exchange.response.status), row) };
     }
     const all = list && (await readCollection(this.context, list, resource.call.path));
     const row = all?.rows.find((one) => this.isOf(resource, one));
-    return all && row && { row, exchange: all.exchange, schema: all.rowSchema };
+    return all && row && { row, exchange: all.exchange, view: View.of(this.document, all.rowSchema) };
   }
 
   /** The call of an operation on a resource, without a body. */

@@ -22,7 +22,7 @@ export const separated: BehaviorCheck<ResourceHarness> = {
   describe: "Another tenant cannot read, update or delete the caller's resources.",
   applies: ({ session }) => session.identities.can('otherTenant'),
   async run(harness, label) {
-    const { create, read, updates, remove, lists } = harness.resourceType;
+    const { create, read, updates, remove, lists, actions } = harness.resourceType;
     const created = await harness.createAndRead(label);
     const { resource, exchange } = created;
     const found: Difference[] = [];
@@ -36,9 +36,10 @@ export const separated: BehaviorCheck<ResourceHarness> = {
       const page = await listAs(harness.context, list, 'otherTenant');
       if (page?.rows.some((row) => harness.isOf(resource, row))) differs('tenant-lists', list, page.exchange);
     }
-    for (const update of updates.filter(isPrivate)) {
-      const [body] = new Updating(harness, update).changes(created, label);
-      const response = body && (await ifSeen(() => harness.change(update, resource, body, {}, 'otherTenant')));
+    for (const update of [...updates, ...actions].filter(isPrivate)) {
+      const [change] = new Updating(harness, update).changes(created, label);
+      const body = actions.includes(update) ? harness.context.requests.of(update)?.call.body : change;
+      const response = await ifSeen(() => harness.change(update, resource, body, {}, 'otherTenant'));
       // A PUT may create a resource with the same name for the other tenant.
       const isOwn =
         update === create && (await harness.shown(resource))?.exchange.response.text === exchange.response.text;

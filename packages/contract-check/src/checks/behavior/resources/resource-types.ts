@@ -20,7 +20,7 @@ export interface ResourceType {
   readonly collection: string;
   readonly create: Operation;
   readonly read: Operation | undefined;
-  /** Whether paths, links or the contract, not only names, indicate that created resources can be read there. */
+  /** Whether its path, not only names, indicates that created resources can be read there. */
   readonly hasCertainRead: boolean;
   readonly updates: readonly Operation[];
   readonly remove: Operation | undefined;
@@ -39,7 +39,7 @@ export function declaredKind({ node }: Operation, member: Declared): string | fa
   return typeof value === 'string' ? singular(value) : value === false ? value : undefined;
 }
 
-/** The resource types of a contract, inferred from paths, links and names. No finding is based on this alone. */
+/** The resource types of a contract, inferred from paths and names. No finding is based on this alone. */
 export function resourceTypesOf(document: OpenApiDocument, operations: readonly Operation[]): ResourceType[] {
   return operations
     .filter((operation) => isCreation(document, operation) || isPutCreation(operation, operations))
@@ -54,7 +54,7 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
   const sure = operations.find((one) => {
     const name = lastParameter(one.path);
     if (!isRead(document, one) || name === undefined || !one.path.endsWith(`{${name}}`)) return false;
-    return collectionPath(one.path, name) === collection || isLinked(create, one);
+    return collectionPath(one.path, name) === collection;
   });
   const read = sure ?? items.find((one) => isRead(document, one));
   const updates = items.filter(
@@ -110,13 +110,6 @@ function isOfItem(operation: Operation, collectionOfAll: string, kind: string): 
   if (typeof declared === 'string') return declared === kind;
   if (collection === collectionOfAll) return true;
   return !collectionOfAll.includes('{') && !collection.includes('{') && kindOfPath(collection) === kind;
-}
-
-/** Whether a declared link leads from one operation to another. */
-function isLinked(from: Operation, to: Operation): boolean {
-  return from.responses
-    .filter(({ status }) => status.startsWith('2'))
-    .some(({ links }) => Object.values(links).some(({ operationId }) => operationId === to.id));
 }
 
 /** Whether an operation reads one resource. */

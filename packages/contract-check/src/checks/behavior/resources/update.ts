@@ -158,14 +158,13 @@ export const changed: UpdateCheck = {
 
 function compared(updating: Updating, body: JsonObject, before: Created, after: Shown, by: Exchange): Difference[] {
   const { harness, update, view } = updating;
-  const { document, resourceType } = harness;
+  const { document } = harness;
   const exchanges = [by, after.exchange];
   const sent = { value: changesIn(body, before.row), view };
   const isReturned = isObject(by.response.json?.value);
   const returned = isReturned ? View.ofResponse(document, update, by.response.status) : View.of(document, undefined);
-  const shown = { row: after.row, view: View.ofResponse(document, resourceType.read) };
   return [
-    ...notKept('update-lost', update, sent, shown, exchanges),
+    ...notKept('update-lost', update, sent, after, exchanges),
     ...notKept('update-echo', update, sent, { row: resourceIn(by), view: returned, isPartial: true }, exchanges),
     ...othersIn(updating, body, before, after).map((name) => {
       const facts = { ...valued(name, before.row[name], after.row[name]), node: view.member(name).node, exchanges };
