@@ -1,9 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import type { JsonObject } from '../../../json.ts';
 import { type BehaviorCheck, type Difference, differ, need, needs } from '../observe.ts';
 import { isGone, isScalar } from './compare.ts';
-import type { Created, ResourceHarness, Shown } from './harness.ts';
+import type { ResourceHarness, Shown } from './harness.ts';
 import { conditionOf, declares } from './resource-types.ts';
 import type { Updating } from './update.ts';
 
@@ -41,57 +41,50 @@ export const readTags: BehaviorCheck<ResourceHarness> = {
 
 export const updateTags: BehaviorCheck<Updating> = {
   name: 'preconditions',
-  describe: 'An ETag changes with every update, and protects updates with `If-Match`.',
+  describe: 'An ETag changes with every update, and protects updates with `If-Match`: a current, an outdated, or none.',
   applies: ({ harness }) => harness.resourceType.read !== undefined,
   async run(updating, label) {
-    const created = await updating.harness.createAndRead(label);
-    const [first, ...others] = updating.changes(created, label);
-    const second = others.find((body) => JSON.stringify(body) !== JSON.stringify(first)) ?? first;
-    return first === undefined || second === undefined ? [] : guarded(updating, created, first, second);
+    const { harness, update } = updating;
+    const created = await harness.createAndRead(label);
+    const { resource, exchange } = created;
+    const etag = need(etagOf(created));
+    const changes = updating.changes(created, label);
+    const first = need(changes[0]);
+    const second = changes.find((body) => JSON.stringify(body) !== JSON.stringify(first)) ?? first;
+    const condition = conditionOf(update);
+    const found: Difference[] = [];
+    const differs = (check: CheckName, about: string, expected: string, ...exchanges: Exchange[]) => {
+      const operation = check === 'etag-stays' ? need(harness.resourceType.read) : update;
+      const node = operation === update ? condition?.node : undefined;
+      found.push(differ(check, operation, about, { expected, actual: statusesOf(exchanges), node, exchanges }));
+      return found;
+    };
+    const { response: changed, after } = await updating.apply(created, first, condition && { 'if-match': etag });
+    if (changed.response.status === 412)
+      return differs('if-match-rejected', 'current', 'a successful update', exchange, changed);
+    const now = etagOf(after);
+    if (after === undefined || now === undefined || isDeepStrictEqual(after.row, created.row)) return [];
+    if (isSameTag(now, etag))
+      return differs('etag-stays', 'update', `an ETag other than ${etag}`, exchange, changed, after.exchange);
+    const returned = changed.response.headers.etag;
+    if (returned !== undefined && !isSameTag(returned, now))
+      differs('etag-response', 'update', now, changed, after.exchange);
+    if (condition === undefined || !declares(update, 412)) return found;
+    const stale = await updating.send(resource, second, { 'if-match': etag });
+    const { status } = stale.response;
+    const later = await harness.shown(resource);
+    const isStored = Object.keys(after.row).some(
+      (name) => isScalar(after.row[name]) && after.row[name] !== later?.row[name],
+    );
+    if (isSuccess(stale)) differs('if-match-ignored', 'stale', '412', after.exchange, stale);
+    if (status === 409) differs('if-match-status', 'stale', '412', after.exchange, stale);
+    if (status === 412 && later && isStored)
+      differs('if-match-stored', 'stale', 'no change', after.exchange, stale, later.exchange);
+    const without = declares(update, 428) ? await updating.send(resource, second, { 'if-match': null }) : undefined;
+    if (without && isSuccess(without)) differs('if-match-missing', 'none', '428, as declared', without);
+    return found;
   },
 };
-
-/** Updates with the current ETag, with an outdated one, and with none. */
-async function guarded(
-  updating: Updating,
-  created: Created,
-  first: JsonObject,
-  second: JsonObject,
-): Promise<Difference[]> {
-  const { harness, update } = updating;
-  const { resource, exchange } = created;
-  const etag = need(etagOf(created));
-  const condition = conditionOf(update);
-  const differs = (check: CheckName, about: string, expected: string, ...exchanges: Exchange[]) => {
-    const operation = check === 'etag-stays' ? need(harness.resourceType.read) : update;
-    const node = operation === update ? condition?.node : undefined;
-    return [differ(check, operation, about, { expected, actual: statusesOf(exchanges), node, exchanges })];
-  };
-  const { response: changed, after } = await updating.apply(created, first, condition && { 'if-match': etag });
-  if (changed.response.status === 412)
-    return differs('if-match-rejected', 'current', 'a successful update', exchange, changed);
-  const now = etagOf(after);
-  if (after === undefined || now === undefined || JSON.stringify(after.row) === JSON.stringify(created.row)) return [];
-  if (isSameTag(now, etag))
-    return differs('etag-stays', 'update', `an ETag other than ${etag}`, exchange, changed, after.exchange);
-  const returned = changed.response.headers.etag;
-  const isOtherTag = returned !== undefined && !isSameTag(returned, now);
-  const found = isOtherTag ? differs('etag-response', 'update', now, changed, after.exchange) : [];
-  if (condition === undefined || !declares(update, 412)) return found;
-  const stale = await updating.send(resource, second, { 'if-match': etag });
-  const later = await harness.shown(resource);
-  const isStored = Object.keys(after.row).some(
-    (name) => isScalar(after.row[name]) && after.row[name] !== later?.row[name],
-  );
-  if (isSuccess(stale)) found.push(...differs('if-match-ignored', 'stale', '412', after.exchange, stale));
-  else if (stale.response.status === 409)
-    found.push(...differs('if-match-status', 'stale', '412', after.exchange, stale));
-  else if (stale.response.status === 412 && later && isStored)
-    found.push(...differs('if-match-stored', 'stale', 'no change', after.exchange, stale, later.exchange));
-  const without = declares(update, 428) ? await updating.send(resource, second, { 'if-match': null }) : undefined;
-  if (without && isSuccess(without)) found.push(...differs('if-match-missing', 'none', '428, as declared', without));
-  return found;
-}
 
 export const removedUnchanged: BehaviorCheck<ResourceHarness> = {
   name: 'delete unchanged',

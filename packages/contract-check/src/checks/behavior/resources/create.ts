@@ -9,7 +9,18 @@ import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
 import { type FullList, readCollection } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, ifSeen, need, text, valued } from '../observe.ts';
-import { anyOf, innerView, isGone, isSame, isScalar, memberAt, notKept, resourceIn, unlikes } from './compare.ts';
+import {
+  anyOf,
+  innerView,
+  isGone,
+  isSame,
+  isScalar,
+  memberAt,
+  notKept,
+  ownId,
+  resourceIn,
+  unlikes,
+} from './compare.ts';
 import { type Created, type Filling, locationIn, type Resource, type ResourceHarness } from './harness.ts';
 import { Updating } from './update.ts';
 
@@ -102,10 +113,12 @@ export function listed(list: Operation): CreateCheck {
     async run(harness, label) {
       const { create, kind, collection } = harness.resourceType;
       const before = need(await harness.list(list));
-      // Elsewhere, only a read shows that the names mean the same resources.
-      if (list.path !== collection && !harness.isReadable) return undefined;
       const resource = need(await harness.create(label));
       if (resource.id === undefined || resource.created.response.status === 202) return undefined;
+      // Names alone do not show that the rows of another path are such resources.
+      const id = ownId(before.rows[0] ?? {});
+      const row = id === undefined ? undefined : await harness.read({ ...resource, id });
+      if (list.path !== collection && !(row && isSuccess(row))) return undefined;
       const after = need(await harness.list(list));
       const exchanges = [resource.created, after.exchange];
       const isIn = after.rows.some((row) => harness.isOf(resource, row));
@@ -177,8 +190,6 @@ export const idempotency: CreateCheck = {
     const { create, list } = harness.resourceType;
     const { session } = harness;
     const parameter = need(keyOf(create));
-    // Without resources left that it can refer to, no call would succeed.
-    need(await harness.create(`${label} before`));
     const call = need(await harness.callTo(label));
     // Random, because servers remember keys of earlier runs.
     const keys = [randomUUID(), randomUUID().replaceAll('-', ''), `k${randomUUID().slice(0, 8)}`];
@@ -226,13 +237,9 @@ export const unique: CreateCheck = {
     for (const operation of new Set([create, ...updates]))
       for (const name of uniqueNames(harness, operation)) {
         const used = first.resource.sent[name];
-        const send = () =>
-          operation === create
-            ? createWith(harness, { [name]: used }, `${label} ${name}`)
-            : updateWith(new Updating(harness, operation), other, { [name]: used });
-        const sent = isScalar(used) ? await ifSeen(send) : undefined;
-        if (sent === undefined || !isSuccess(sent.exchange)) continue;
-        const { resource, exchange } = sent;
+        const send = () => sendAgain(harness, operation, other, { [name]: used }, `${label} ${name}`);
+        const [resource, exchange] = (isScalar(used) && (await ifSeen(send))) || [];
+        if (resource === undefined || exchange === undefined || !isSuccess(exchange)) continue;
         // A request to create may return the first resource. If the value is the ID, 201 shows that it did not.
         const isOther = String(resource.id) !== String(first.resource.id) || exchange.response.status === 201;
         const shown = isOther ? await harness.shown(resource) : undefined;
@@ -240,28 +247,28 @@ export const unique: CreateCheck = {
         const expected = `an error, because another resource has ${text(used)}`;
         const { node } = View.ofRequest(harness.document, operation).member(name);
         const exchanges = [first.exchange, exchange, shown.exchange];
-        found.push(
-          differ('unique-ignored', operation, name, { expected, actual: responseText(exchange), node, exchanges }),
-        );
+        const facts = { expected, actual: responseText(exchange), node, exchanges };
+        found.push(differ('unique-ignored', operation, name, facts));
       }
     return found;
   },
 };
 
-interface Sent {
-  readonly resource: Resource;
-  readonly exchange: Exchange;
-}
-
-async function createWith(harness: ResourceHarness, values: JsonObject, label: string): Promise<Sent> {
+/** Creates or updates another resource with values of the first one. */
+async function sendAgain(
+  harness: ResourceHarness,
+  operation: Operation,
+  other: Created,
+  values: JsonObject,
+  label: string,
+): Promise<[Resource, Exchange]> {
+  if (operation !== harness.resourceType.create) {
+    const updating = new Updating(harness, operation);
+    const body = need([values, { ...updating.whole(other), ...values }].find((one) => updating.accepts(one)));
+    return [other.resource, await updating.send(other.resource, body)];
+  }
   const known = need(await harness.callTo(label));
   const call = { ...known, body: { ...Object(known.body), ...values } };
   const exchange = await harness.session.send(call);
-  return { resource: harness.resourceOf(call, exchange), exchange };
-}
-
-async function updateWith(updating: Updating, other: Created, values: JsonObject): Promise<Sent> {
-  const bodies = [values, { ...updating.whole(other), ...values }];
-  const body = need(bodies.find((one) => updating.accepts(one)));
-  return { resource: other.resource, exchange: await updating.send(other.resource, body) };
+  return [harness.resourceOf(call, exchange), exchange];
 }

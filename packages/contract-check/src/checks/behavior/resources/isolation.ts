@@ -93,15 +93,8 @@ export async function checkSafety(context: CheckContext): Promise<void> {
       const sizes = reads.map(({ total, rows }) => total ?? rows.length);
       const steps = sizes.slice(1).map((size, index) => size - (sizes[index] ?? 0));
       const isGrowing = steps.every((step) => step > 0 && step === steps[0]);
-      return isGrowing
-        ? [
-            changes(
-              list,
-              list,
-              reads.slice(-2).map(({ exchange }) => exchange),
-            ),
-          ]
-        : [];
+      const exchanges = reads.slice(-2).map(({ exchange }) => exchange);
+      return isGrowing ? [changes(list, list, exchanges)] : [];
     });
 }
 
