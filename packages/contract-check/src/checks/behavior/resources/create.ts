@@ -67,7 +67,7 @@ export const defaults: CreateCheck = {
   run: (harness, label) =>
     anyOf(
       async () => defaultsIn(harness, need(await harness.create(label, 'least'))),
-      async () => defaultsIn(harness, need(await harness.create(`${label} known`))),
+      async () => defaultsIn(harness, need(await harness.create(`${label} shallow`, 'shallow'))),
     ),
 };
 

@@ -1,5 +1,5 @@
 import { type Call, isSuccess } from '../../../http/call.ts';
-import { isObject, type JsonObject, withoutMember } from '../../../json.ts';
+import { isObject, type JsonObject, propertiesIn, put } from '../../../json.ts';
 import { withKnownIds } from '../../../run/ids.ts';
 import { isNoReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
@@ -74,10 +74,11 @@ function withSibling(session: Session, view: View, value: unknown, seed: number)
   return { [key]: member, [`${key.slice(0, -1)}${key.endsWith('b') ? 'c' : 'b'}`]: member };
 }
 
-/** The body without optional properties. */
-export function withoutOptional(body: JsonObject, accepts: (body: JsonObject) => boolean): JsonObject {
-  return Object.keys(body).reduce((least, name) => {
-    const rest = withoutMember(least, name);
+/** The body without optional properties: its own ones, or only those of objects in it. */
+export function withoutOptional(body: JsonObject, isInner: boolean, accepts: (body: unknown) => boolean): unknown {
+  const pointers = propertiesIn(body, 3, true).filter((pointer) => pointer.lastIndexOf('/') > 0 === isInner);
+  return pointers.reduce<unknown>((least, pointer) => {
+    const rest: unknown = JSON.parse(JSON.stringify(put(least, pointer, undefined)));
     return accepts(rest) ? rest : least;
   }, body);
 }

@@ -38,8 +38,11 @@ export interface Created extends Shown {
   readonly resource: Resource;
 }
 
-/** How to fill a create request: as in the known call, with all values varied, or with required properties only. */
-export type Filling = 'known' | 'varied' | 'least';
+/**
+ * How to fill a create request: as in the known call, with all values varied, with required
+ * properties only, or with those only in nested objects.
+ */
+export type Filling = 'known' | 'varied' | 'least' | 'shallow';
 
 /** Headers; null removes one that is sent otherwise. */
 export type Headers = NonNullable<Raw['headers']>;
@@ -149,7 +152,9 @@ export class ResourceHarness {
     const schema = requestSchema(create);
     const seed = this.session.seedFor(`${create.id} ${label}`);
     if (schema === undefined || !isObject(base.body)) return base;
-    const body = filling === 'least' ? withoutOptional(base.body, (one) => this.accepts(create, one)) : base.body;
+    const isLess = filling === 'least' || filling === 'shallow';
+    const accepts = (one: unknown) => this.accepts(create, one);
+    const body = isLess ? withoutOptional(base.body, filling === 'shallow', accepts) : base.body;
     const fresh = this.#freshened(schema, body, seed, depth);
     const call = { ...base, body: filling === 'varied' && isObject(fresh) ? this.#varied(schema, fresh, seed) : fresh };
     return create.method === 'PUT' ? this.context.requests.putNew(call, label) : call;
