@@ -184,14 +184,9 @@ export const extensionTable: Record<string, Extension> = {
     schema: {
       ...closed,
       minProperties: 1,
-      properties: {
-        stable: { const: false },
-        calculated: calculation,
-        conditional: { const: true },
-        unique: { const: true },
-      },
+      properties: { stable: { const: false }, calculated: calculation, conditional: { const: true } },
     },
-    why: 'what the contract check cannot see: `stable: false`, the same request can have another response at any time; `calculated`, how an amount follows from others; `conditional: true`, other values or data decide whether a value is accepted; `unique: true`, a value of another resource is rejected',
+    why: 'what the contract check cannot see: `stable: false`, the same request can have another response at any time; `calculated`, how an amount follows from others; `conditional: true`, other values or data decide whether a value is accepted',
   },
   'x-dry-run': {
     on: ['Operation'],

@@ -219,10 +219,13 @@ export const idempotency: CreateCheck = {
   },
 };
 
-/** The properties that `x-contract-check` declares as unique. */
+/** The properties that the contract declares as unique. */
 function uniqueNames({ document }: ResourceHarness, operation: Operation): string[] {
   const view = View.ofRequest(document, operation);
-  return view.names.filter((name) => view.member(name).states('unique', true));
+  return view.names.filter((name) => {
+    const member = view.member(name);
+    return member.has('x-unique') || member.states('unique', true);
+  });
 }
 
 export const unique: CreateCheck = {
