@@ -130,12 +130,22 @@ function valuesOf({ header = [], minCoverage, checks, ...others }: Flags): objec
   };
 }
 
-function complaint({ instancePath, params, message }: Partial<ErrorObject> = {}): string {
-  const [, name = ''] = (instancePath ?? '').split('/');
+function complaint({ instancePath = '', keyword = '', params }: Partial<ErrorObject> = {}): string {
+  const [, name = ''] = instancePath.split('/');
   const [option = ''] = settings[name]?.[0].split(' ') ?? [];
-  const allowed = params?.additionalProperty === undefined ? params?.allowedValues?.join(', ') : kinds;
-  return `${option} ${message}${allowed === undefined ? '' : `: ${allowed}`}.`;
+  return `${option} must ${rules[keyword]?.(params ?? {}) ?? 'be valid'}.`;
 }
+
+/** What a value must be, by the keyword that it violates. */
+const rules: Readonly<Record<string, (params: ErrorObject['params']) => string>> = {
+  type: ({ type }) => (type === 'integer' ? 'be a whole number' : `be a ${type}`),
+  minLength: () => 'not be empty',
+  minimum: ({ limit }) => `be at least ${limit}`,
+  exclusiveMinimum: ({ limit }) => `be more than ${limit}`,
+  maximum: ({ limit }) => `be at most ${limit}`,
+  enum: ({ allowedValues }) => `be one of ${allowedValues.join(', ')}`,
+  additionalProperties: () => `name one of ${kinds}`,
+};
 
 async function authOf(file: string, directory: string): Promise<Auth> {
   const what = `The auth module ${file}`;

@@ -129,14 +129,17 @@ describe('the command', () => {
 
   it.each([
     [['--sead', '1'], /Did you mean --seed/],
-    [['--spec', 'a.yaml', '--seed', 'x'], /^contract-check: --seed must be integer\.$/m],
+    [['--spec', 'a.yaml', '--seed', 'x'], /^contract-check: --seed must be a whole number\.$/m],
     [['--spec', 'a.yaml', '--header', 'no colon'], /a name, a colon and a value/],
-    [['--spec', 'a.yaml', '--min-coverage', '101'], /--min-coverage must be <= 100/],
+    [['--spec', 'a.yaml', '--min-coverage', '101'], /--min-coverage must be at most 100\./],
     [
       ['--spec', 'a.yaml', '--min-coverage', 'operation=1'],
-      /--min-coverage must NOT have additional properties: operations, statuses, media-types/,
+      /--min-coverage must name one of operations, statuses, media-types/,
     ],
-    [['--spec', 'a.yaml', '--checks', 'all'], /--checks must be equal to one of the allowed values: responses, /],
+    [['--spec', 'a.yaml', '--checks', 'all'], /--checks must be one of responses, /],
+    [['--spec', 'a.yaml', '--url', ''], /--url must not be empty\./],
+    [['--spec', 'a.yaml', '--time', '0'], /--time must be more than 0\./],
+    [['--spec', 'a.yaml', '--probes', '0'], /--probes must be at least 1\./],
     [['a.yaml'], /too many arguments/],
     [[], /^contract-check: No contract is specified\. Pass --spec FILE.*\n$/],
     [['--spec', 'a.yaml', '--auth', 'no-auth.ts'], /no-auth\.ts must export by default an object/],
