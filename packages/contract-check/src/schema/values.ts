@@ -272,8 +272,9 @@ export class Values {
     const least = Math.max(shape.minItems, contained.length > 0 ? fixed + contained.length : 0);
     const isClosed = shape.items?.includes(nothing) === true;
     const extra = isClosed ? 0 : generation.extent === 'most' ? 2 : generation.roll() % 3;
-    const wanted = this.#isLow(shape, generation) ? least : Math.max(least, fixed + extra);
-    const length = generation.around.length > bottom ? 0 : Math.min(wanted, shape.maxItems, isClosed ? fixed : 20_000);
+    const preferred = this.#isLow(shape, generation) ? least : Math.max(least, fixed + extra);
+    const length =
+      generation.around.length > bottom ? 0 : Math.min(preferred, shape.maxItems, isClosed ? fixed : 20_000);
     const list: unknown[] = [];
     generation.around.push(shape);
     for (let attempt = 0; list.length < length && attempt < length + 30; attempt += 1) {
