@@ -115,10 +115,20 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
   const reasons = new Map(operations.map(({ id, reason }) => [id, reason]));
   const coverage = session.coverage.coverage((operation) => reasons.get(operation));
   return {
-    ...{ spec: document.rootAddress, title: String(document.object(document.root.info).title ?? ''), url, seed },
-    ...{ milliseconds, requests: transport.requests, operations, findings, accepted: [], plan: plan.entries },
-    ...{ coverage, shortfall: shortfallOf(coverage, options.minCoverage ?? defaultMinimum) },
-    ...{ stopped: stoppedOf(session, missed), left: footprint.left() },
+    spec: document.rootAddress,
+    title: String(document.object(document.root.info).title ?? ''),
+    url,
+    seed,
+    milliseconds,
+    requests: transport.requests,
+    operations,
+    findings,
+    accepted: [],
+    plan: plan.entries,
+    coverage,
+    shortfall: shortfallOf(coverage, options.minCoverage ?? defaultMinimum),
+    stopped: stoppedOf(session, missed),
+    left: footprint.left(),
     notices: [...transport.notices, ...registry.unrepeated()],
   };
 }

@@ -57,7 +57,10 @@ function needsCredentials({ security }: Operation): boolean {
 
 function attempts(session: Session, operation: Operation): Attempt[] {
   const anonymous: Attempt = {
-    ...{ check: 'missing-credentials', who: 'without credentials', identity: 'anonymous', headers: {} },
+    check: 'missing-credentials',
+    who: 'without credentials',
+    identity: 'anonymous',
+    headers: {},
   };
   // All credentials are forged together: with alternatives, one valid credential is sufficient.
   const credentials = Object.entries(session.identities.credentialsFor(operation));

@@ -93,7 +93,11 @@ function merged(group: readonly Observed[]): Finding[] {
   const others = new Set(group.map(({ operation }) => operation));
   others.delete(first.operation);
   const places = [first, ...group.filter((one) => one !== first)].map(({ operation, check, title, cause, place }) => ({
-    ...{ operation, check, title, cause, place },
+    operation,
+    check,
+    title,
+    cause,
+    place,
   }));
   const { category, text: fix } = ruleOf(first.check);
   return [{ ...first, category, fix, also: [...others], places }];

@@ -150,7 +150,8 @@ export class Judge {
     if (value === undefined)
       return yield candidateOf('response-header-missing', operation, `${status} ${name}`, {
         title: `The header ${name} is missing in ${status}`,
-        ...{ actual: `no ${name}`, place: this.#placeOf(node, 'required') },
+        actual: `no ${name}`,
+        place: this.#placeOf(node, 'required'),
       });
     const [breach] = this.#validators.breaches(
       schema,
@@ -160,7 +161,9 @@ export class Judge {
     if (breach !== undefined)
       yield candidateOf('response-header', operation, `${status} ${name} ${breach.keyword}`, {
         title: `The header ${name} in ${status} ${breach.message}`,
-        ...{ expected: breach.message, actual: value, place: breach.place ?? this.#placeOf(node, 'schema') },
+        expected: breach.message,
+        actual: value,
+        place: breach.place ?? this.#placeOf(node, 'schema'),
       });
   }
 
@@ -220,7 +223,9 @@ export class Judge {
       yield candidateOf('problem-status', operation, String(status), {
         title: `The problem document of ${status} has another status`,
         expected: `"status": ${status} (RFC 9457, 3.1.2)`,
-        ...{ actual: `"status": ${JSON.stringify(stated)}`, pointer: '/status', place },
+        actual: `"status": ${JSON.stringify(stated)}`,
+        pointer: '/status',
+        place,
       });
   }
 
@@ -232,7 +237,8 @@ export class Judge {
           title: `${pointer === '' ? 'The body' : general(pointer)} in ${status} ${message}`,
           expected: `${pointer || 'the body'} ${message}`,
           actual: cut(JSON.stringify(at(value, pointer)) ?? 'nothing'),
-          ...{ place, pointer },
+          place,
+          pointer,
         }),
       );
     return firstOfEach(breaches).slice(0, 10);

@@ -32,15 +32,20 @@ export function jsonReport(report: Report, options: Presentation = {}) {
     pointer: finding.pointer ?? null,
     // Status 0 means that the server did not respond.
     exchanges: finding.exchanges.map(({ curl, request, response: { status, headers, text: body, milliseconds } }) => ({
-      ...{
-        curl,
-        request: { ...request, body: request.body ?? null },
-        response: { status, headers, body, milliseconds },
-      },
+      curl,
+      request: { ...request, body: request.body ?? null },
+      response: { status, headers, body, milliseconds },
     })),
   }));
   return {
-    ...{ formatVersion: 1, spec, title, url, seed, milliseconds, requests, findings },
+    formatVersion: 1,
+    spec,
+    title,
+    url,
+    seed,
+    milliseconds,
+    requests,
+    findings,
     accepted: accepted.map(({ operation, check, title, cause, reason }) => ({
       operation,
       check,
@@ -48,7 +53,13 @@ export function jsonReport(report: Report, options: Presentation = {}) {
       cause,
       reason,
     })),
-    ...{ operations, coverage, plan, stopped, shortfall, left, notices },
+    operations,
+    coverage,
+    plan,
+    stopped,
+    shortfall,
+    left,
+    notices,
   };
 }
 
@@ -70,7 +81,9 @@ export function sarifLog(report: Report, options: Presentation = {}): Log {
       ? []
       : [
           {
-            ...{ id, shortDescription: { text: first.rule }, help: { text: first.fix } },
+            id,
+            shortDescription: { text: first.rule },
+            help: { text: first.fix },
             defaultConfiguration: { level: first.severity },
             properties: { tags: ['contract', first.category] },
           },
@@ -80,7 +93,10 @@ export function sarifLog(report: Report, options: Presentation = {}): Log {
     const { check: ruleId, severity: level, places, cause, category, operation, also } = finding;
     const last = finding.exchanges.at(-1);
     return {
-      ...{ ruleId, ruleIndex: rules.findIndex(({ id }) => id === ruleId), kind: 'fail', level },
+      ruleId,
+      ruleIndex: rules.findIndex(({ id }) => id === ruleId),
+      kind: 'fail',
+      level,
       message: { text: plainText(finding) },
       locations: [locationOf(finding, shown, options)],
       relatedLocations: places.slice(1).map((place, id) => {

@@ -72,7 +72,9 @@ export class Mask {
       operation: exchange.operation,
       request: { method: request.method, url, headers: Object.fromEntries(headers), body },
       response: {
-        ...{ ...response, headers: Object.fromEntries(responseHeaders), text },
+        ...response,
+        headers: Object.fromEntries(responseHeaders),
+        text,
         json: text === response.text ? response.json : response.json && parsedJson(text),
       },
     };

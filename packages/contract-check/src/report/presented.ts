@@ -90,7 +90,11 @@ export function present(report: Report, { secrets: known = [], directory }: Pres
     });
     const contract = finding.place && placeText(finding.place, directory);
     return {
-      ...{ ...finding, number: index + 1, severity, rule, exchanges },
+      ...finding,
+      number: index + 1,
+      severity,
+      rule,
+      exchanges,
       address: address === unmasked.operation ? undefined : address,
       fields: fieldsOf({ ...finding, exchanges }, contract),
     };
@@ -113,7 +117,9 @@ export function present(report: Report, { secrets: known = [], directory }: Pres
     textsIn('Ended early', shown.stopped === undefined ? [] : [stoppedText(shown.stopped)]),
   ];
   return {
-    ...{ ...shown, findings, verdict: verdict(report) },
+    ...shown,
+    findings,
+    verdict: verdict(report),
     state: findings.length > 0 ? 'bad' : isComplete(report) ? 'good' : 'fair',
     sections: sections.filter(({ entries }) => entries.length > 0),
   };

@@ -127,8 +127,12 @@ export interface CoverageItem {
 
 /** The kinds of items by the names that users see. */
 const coverageNames: Readonly<Record<Exclude<CoverageName, 'total'>, CoverageKind>> = {
-  ...{ operations: 'operation', statuses: 'status', 'media-types': 'mediaType', parameters: 'parameter' },
-  ...{ constraints: 'constraint', 'enum-values': 'enum' },
+  operations: 'operation',
+  statuses: 'status',
+  'media-types': 'mediaType',
+  parameters: 'parameter',
+  constraints: 'constraint',
+  'enum-values': 'enum',
 };
 
 /** The kinds that a minimum can be set for. */

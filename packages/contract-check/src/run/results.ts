@@ -58,7 +58,11 @@ export interface OperationState {
 
 export function newState(): OperationState {
   return {
-    ...{ requests: 0, isReached: false, isNotImplemented: false, isChecked: false, reason: undefined },
+    requests: 0,
+    isReached: false,
+    isNotImplemented: false,
+    isChecked: false,
+    reason: undefined,
     observations: Object.fromEntries(categories.map((one) => [one, 0])) as Record<Category, number>,
   };
 }

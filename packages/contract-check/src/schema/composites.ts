@@ -43,7 +43,8 @@ export function* objects(site: Site, object: JsonObject): Generator<Candidate> {
   }
   if (shape.minProperties === 0)
     yield* site.bound('required', site.objects(object, names.filter((name) => shape.required.has(name)).length), {
-      ...{ source: sourceOf(shape, 'required') ?? sourceOf(shape, 'properties'), detail: 'least' },
+      source: sourceOf(shape, 'required') ?? sourceOf(shape, 'properties'),
+      detail: 'least',
     });
   for (const source of shape.sources) {
     for (const name of Array.isArray(source.required) ? source.required : [])
@@ -68,7 +69,9 @@ export function* objects(site: Site, object: JsonObject): Generator<Candidate> {
   for (const { propertyName, source } of shape.discriminators)
     if (Object.hasOwn(object, propertyName))
       yield* site.break('discriminator', [withMember(object, propertyName, 'NoSuchKind')], {
-        ...{ source, pointer: at(propertyName), isComposite },
+        source,
+        pointer: at(propertyName),
+        isComposite,
       });
 }
 

@@ -135,7 +135,8 @@ function* texts(site: Site, text: string): Generator<Candidate> {
   // Each character has two UTF-16 units.
   if (maxLength <= longestBound && maxLength > 0 && shape.patterns.length === 0 && format === undefined)
     yield* site.bound('maxLength', ['😀'.repeat(maxLength)], {
-      ...{ source: sourceOf(shape, 'maxLength', maxLength), detail: 'astral' },
+      source: sourceOf(shape, 'maxLength', maxLength),
+      detail: 'astral',
     });
   for (const extreme of extremes[format ?? ''] ?? []) yield* site.bound('format', [extreme], { detail: extreme });
   // RFC 3339 allows lower case, but not every server must accept it. A pattern can require it.

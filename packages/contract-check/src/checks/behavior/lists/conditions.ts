@@ -295,10 +295,8 @@ function combined(
     if (connective === 'not') return [negation(slot, name, first)];
     const join = connective === 'or' ? or : and;
     const pairs = others.map((other) => ({
-      ...{
-        slot,
-        ...labelled(slot, isBeside ? { ...first.value, ...other.value } : { [name]: [first.value, other.value] }),
-      },
+      slot,
+      ...labelled(slot, isBeside ? { ...first.value, ...other.value } : { [name]: [first.value, other.value] }),
       holds: (row: JsonObject) => join([first.holds(row), other.holds(row)]),
     }));
     // Only worth sending if neither condition alone would return the same rows.
@@ -309,7 +307,8 @@ function combined(
 
 function negation(slot: Slot, name: string, inner: ColumnCondition): Condition {
   return {
-    ...{ slot, ...labelled(slot, { [name]: inner.value }) },
+    slot,
+    ...labelled(slot, { [name]: inner.value }),
     holds: (row) => {
       const result = inner.holds(row);
       // The negation of a condition on a null is unspecified.

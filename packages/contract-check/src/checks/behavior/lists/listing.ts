@@ -197,8 +197,16 @@ export class Listing {
     const properties = propertiesOf(this.document, rows, this.rowSchema);
     const { exchange, metadata } = pages.at(-1) ?? first;
     return {
-      ...{ rows, keyOf, keys: rows.map(keyOf), isComplete, pages, exchanges, exchange, properties },
-      ...{ total: metadata.totals[0]?.value, rowSchema: this.rowSchema },
+      rows,
+      keyOf,
+      keys: rows.map(keyOf),
+      isComplete,
+      pages,
+      exchanges,
+      exchange,
+      properties,
+      total: metadata.totals[0]?.value,
+      rowSchema: this.rowSchema,
     };
   }
 

@@ -140,7 +140,9 @@ function declaredOrder({ declared }: Listing, { properties }: FullList): Declare
   const keys = (Array.isArray(declared.sorted) ? declared.sorted : []).flatMap(keyOf);
   return {
     keys: keys.map((key) => ({ ...key, isDescending: key.isDescending ?? false })),
-    ...{ ties: keyOf(declared.ties)[0], nulls, ignoresCase: declared.ignoresCase === true },
+    ties: keyOf(declared.ties)[0],
+    nulls,
+    ignoresCase: declared.ignoresCase === true,
   };
 }
 

@@ -163,7 +163,8 @@ async function sizes({ listing, list }: ListSubject): Promise<Difference[] | und
     const expected = list.keys.slice(0, size);
     if (isSameSequence(keys, expected) || (!list.isComplete && size > all)) return [];
     return finding(listing, keys.length === expected.length ? 'page-rows' : 'page-size', slot, {
-      ...{ expected: `for a size of ${size}: ${shown(expected)}`, actual: shown(keys) },
+      expected: `for a size of ${size}: ${shown(expected)}`,
+      actual: shown(keys),
       exchanges: [...list.exchanges, page.exchange],
     });
   });

@@ -96,8 +96,15 @@ function idle({ action, exchange }: Act, before: Shown, { row, view, exchange: r
 
 /** States that do not start with the verb. */
 const unlikeTheirVerb: Readonly<Record<string, string>> = {
-  ...{ pay: 'paid', send: 'sent', hold: 'held', begin: 'begun', withdraw: 'withdrawn', lend: 'lent', sell: 'sold' },
-  ...{ activate: 'active', deactivate: 'inactive' },
+  pay: 'paid',
+  send: 'sent',
+  hold: 'held',
+  begin: 'begun',
+  withdraw: 'withdrawn',
+  lend: 'lent',
+  sell: 'sold',
+  activate: 'active',
+  deactivate: 'inactive',
 };
 
 /** Whether a state results from a verb: `cancelled` from `cancel`. */

@@ -66,7 +66,14 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
   const item = (read ?? [...updates, remove].find((one) => one?.path.endsWith('}')))?.path;
   const lists = listsOf(document, operations, collection, read, kind);
   return {
-    ...{ kind, collection, create, read, hasCertainRead: sure !== undefined, updates, remove, lists },
+    kind,
+    collection,
+    create,
+    read,
+    hasCertainRead: sure !== undefined,
+    updates,
+    remove,
+    lists,
     list: lists.find((one) => one.path === collection),
     actions: operations.filter((one) => extensionOf(one.node).acts !== false && isAction(one, item, operations)),
   };
