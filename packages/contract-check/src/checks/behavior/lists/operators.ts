@@ -138,44 +138,48 @@ const presence = (isNull: boolean): Operator => ({
   fixed: [true, false],
 });
 
-/** By the names in conditions, as words in names of parameters, and as `x-contract-check` declares them. */
-const operators: readonly (readonly [names: string, operator: Operator])[] = [
-  ['eq equals is', equal],
-  ['ne neq', not(equal)],
-  ['in any', several(false)],
-  ['nin notin', not(several(false))],
-  ['all', several(true)],
-  ['several', several()],
-  ['gt >', range(true, false)],
-  ['gte ge >= min minimum from since least', range(true, true)],
-  ['after start above over newer begin low lower', range(true)],
-  ['lt <', range(false, false)],
-  ['lte le <=', range(false, true)],
+/**
+ * By their names: first those of members of a condition, as in `{ name: { _eq: 'Ann' } }`, then further ones, as words in names of
+ * parameters and as `x-contract-check` declares them.
+ */
+const operators: readonly (readonly [inConditions: string, further: string, operator: Operator])[] = [
+  ['eq equals is', '', equal],
+  ['ne neq', '', not(equal)],
+  ['in', 'any', several(false)],
+  ['nin notin', '', not(several(false))],
+  ['', 'all', several(true)],
+  ['', 'several', several()],
+  ['gt', '>', range(true, false)],
+  ['gte ge', '>= min minimum from since least', range(true, true)],
+  ['', 'after start above over newer begin low lower', range(true)],
+  ['lt', '<', range(false, false)],
+  ['lte le', '<=', range(false, true)],
   // A period often excludes its end: `from` one midnight `to` the next.
-  ['max maximum to until till most', range(false, 'no moments')],
-  ['before end below under older high upper', range(false)],
-  ['like', like(false)],
-  ['ilike', like(true)],
-  ['nlike', not(like(false))],
-  ['nilike', not(like(true))],
-  ['isnull', presence(true)],
-  ['exists', presence(false)],
-  ['contains icontains includes has', part('includes', (text) => text.slice(1, 6))],
-  ['startswith starts prefix', part('startsWith', (text) => text.slice(0, 5))],
-  ['endswith ends suffix', part('endsWith', (text) => text.slice(-5))],
+  ['', 'max maximum to until till most', range(false, 'no moments')],
+  ['', 'before end below under older high upper', range(false)],
+  ['like', '', like(false)],
+  ['ilike', '', like(true)],
+  ['nlike', '', not(like(false))],
+  ['nilike', '', not(like(true))],
+  ['isnull', '', presence(true)],
+  ['', 'exists', presence(false)],
+  ['contains icontains', 'includes has', part('includes', (text) => text.slice(1, 6))],
+  ['startswith', 'starts prefix', part('startsWith', (text) => text.slice(0, 5))],
+  ['endswith', 'ends suffix', part('endsWith', (text) => text.slice(-5))],
 ];
 
 export const operatorKey = (name: string) => name.replaceAll(/[_$-]/g, '').toLowerCase();
 
+const isAmong = (names: string, name: string) =>
+  operatorKey(name) !== '' && names.split(' ').includes(operatorKey(name));
+
 export function operatorOf(name: string): Operator | undefined {
-  return operators.find(([names]) => names.split(' ').includes(operatorKey(name)))?.[1];
+  return operators.find(([inConditions, further]) => isAmong(inConditions, name) || isAmong(further, name))?.[2];
 }
 
-/** Whether a property of a condition is an operator, as in `{ name: { _eq: 'Ann' } }`. */
+/** Whether a property of a condition is an operator. */
 export function isOperatorName(name: string): boolean {
-  return /^(?:eq|equals|is|neq?|in|n(?:ot)?in|[gl](?:te?|e)|n?i?like|isnull|i?contains|(?:starts|ends)with)$/.test(
-    operatorKey(name),
-  );
+  return operators.some(([inConditions]) => isAmong(inConditions, name));
 }
 
 /** Connectives such as `_and`, `$or` and `NOT`. */
