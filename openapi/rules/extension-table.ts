@@ -26,6 +26,7 @@ const calculation = {
     of: { type: 'string' },
   },
 };
+const duration = { type: 'string', pattern: '^P(\\d+D|T\\d+[HMS])$' } as const;
 const oneOrMore = { type: 'integer', minimum: 1 } as const;
 const weightNames = ['condition', 'hundredValues', 'pattern', 'unanchoredPattern', 'relation', 'negatedRelation'];
 const searchWeights = {
@@ -308,6 +309,16 @@ export const extensionTable: Record<string, Extension> = {
       },
     },
     why: 'how much a JSON body may have of what takes time to read',
+  },
+  'x-durations': {
+    on: ['Root'],
+    schema: {
+      type: 'object',
+      minProperties: 1,
+      propertyNames: { type: 'string', pattern: camelCase },
+      additionalProperties: { anyOf: [duration, { type: 'array', minItems: 1, items: duration }] },
+    },
+    why: 'durations that callers rely on',
   },
   'x-rate-limit-policies': {
     on: ['Root'],

@@ -59,7 +59,7 @@ export function findings(text: string): string[] {
 type Text = [keys: string[], text: string];
 
 /** The texts that a node of the contract has itself. */
-function textsOf(node: JsonObject): Text[] {
+export function textsOf(node: JsonObject): Text[] {
   const machine = objectOf(node['x-state-machine']);
   const conditions = Object.entries(objectOf(machine.conditions));
   const candidates: [keys: string[], text: unknown][] = [

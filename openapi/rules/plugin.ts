@@ -9,6 +9,7 @@ import { completed, withOperationDefaults } from './completed.ts';
 import { deprecations } from './deprecations.ts';
 import { described } from './described.ts';
 import { descriptions } from './descriptions.ts';
+import { durations } from './durations.ts';
 import { entities } from './entities.ts';
 import { enumValues } from './enum-values.ts';
 import { events } from './events.ts';
@@ -58,6 +59,7 @@ export const rules: Record<string, Oas3Rule> = {
   responses,
   roles,
   limits,
+  durations,
   repetition,
   deprecations,
   extensions,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Operation } from '../contract/contract.ts';
+import { millisecondsOf } from '../contract/durations.ts';
 import { Rejection } from '../contract/rejection.ts';
 import type { Store, Transaction } from '../platform/store/store.ts';
 
@@ -21,6 +22,8 @@ export interface Claim {
   release(): Promise<void>;
 }
 
+/** How long a key has its response, in seconds. */
+const lifetime = millisecondsOf('idempotencyKey') / 1000;
 /** Time that a request that died blocks its key, in seconds. */
 const abandonedAfterSeconds = 60;
 
@@ -49,7 +52,7 @@ export async function claimKey(
         or (status = 'RUNNING' and created_at < now() - make_interval(secs => ${abandonedAfterSeconds})))`);
     const claimed = await transaction.first<{ at: string }>(sql`
       insert into idempotency_key (tenant_id, api_user_id, operation, key, request_hash, status, expires_at)
-      values (${tenant.id}, ${caller.apiUserId}, ${operation.id}, ${key}, ${hash}, 'RUNNING', now() + interval '24 hours')
+      values (${tenant.id}, ${caller.apiUserId}, ${operation.id}, ${key}, ${hash}, 'RUNNING', now() + make_interval(secs => ${lifetime}))
       on conflict do nothing returning created_at as at`);
     if (claimed !== undefined) return claimOf(claimed.at);
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { millisecondsOf } from '../contract/durations.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import { newId } from '../platform/store/new-id.ts';
 import { type ClockTask, createTick, nextMidnight, runDaily } from './clock.ts';
@@ -8,8 +9,8 @@ import type { BackgroundService } from './job.ts';
 const leaseSeconds = 60;
 const renewSeconds = 15;
 /** How far the clock can be advanced at once, and in all, in milliseconds. */
-const longestAdvance = 366 * 86_400_000;
-const furthest = 36_525 * 86_400_000;
+const longestAdvance = millisecondsOf('clockAdvance');
+const furthest = millisecondsOf('clock');
 /** How long a step waits for jobs of the tenant, which run in any process, and for the next of them to start, in milliseconds. */
 const waitsForJobs = 20_000;
 const waitsForStart = 3_000;
@@ -84,10 +85,14 @@ export function laterBy(now: Temporal.Instant, duration: Temporal.Duration): Tem
   return now.toZonedDateTimeISO('UTC').add(duration).toInstant();
 }
 
+const days = (milliseconds: number) => (milliseconds / 86_400_000).toLocaleString('en');
+
 /** @throws ClockOutOfRange */
 function checkRange(offset: number, endOffset: number): void {
   if (endOffset <= offset || endOffset - offset > longestAdvance || endOffset > furthest)
-    throw new ClockOutOfRange('The clock only goes forward, by at most 366 days in a call and 36,525 days in all.');
+    throw new ClockOutOfRange(
+      `The clock only goes forward, by at most ${days(longestAdvance)} days in a call and ${days(furthest)} days in all.`,
+    );
 }
 
 /** The right to advance a clock. */

@@ -88,7 +88,26 @@ export interface Contract {
   readonly webhooks: Readonly<Record<string, Webhook>>;
   readonly 'x-search-limits': SearchLimits;
   readonly 'x-json-limits': JsonLimits;
+  readonly 'x-durations': Durations;
 }
+
+/** Durations that callers rely on, as in ISO 8601. */
+export interface Durations extends Readonly<Record<DurationName, string>> {
+  readonly eventRetries: readonly string[];
+}
+
+export type DurationName =
+  | 'idempotencyKey'
+  | 'read'
+  | 'share'
+  | 'paymentLink'
+  | 'downloadUrl'
+  | 'event'
+  | 'eventResponse'
+  | 'retryAfter'
+  | 'failingSubscription'
+  | 'clockAdvance'
+  | 'clock';
 
 /** Limits of JSON bodies: levels, values and names, digits of a number, characters of a name, combining marks in a row. */
 type JsonLimits = Readonly<Record<'depth' | 'values' | 'digits' | 'nameLength' | 'combiningMarks', number>>;

@@ -1,3 +1,4 @@
+import { millisecondsOf } from '../contract/durations.ts';
 import { Rejection } from '../contract/rejection.ts';
 
 /** Limits on concurrent requests. */
@@ -32,7 +33,7 @@ export interface Usage {
 }
 
 /** How long a request waits for its turn, in milliseconds. */
-export const standardWait = 1_000;
+export const standardWait = millisecondsOf('share');
 
 /**
  * Limits for a number of connections to the database. One is reserved for authentication, which happens before admission.

@@ -1,7 +1,8 @@
+import { millisecondsOf } from '../../contract/durations.ts';
 import type { Service } from '../../service/service.ts';
 
 /** Validity of a URL, in seconds. */
-const lifetime = 15 * 60;
+const lifetime = millisecondsOf('downloadUrl') / 1000;
 
 const purpose = 'file-download';
 

@@ -1,3 +1,5 @@
+import { millisecondsOf } from '../../contract/durations.ts';
+
 /** A logger for messages to the operator, compatible with pino. */
 export interface StoreLog {
   info(message: string): void;
@@ -24,7 +26,7 @@ export const standardLimits: Limits = {
   connect: 5_000,
   firstConnect: 5_000,
   lock: 10_000,
-  read: 2_000,
+  read: millisecondsOf('read'),
   statement: 30_000,
   idleInTransaction: 60_000,
   standby: 5,

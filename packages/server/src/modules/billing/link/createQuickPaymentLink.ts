@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isInMinorUnits } from '../../../contract/currency.ts';
 import { type Decimal, parseDecimal, sum } from '../../../contract/decimal.ts';
+import { millisecondsOf } from '../../../contract/durations.ts';
 import type { Input } from '../../../contract/handler.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { wholeAmountOnly } from '../../../entity/minor-units.ts';
@@ -17,9 +18,6 @@ import { dueOf, invoice, isOpen } from '../invoice/invoice.ts';
 import { quickPaymentLink } from './payment-link.ts';
 
 type Body = Input<'createQuickPaymentLink'>['body'];
-
-/** Validity of a link, in days. */
-const validDays = 30;
 
 /** Creates a link to a page on which a client pays once, for specific invoices, an amount or a note. */
 export const createQuickPaymentLink: Handler<'createQuickPaymentLink'> = (context, { body }) =>
@@ -59,7 +57,7 @@ export function createLink(plan: Plan, apiUserId: string, page: string, body: Bo
         note,
         status: 'ACTIVE',
         expiresAt: Temporal.Instant.from(plan.now)
-          .add({ hours: 24 * validDays })
+          .add({ milliseconds: millisecondsOf('paymentLink') })
           .toString({ smallestUnit: 'millisecond' }),
         createdByApiUserId: apiUserId,
       },

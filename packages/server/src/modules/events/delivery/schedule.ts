@@ -1,33 +1,19 @@
-const second = 1_000;
-const minute = 60 * second;
-const hour = 60 * minute;
-
-/** The delays after the first failed attempt, the second and so on, in milliseconds. The contract states them. */
-const retryDelays = [
-  5 * second,
-  5 * minute,
-  30 * minute,
-  2 * hour,
-  5 * hour,
-  10 * hour,
-  14 * hour,
-  20 * hour,
-  24 * hour,
-] as const;
+import { eventRetries, millisecondsOf } from '../../../contract/durations.ts';
 
 /** How often an event is sent to a subscription before it is given up. */
-export const mostAttempts = retryDelays.length + 1;
+export const mostAttempts = eventRetries.length + 1;
 
 /** The longest pause that a receiver can ask for, in milliseconds. */
-const longestRetryAfter = 24 * hour;
+const longestRetryAfter = millisecondsOf('retryAfter');
 
 /** After so many failed attempts in a row, nothing is sent for a while. */
 export const breaksAfter = 5;
-const shortestPause = 5 * second;
-const longestPause = 5 * minute;
+/** In milliseconds. */
+const shortestPause = 5_000;
+const longestPause = 300_000;
 
 /** A subscription whose attempts have all failed for so long is deactivated, in milliseconds. */
-export const deactivatesAfter = 5 * 24 * hour;
+export const deactivatesAfter = millisecondsOf('failingSubscription');
 
 /** Events that failed together are not sent again together. */
 function withJitter(milliseconds: number, random: number): number {
@@ -42,7 +28,7 @@ function withJitter(milliseconds: number, random: number): number {
  * @param random from 0 to 1.
  */
 export function retryDelay(attempt: number, retryAfter = 0, random = Math.random()): number | undefined {
-  const delay = retryDelays[attempt - 1];
+  const delay = eventRetries[attempt - 1];
   return delay === undefined ? undefined : Math.max(withJitter(delay, random), Math.min(retryAfter, longestRetryAfter));
 }
 
@@ -64,7 +50,7 @@ export function pauseAfter(failures: number, retryAfter = 0, random = Math.rando
 /** The time that a `Retry-After` header asks for, in milliseconds; 0 where it has neither seconds nor a date in the future. */
 export function parseRetryAfter(header: string | undefined, now: number): number {
   const text = header?.trim() ?? '';
-  if (/^\d{1,10}$/.test(text)) return Number(text) * second;
+  if (/^\d{1,10}$/.test(text)) return Number(text) * 1_000;
   // Every form of an HTTP date names the month. Other text that `Date` accepts is not meant as one.
   const at = /[A-Za-z]{3}/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? 0 : Math.max(0, at - now);

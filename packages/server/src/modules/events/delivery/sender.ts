@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buildConnector, type Dispatcher, errors } from 'undici';
+import { millisecondsOf } from '../../../contract/durations.ts';
 import { AddressBlocked, type DeliveryAddresses, NameNotResolved } from '../../../platform/addresses.ts';
 import { type Connection, Connections } from './connections.ts';
 import { parseRetryAfter } from './schedule.ts';
@@ -47,7 +48,7 @@ export class SenderClosed extends Error {
   override readonly name = 'SenderClosed';
 }
 
-const standardTimeout = 15_000;
+const standardTimeout = millisecondsOf('eventResponse');
 const connectTimeout = 10_000;
 /** A kept connection that was closed shows within this time, in milliseconds. */
 const resendTime = 1_000;

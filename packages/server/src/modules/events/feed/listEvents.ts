@@ -9,6 +9,7 @@ import type { Context, Handler } from '../../../service/context.ts';
 import { customRecord, findListedType, standardTypeNames } from '../catalog/catalog.ts';
 import { mayReceive, passesFilter, type Subscriber } from '../delivery/match.ts';
 import { messageText, type StoredEvent } from '../delivery/message.ts';
+import { keptDays } from '../delivery/retention.ts';
 import { selectPositioned } from '../delivery/stored-events.ts';
 import { checkFilter, isFiltered } from '../subscriptions/payment-filter.ts';
 
@@ -145,7 +146,9 @@ function unknown(): Rejection {
 function expired(): Rejection {
   const detail = 'Events after this position are no longer kept. Read all rows again, and continue without after.';
   return new Rejection('EVENTS_EXPIRED', detail, {
-    errors: [{ in: 'query', pointer: '/after', code: 'EVENTS_EXPIRED', detail: 'Events are kept for 30 days.' }],
+    errors: [
+      { in: 'query', pointer: '/after', code: 'EVENTS_EXPIRED', detail: `Events are kept for ${keptDays} days.` },
+    ],
   });
 }
 
