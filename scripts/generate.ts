@@ -55,12 +55,16 @@ const types = astToString(
   }),
 );
 const operations = operationIndex(contract);
+const indexes = { operations, impliedRoles: Object(contract.components.schemas?.Role)['x-implied-roles'] };
+const constants = Object.entries(indexes).map(
+  ([name, value]) => `export const ${name} = ${JSON.stringify(value, null, 2)} as const;\n`,
+);
 
 const files: Record<string, string> = {
   'openapi.json': `${JSON.stringify(contract, null, 2)}\n`,
   'openapi.yaml': `# ${notice}\n${stringify(contract, { aliasDuplicateObjects: false, lineWidth: 120 })}`,
   'types.ts': `// ${notice}\n${types}`,
-  'operations.ts': `// ${notice}\nexport const operations = ${JSON.stringify(operations, null, 2)} as const;\n`,
+  'operations.ts': `// ${notice}\n${constants.join('')}`,
   'calls.ts': `// ${notice}\n${callIndex(operations)}`,
 };
 

@@ -9,7 +9,9 @@ const names = (pattern: string) => ({
   uniqueItems: true,
   items: { type: 'string', pattern },
 });
-const roles = names('^[A-Z][A-Z0-9_]*$');
+const roleName = '^[A-Z][A-Z0-9_]*$';
+const role = { type: 'string', pattern: roleName };
+const roles = names(roleName);
 const typeName = { type: 'string', pattern: '^[A-Z][A-Za-z0-9]*$' };
 const policyName = { type: 'string', pattern: '^[a-z]+$' };
 const day = { type: 'string', pattern: '^20[0-9]{2}-[01][0-9]-[0-3][0-9]$' };
@@ -204,6 +206,16 @@ export const extensionTable: Record<string, Extension> = {
   'x-entry-type': { on: ['Schema'], ofSchemaAlone: true, schema: rows, why: 'what the entries API does with the type' },
   'x-read-roles': { on: ['Schema'], schema: roles, why: 'the roles of which one is required to see the value' },
   'x-write-roles': { on: ['Schema'], schema: roles, why: 'the roles of which one is required to write the value' },
+  'x-implied-roles': {
+    on: ['Schema'],
+    ofSchemaAlone: true,
+    schema: {
+      ...closed,
+      required: ['everyone', 'administrator', 'exceptions'],
+      properties: { everyone: roles, administrator: role, exceptions: roles },
+    },
+    why: 'the roles that every API user has, and the one that implies all but the exceptions',
+  },
   'x-state-machine': {
     on: ['Schema'],
     schema: {

@@ -330,6 +330,16 @@ const cases: Record<string, Case[]> = {
       /`BOAT_X` is not one/,
     ],
     [
+      'an implied role that does not exist',
+      (files) =>
+        set(files, 'schemas/common/Role.yaml', ['x-implied-roles'], {
+          everyone: ['BOAT_X'],
+          administrator: 'BOAT_Y',
+          exceptions: ['BOAT_R'],
+        }),
+      /`BOAT_X` is not one.*`BOAT_Y` is not one/s,
+    ],
+    [
       'a role of a transition that does not exist',
       (files) =>
         set(files, 'schemas/boats/BoatStatus.yaml', ['x-state-machine', 'transitions', 0, 'roles'], ['BOAT_X']),

@@ -4550,3 +4550,12 @@ export const operations = {
     ]
   }
 } as const;
+export const impliedRoles = {
+  "everyone": [
+    "REF_R"
+  ],
+  "administrator": "API_ADMIN",
+  "exceptions": [
+    "PYMT_EVNT_ALL"
+  ]
+} as const;

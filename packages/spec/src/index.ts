@@ -3,7 +3,7 @@
  * index of operations: path, roles and limits. `calls` is its short form for clients.
  */
 export { calls } from '../generated/calls.ts';
-export { operations } from '../generated/operations.ts';
+export { impliedRoles, operations } from '../generated/operations.ts';
 export type {
   CustomTypeName,
   components,

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { impliedRoles } from '@financial-automation/spec';
 import type { Vault } from '../../platform/auth/vault.ts';
 
 /** The role that can do everything on the console, as it can by the API. */
-export const consoleRole = 'API_ADMIN';
+export const consoleRole = impliedRoles.administrator;
 
 const cookieName = 'console_session';
 
