@@ -140,7 +140,7 @@ for (const stranger of chosen) {
   console.log(rowOf(stranger.name, report));
   for (const { operation, title, actual } of values.findings ? report.findings : [])
     console.log(`  ${operation}: ${title} (${actual})`);
-  if (percent(report.coverage.byKind.operation) < stranger.minimum) process.exitCode = 1;
+  if (percent(report.coverage.byKind.operations) < stranger.minimum) process.exitCode = 1;
 }
 process.exit();
 
@@ -196,7 +196,7 @@ function percent({ exercised, all }: Share): number {
 }
 
 function rowOf(name: string, { coverage, findings, requests, milliseconds }: Report): string {
-  const { operation, status, constraint } = coverage.byKind;
-  const shares = [operation, status, constraint].map((one) => `${one.exercised} of ${one.all} (${percent(one)} %)`);
+  const { operations, statuses, constraints } = coverage.byKind;
+  const shares = [operations, statuses, constraints].map((one) => `${one.exercised} of ${one.all} (${percent(one)} %)`);
   return `| ${[name, ...shares, findings.length, requests, Math.round(milliseconds / 1000)].join(' | ')} |`;
 }

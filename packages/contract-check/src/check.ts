@@ -3,7 +3,7 @@ import { CannotRun, required } from './cannot-run.ts';
 import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { operationsOf } from './document/operation.ts';
-import { candidateOf, categories } from './finding/finding.ts';
+import { candidateOf } from './finding/finding.ts';
 import { RunStopped } from './http/gate.ts';
 import type { CheckOptions } from './options.ts';
 import { type OperationReport, type PlanEntry, type Report, type Stopped, shortfallOf } from './report/report.ts';
@@ -103,14 +103,8 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
   const findings = registry.findings();
   const operations = judged.map((operation): OperationReport => {
     const { id, method, path } = operation;
-    const { isReached: reached, reason, requests, observations } = session.stateOf(operation);
-    const own = findings.filter((finding) => finding.operation === id || finding.also.includes(id));
-    const tallies = categories.map((one) => {
-      const count = own.filter(({ category }) => category === one).length;
-      return [one, { observations: observations[one], findings: count }];
-    });
-    const checks = Object.fromEntries(tallies) as OperationReport['checks'];
-    return { id, method, path, reached, reason: reached ? undefined : reason, requests, checks };
+    const { isReached: reached, reason, requests } = session.stateOf(operation);
+    return { id, method, path, reached, reason: reached ? undefined : reason, requests };
   });
   const reasons = new Map(operations.map(({ id, reason }) => [id, reason]));
   const coverage = session.coverage.coverage((operation) => reasons.get(operation));

@@ -5,7 +5,7 @@ import { CannotRun, required } from './cannot-run.ts';
 import { categories } from './finding/finding.ts';
 import { isObject } from './json.ts';
 import type { Auth, CheckOptions } from './options.ts';
-import { coverageKindNames } from './report/report.ts';
+import { coverageKinds } from './report/report.ts';
 
 /** Files for the reports; for `json`, `-` is standard output. */
 export type Outputs = Partial<Readonly<Record<'json' | 'sarif', string>>>;
@@ -33,10 +33,10 @@ const seconds = { type: 'number', exclusiveMinimum: 0 };
 const percent = { type: 'number', minimum: 0, maximum: 100 };
 const shares = {
   type: 'object',
-  properties: Object.fromEntries(coverageKindNames.map((name) => [name, percent])),
+  properties: Object.fromEntries(coverageKinds.map((name) => [name, percent])),
   additionalProperties: false,
 };
-const kinds = coverageKindNames.join(', ');
+const kinds = coverageKinds.join(', ');
 /** On the command line, spaces would require quotes. */
 const hyphenated = categories.map((category) => category.replaceAll(' ', '-')).join(', ');
 

@@ -59,7 +59,7 @@ Examples:
     contract-check --spec openapi.yaml --url http://localhost:3000 --seed 42
 
   Run in a pipeline, and fail below a minimum coverage:
-    contract-check --spec openapi.yaml --json report.json --sarif contract.sarif --min-coverage 90 --min-coverage total=60
+    contract-check --spec openapi.yaml --json report.json --sarif contract.sarif --min-coverage 90 --min-coverage constraints=60
 
 An auth module exports by default an object with functions that return headers. caller() is required: a user who can do
 everything. expired(), forbidden() and otherTenant() are optional; each enables further checks.

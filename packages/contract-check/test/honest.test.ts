@@ -81,7 +81,7 @@ describe('a run that reaches too little', () => {
   });
 
   it('is a success if the user requires no more', async () => {
-    const { code, output } = await command(some, '--min-coverage', '40', '--min-coverage', 'total=10');
+    const { code, output } = await command(some, '--min-coverage', '40', '--min-coverage', 'statuses=10');
     expect(output).toMatch(/^No findings in 5 of 12 operations, \d+ of \d+ statuses, \d+ of \d+ constraints; /);
     expect(code).toBe(0);
   });

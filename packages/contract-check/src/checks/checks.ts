@@ -55,5 +55,5 @@ async function probe(context: CheckContext, operation: Operation, known: KnownRe
   const rejection = await checkInvalidInput(context, operation, known);
   if (session.includesCategory('invalid input')) await checkCredentials(context, operation, known);
   if (session.includesCategory('valid input')) await checkValidInput(context, operation, known, rejection);
-  if (session.includesCategory('robustness')) await checkRobustness(context, operation, known);
+  if (session.includesCategory('robustness')) await checkRobustness(context, known);
 }

@@ -51,7 +51,6 @@ export async function checkInvalidInput(
   await inParallel(probes, session.options.concurrency ?? 8, async (probe, index) => {
     if (session.isOver || !(await isHarmless(session, probe.call, known.call))) return;
     const exchange = await send(context, probe, `${index}`);
-    session.observed(operation, 'invalid input');
     session.coverage.recordConstraint(operation, probe.place);
     if (isRejected(exchange)) {
       const { status } = exchange.response;

@@ -1,4 +1,3 @@
-import type { Operation } from '../document/operation.ts';
 import { bodySchemaOf, type Call } from '../http/call.ts';
 import { sizeOf } from '../json.ts';
 import { isHarmless } from '../run/ids.ts';
@@ -12,7 +11,7 @@ import { placesOf, sendable, withText } from './places.ts';
 const maxProbes = 80;
 
 /** Valid but hostile values, and malformed bodies. No response may be a server fault or missing. */
-export async function checkRobustness(context: CheckContext, operation: Operation, known: KnownRequest): Promise<void> {
+export async function checkRobustness(context: CheckContext, known: KnownRequest): Promise<void> {
   const { session } = context;
   const { call } = known;
   const valid = placesOf(session, call).flatMap((place) =>
@@ -24,7 +23,6 @@ export async function checkRobustness(context: CheckContext, operation: Operatio
   const send = async (probe: Call, isJudged: boolean) => {
     if (session.isOver || !(await isHarmless(session, probe, call))) return;
     await session.send(probe, { isJudged });
-    session.observed(operation, 'robustness');
   };
   const atOnce = session.options.concurrency ?? 8;
   // Single values first, because their findings are easier to read.

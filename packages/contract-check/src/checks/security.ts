@@ -23,7 +23,6 @@ export async function checkCredentials(
         { identity: attempt.identity },
       );
     const exchange = await send();
-    session.observed(operation, 'invalid input');
     if (!isServed(exchange)) continue;
     await session.report(finding(session, operation, attempt, exchange), [exchange], async () => {
       const again = await send();

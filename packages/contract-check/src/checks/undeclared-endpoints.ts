@@ -1,6 +1,6 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
-import { type CheckName, ruleOf } from '../finding/rules.ts';
+import type { CheckName } from '../finding/rules.ts';
 import { type Call, type Exchange, isSuccess } from '../http/call.ts';
 import { pathPattern } from '../http/deserialize.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
@@ -56,7 +56,7 @@ async function otherMethods({ session, requests }: CheckContext, operation: Oper
     const headers = { accept: '*/*', ...(hasBody ? { 'content-type': 'application/json' } : {}) };
     const wire: WireRequest = { method, target, headers, body: hasBody ? '{}' : undefined };
     await ifSent(() =>
-      observe(session, operation, wire, (exchange) => {
+      observe(session, wire, (exchange) => {
         const { status } = exchange.response;
         const isQuiet = quiet.some((one) => one === method) && !(method === 'TRACE' && status < 400);
         return isQuiet && !isFault(status) ? undefined : methodFinding(session, operation, method, own, exchange);
@@ -68,12 +68,10 @@ async function otherMethods({ session, requests }: CheckContext, operation: Oper
 /** Sends a request that no operation declares, and reports what two responses to it show. */
 async function observe(
   session: Session,
-  operation: Operation,
   wire: WireRequest,
   wrongIn: (exchange: Exchange) => Candidate | undefined,
 ): Promise<void> {
   const exchange = await session.sendRaw(wire);
-  session.observed(operation, 'undeclared endpoints');
   const wrong = wrongIn(exchange);
   if (wrong === undefined) return;
   await session.report(wrong, [exchange], async () => {
@@ -143,7 +141,7 @@ async function otherPaths({ session, requests }: CheckContext, operations: reado
   await inParallel(unique, session.options.concurrency ?? 8, async ({ operation, path, method }) => {
     if (session.isOver) return;
     const wire = { method, target: path, headers: { accept: '*/*' }, body: undefined };
-    await observe(session, operation, wire, (exchange) => {
+    await observe(session, wire, (exchange) => {
       const { status } = exchange.response;
       const succeeds = status > 0 && status < 400;
       if (!succeeds && !isFault(status)) return undefined;
@@ -192,7 +190,6 @@ async function byHabit({ session, requests }: CheckContext, habit: Habit): Promi
     if (!isAccepted(before)) continue;
     const wire = { ...unchanged, target: habits[habit](unchanged.target) };
     const exchange = await session.sendRaw(wire, undefined);
-    session.observed(operation, ruleOf(habit).category);
     const { status } = exchange.response;
     if (isAccepted(exchange) || isRejected(exchange) || isFault(status))
       votes.push({ operation, exchange, isAcceptedHere: isSuccess(exchange) || isFault(status) });

@@ -32,8 +32,7 @@ export async function checkValidInput(
     const send = (value: unknown, label: string) =>
       sendReady(context, place.with(value), keptIn(place, bound), `${index} ${label}`);
     const exchange = await send(bound.value, 'bound');
-    session.observed(operation, 'valid input');
-    session.coverage.recordConstraint(operation, bound.place, bound.keyword === 'enum' ? bound.chosen : undefined);
+    session.coverage.recordConstraint(operation, bound.place);
     if (isAccepted(exchange) || !rejectsForm(exchange, rejection)) return;
     const probed = [
       ...(place.parameter === undefined ? [] : [place.parameter.name]),

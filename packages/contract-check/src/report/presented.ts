@@ -11,12 +11,10 @@ import { leftLines, stoppedText } from './plan.ts';
 import {
   type CoverageItem,
   coverageKinds,
-  kindNames,
   type OperationReport,
-  percentText,
   type Report,
   reachText,
-  type Shortfall,
+  shortfallText,
 } from './report.ts';
 import { counted, durationText, excerptOf, headersOf } from './texts.ts';
 
@@ -158,9 +156,9 @@ function gapsOf(items: readonly CoverageItem[], operations: readonly OperationRe
   const missed = operations.filter(({ reached }) => !reached);
   const ids = new Set(missed.map(({ id }) => id));
   const all = [
-    ...missed.map(({ id: name, reason = 'No request succeeded.' }) => ({ kind: 'operation', name, reason })),
+    ...missed.map(({ id: name, reason = 'No request succeeded.' }) => ({ kind: 'operations', name, reason })),
     ...items
-      .filter(({ exercised, operation, kind }) => !exercised && kind !== 'operation' && !ids.has(operation))
+      .filter(({ exercised, operation, kind }) => !exercised && kind !== 'operations' && !ids.has(operation))
       .map(({ kind, operation, name, reason = 'not tried' }) => ({ kind, name: `${operation} ${name}`, reason })),
   ];
   return coverageKinds.flatMap((kind) => {
@@ -170,11 +168,11 @@ function gapsOf(items: readonly CoverageItem[], operations: readonly OperationRe
         ({ reason }) => reason,
       ),
     ];
-    const one = kindNames[kind].replace(/(?<=us)es$|s$/, '');
+    const one = kind.replace(/(?<=us)es$|s$/, '');
     return groups
       .sort(([, left], [, right]) => right.length - left.length)
       .map(([reason, group]) => ({
-        text: `${counted(group.length, one, kindNames[kind])}: ${reason}`,
+        text: `${counted(group.length, one, kind)}: ${reason}`,
         names: group.map(({ name }) => name),
       }));
   });
@@ -208,12 +206,6 @@ const stopNames = { time: 'time limit', interrupted: 'interrupted', dead: 'the s
 /** Whether a run reached what it should. */
 export function isComplete({ stopped, shortfall }: Report): boolean {
   return stopped === undefined && shortfall === undefined;
-}
-
-/** `40 % of operations, required are 50 %`. */
-function shortfallText({ kind, covered, minimum }: Shortfall): string {
-  const name = kind === 'total' ? 'the contract' : kind.replace('-', ' ');
-  return `${percentText(covered / 100)} of ${name} reached, ${minimum} % required`;
 }
 
 function verdict(report: Report): string {

@@ -1,5 +1,5 @@
 import type { Place } from '../document/document.ts';
-import type { Category, Finding } from '../finding/finding.ts';
+import type { Finding } from '../finding/finding.ts';
 
 export interface Report {
   /** Path or URL of the document's root file. */
@@ -75,34 +75,23 @@ export interface OperationReport {
   readonly reached: boolean;
   readonly reason: string | undefined;
   readonly requests: number;
-  readonly checks: Readonly<Record<Category, Tally>>;
 }
 
-/** The number of observations that could have produced findings. */
-export interface Tally {
-  readonly observations: number;
-  readonly findings: number;
-}
-
-export const coverageKinds = ['operation', 'status', 'mediaType', 'parameter', 'constraint', 'enum'] as const;
+/** What is counted, by the names that options and reports use. */
+export const coverageKinds = ['operations', 'statuses', 'constraints'] as const;
 
 export type CoverageKind = (typeof coverageKinds)[number];
 
 export interface Coverage {
   readonly items: readonly CoverageItem[];
-  /** Covered items and all items, per kind and in total. */
   readonly byKind: Readonly<Record<CoverageKind, Share>>;
-  readonly total: Share;
 }
 
-/** Kinds of items by their names in options and reports. */
-type CoverageName = 'operations' | 'statuses' | 'media-types' | 'parameters' | 'constraints' | 'enum-values' | 'total';
-
 /** In percent: of operations, or by kind. */
-export type MinCoverage = number | Readonly<Partial<Record<CoverageName, number>>>;
+export type MinCoverage = number | Readonly<Partial<Record<CoverageKind, number>>>;
 
 export interface Shortfall {
-  readonly kind: CoverageName;
+  readonly kind: CoverageKind;
   /** In percent. */
   readonly covered: number;
   readonly minimum: number;
@@ -117,7 +106,7 @@ export interface Share {
 export interface CoverageItem {
   readonly kind: CoverageKind;
   readonly operation: string;
-  /** The item within the operation: `404`, `query.pageSize`, `body/name maxLength`. */
+  /** The item within the operation: `404`, `query.pageSize minimum`, `body/name maxLength`. */
   readonly name: string;
   readonly exercised: boolean;
   /** Why it is not covered. */
@@ -125,46 +114,8 @@ export interface CoverageItem {
   readonly place: Place | undefined;
 }
 
-/** The kinds of items by the names that users see. */
-const coverageNames: Readonly<Record<Exclude<CoverageName, 'total'>, CoverageKind>> = {
-  operations: 'operation',
-  statuses: 'status',
-  'media-types': 'mediaType',
-  parameters: 'parameter',
-  constraints: 'constraint',
-  'enum-values': 'enum',
-};
-
-/** The kinds that a minimum can be set for. */
-export const coverageKindNames = [...Object.keys(coverageNames), 'total'] as CoverageName[];
-
-/** Display names. */
-export const kindNames = Object.fromEntries(
-  Object.entries(coverageNames).map(([name, kind]) => [kind, name.replace('-', ' ')]),
-) as Readonly<Record<CoverageKind, string>>;
-
-interface CoverageRow {
-  readonly name: string;
-  readonly share: Share;
-  /** From 0 to 1; 1 if the contract has no items of this kind. */
-  readonly part: number;
-  readonly state: 'good' | 'fair' | 'bad';
-}
-
-/** One row for each kind in the contract, and one for the total. */
-export function coverageRows({ byKind, total }: Coverage): CoverageRow[] {
-  const kinds = coverageKinds.filter((kind) => byKind[kind].all > 0);
-  const rows = [
-    ...kinds.map((kind) => ({ name: kindNames[kind], share: byKind[kind] })),
-    { name: 'total', share: total },
-  ];
-  return rows.map((row) => {
-    const part = partOf(row.share);
-    return { ...row, part, state: part === 1 ? 'good' : part >= 0.8 ? 'fair' : 'bad' };
-  });
-}
-
-function partOf({ exercised, all }: Share): number {
+/** The covered part of a kind, from 0 to 1; 1 if the contract has no items of this kind. */
+export function partOf({ exercised, all }: Share): number {
   return all === 0 ? 1 : exercised / all;
 }
 
@@ -178,17 +129,19 @@ export function shareText({ exercised, all }: Share): string {
 }
 
 /** The first kind of which a run reached less than required. */
-export function shortfallOf({ byKind, total }: Coverage, required: MinCoverage): Shortfall | undefined {
+export function shortfallOf({ byKind }: Coverage, required: MinCoverage): Shortfall | undefined {
   const minimums = typeof required === 'number' ? { operations: required } : required;
-  return (Object.entries(minimums) as [CoverageName, number][])
-    .map(([kind, minimum]) => {
-      return { kind, minimum, covered: partOf(kind === 'total' ? total : byKind[coverageNames[kind]]) * 100 };
-    })
+  return coverageKinds
+    .map((kind) => ({ kind, covered: partOf(byKind[kind]) * 100, minimum: minimums[kind] ?? 0 }))
     .find(({ covered, minimum }) => covered < minimum);
+}
+
+/** `40 % of operations reached, 50 % required`. */
+export function shortfallText({ kind, covered, minimum }: Shortfall): string {
+  return `${percentText(covered / 100)} of ${kind} reached, ${minimum} % required`;
 }
 
 /** What a run reached: `83 of 97 operations, 210 of 300 statuses, 512 of 800 constraints`. */
 export function reachText({ byKind }: Coverage): string {
-  const kinds = ['operation', 'status', 'constraint'] as const;
-  return kinds.map((kind) => `${shareText(byKind[kind])} ${kindNames[kind]}`).join(', ');
+  return coverageKinds.map((kind) => `${shareText(byKind[kind])} ${kind}`).join(', ');
 }

@@ -10,7 +10,7 @@ import {
   present,
   type Section,
 } from './presented.ts';
-import { coverageRows, percentText, type Report, shareText } from './report.ts';
+import { coverageKinds, partOf, percentText, type Report, shareText } from './report.ts';
 import { counted, visible } from './texts.ts';
 
 export interface TerminalOptions extends Presentation {
@@ -44,8 +44,11 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
     rest > 0 ? [paint('dim', `… and ${counted(rest, 'more finding')}: --json FILE has all.`)] : [],
     [
       paint('bold', 'Coverage'),
-      ...coverageRows(shown.coverage).map(({ name, part, share, state }) => {
-        return `  ${name.padEnd(14)}${shareText(share).padStart(16)}${paint(colors[state], percentText(part).padStart(8))}`;
+      ...coverageKinds.map((kind) => {
+        const share = shown.coverage.byKind[kind];
+        const part = partOf(share);
+        const color = colors[part === 1 ? 'good' : part >= 0.8 ? 'fair' : 'bad'];
+        return `  ${kind.padEnd(14)}${shareText(share).padStart(16)}${paint(color, percentText(part).padStart(8))}`;
       }),
     ],
     ...shown.sections.map((section) => list(section, paint)),

@@ -1,10 +1,9 @@
 /** Sample reports for tests. */
 import { resolve } from 'node:path';
 import type { Operation } from '../document/operation.ts';
-import type { Category, Finding } from '../finding/finding.ts';
-import { categories } from '../finding/finding.ts';
+import type { Finding } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
-import type { CoverageItem, CoverageKind, OperationReport, Report, Share, Tally } from './report.ts';
+import type { CoverageItem, CoverageKind, OperationReport, Report, Share } from './report.ts';
 import { coverageKinds, nothingLeft } from './report.ts';
 
 /** An exchange with the specified changes. Default: a GET of clients that returns an empty object. */
@@ -69,11 +68,6 @@ function clients(): unknown {
   return { items, page: { size: 20, next: null } };
 }
 
-function tallies(observations = 12, found: Partial<Record<Category, number>> = {}): Record<Category, Tally> {
-  const entries = categories.map((category) => [category, { observations, findings: found[category] ?? 0 }] as const);
-  return Object.fromEntries(entries) as Record<Category, Tally>;
-}
-
 export function operationOf(changes: Partial<OperationReport> = {}): OperationReport {
   return {
     id: 'listClients',
@@ -82,7 +76,6 @@ export function operationOf(changes: Partial<OperationReport> = {}): OperationRe
     reached: true,
     reason: undefined,
     requests: 120,
-    checks: tallies(),
     ...changes,
   };
 }
@@ -106,7 +99,7 @@ function operationList(): OperationReport[] {
     const singular = resource.replace(/s$/, '').replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
     const name = singular.charAt(0).toUpperCase() + singular.slice(1);
     const path = `/v1/${resource}`;
-    const observations: [string, string, string][] = [
+    const all: [string, string, string][] = [
       [`list${name}s`, 'GET', path],
       [`create${name}`, 'POST', path],
       [`get${name}`, 'GET', `${path}/{id}`],
@@ -118,33 +111,12 @@ function operationList(): OperationReport[] {
       [`restore${name}`, 'POST', `${path}/{id}/restore`],
       ...(index < 7 ? [[`export${name}s`, 'GET', `${path}/export`] as [string, string, string]] : []),
     ];
-    return observations.map(([id, method, operationPath], position) =>
-      operationOf(reportOf(id, method, operationPath, index, position)),
-    );
+    return all.map(([id, method, operationPath], position) => {
+      const reached = index !== 7 || position <= 5;
+      const reason = reached ? undefined : 'It returns 501 NOT_IMPLEMENTED.';
+      return operationOf({ id, method, path: operationPath, reached, reason });
+    });
   });
-}
-
-function reportOf(id: string, method: string, path: string, index: number, position: number): Partial<OperationReport> {
-  if (index === 7 && position > 5) {
-    return {
-      id,
-      method,
-      path,
-      reached: false,
-      reason: 'It returns 501 NOT_IMPLEMENTED.',
-      requests: 1,
-      checks: tallies(0),
-    };
-  }
-  const found: Partial<Record<Category, number>> =
-    id === 'listClients' ? { responses: 1 } : id === 'updateProject' ? { 'invalid input': 1, behavior: 1 } : {};
-  const checks = tallies(7 + index * 3 + position, found);
-  return {
-    id,
-    method,
-    path,
-    checks: method === 'GET' ? { ...checks, 'valid input': { observations: 0, findings: 0 } } : checks,
-  };
 }
 
 function coverageItems(operations: readonly OperationReport[]): CoverageItem[] {
@@ -153,7 +125,7 @@ function coverageItems(operations: readonly OperationReport[]): CoverageItem[] {
       Array.from({ length: position + 1 }, (_, count) => ({
         kind,
         operation: operation.id,
-        name: kind === 'operation' ? operation.id : `${nameOf(kind)}${count}`,
+        name: kind === 'operations' ? operation.id : `${names[kind]}${count}`,
         exercised: operation.reached && (index + position + count) % 9 !== 0,
         reason: operation.reason ?? ((index + count) % 2 === 0 ? 'No request caused this response.' : undefined),
         place: { file: resolve(`openapi/paths/${index}.yaml`), line: 3 + count, pointer: '#/get' },
@@ -162,17 +134,11 @@ function coverageItems(operations: readonly OperationReport[]): CoverageItem[] {
   );
 }
 
-function nameOf(kind: CoverageKind): string {
-  const names = {
-    operation: '',
-    status: '40',
-    mediaType: 'text/',
-    parameter: 'query.p',
-    constraint: 'body/m maxLength ',
-    enum: 'body/status E',
-  };
-  return names[kind];
-}
+const names: Readonly<Record<CoverageKind, string>> = {
+  operations: '',
+  statuses: '40',
+  constraints: 'body/m maxLength ',
+};
 
 function shareOf(items: readonly CoverageItem[]): Share {
   return { exercised: items.filter(({ exercised }) => exercised).length, all: items.length };
@@ -195,7 +161,7 @@ export function reportWith(changes: Partial<Report> = {}): Report {
     operations,
     findings: [findingOf({ also: ['getClient', 'searchClients'] }), rejection(), semantics()],
     accepted: [],
-    coverage: { items, byKind, total: shareOf(items) },
+    coverage: { items, byKind },
     plan: [],
     stopped: undefined,
     shortfall: undefined,

@@ -1,17 +1,11 @@
 import type { OpenApiDocument, Place } from '../document/document.ts';
-import { type DeclaredResponse, groupOf, type Operation } from '../document/operation.ts';
-import type { Call, Exchange } from '../http/call.ts';
+import type { DeclaredResponse, Operation } from '../document/operation.ts';
+import type { Exchange } from '../http/call.ts';
 import { isObject, type JsonObject, remembered } from '../json.ts';
-import { contentFor, declaredResponseFor } from '../judge/judge.ts';
-import { type Coverage, type CoverageItem, type CoverageKind, coverageKinds, type Share } from '../report/report.ts';
+import { declaredResponseFor } from '../judge/judge.ts';
+import type { Coverage, CoverageItem, CoverageKind, Share } from '../report/report.ts';
 
-interface Item {
-  readonly kind: CoverageKind;
-  readonly operation: string;
-  readonly name: string;
-  readonly place: Place | undefined;
-  isExercised: boolean;
-}
+type Item = Omit<CoverageItem, 'exercised' | 'reason'> & { exercised: boolean };
 
 /** The keywords that a request can violate; a pattern comes before its format. */
 const constraints = (
@@ -31,89 +25,67 @@ export class CoverageBook {
   }
 
   /** Records what an exchange covers. */
-  recordExchange(call: Call, exchange: Exchange): void {
-    const { operation } = call;
-    const { status, mediaType } = exchange.response;
+  recordExchange(operation: Operation, { response: { status } }: Exchange): void {
     const declared = declaredResponseFor(operation, status);
-    if (declared !== undefined) {
-      if (status >= 200 && status < 400) this.#mark('operation', operation.id, '');
-      this.#mark('status', operation.id, declared.status);
-      const content = contentFor(declared, mediaType);
-      if (content !== undefined) this.#mark('mediaType', operation.id, `${declared.status} ${content.mediaType}`);
-    }
-    if (status < 200 || status >= 400) return;
-    for (const parameter of operation.parameters) {
-      const { name, in: place } = parameter;
-      // The identity adds headers to every request.
-      const isAdded = place === 'header' && exchange.request.headers[name.toLowerCase()] !== undefined;
-      if (isAdded || call[groupOf(parameter)][name] !== undefined)
-        this.#mark('parameter', operation.id, `${place}.${name}`);
-    }
+    if (declared === undefined) return;
+    if (status >= 200 && status < 400) this.#mark('operations', operation, '');
+    this.#mark('statuses', operation, declared.status);
   }
 
   /** Records a constraint that a request violates or tests at its boundary. */
-  recordConstraint(operation: Operation, place: Place | undefined, value?: unknown): void {
-    if (place === undefined) return;
-    this.#mark('constraint', operation.id, keyOf(place));
-    if (value !== undefined) this.#mark('enum', operation.id, `${keyOf(place)} ${JSON.stringify(value)}`);
+  recordConstraint(operation: Operation, place: Place | undefined): void {
+    if (place !== undefined) this.#mark('constraints', operation, keyOf(place));
   }
 
   coverage(reasonOf: (operation: string) => string | undefined): Coverage {
-    const items = [...new Set(this.#items.values())].map(({ isExercised: exercised, ...item }): CoverageItem => {
-      const reason = exercised ? undefined : (reasonOf(item.operation) ?? reasons[item.kind]);
-      return { ...item, exercised, reason };
+    const items = [...new Set(this.#items.values())].map((item): CoverageItem => {
+      return { ...item, reason: item.exercised ? undefined : (reasonOf(item.operation) ?? reasons[item.kind]) };
     });
-    const share = (chosen: readonly CoverageItem[]): Share => ({
-      exercised: chosen.filter(({ exercised }) => exercised).length,
-      all: chosen.length,
-    });
-    const byKind = Object.fromEntries(
-      coverageKinds.map((kind) => [kind, share(items.filter((item) => item.kind === kind))]),
-    ) as Record<CoverageKind, Share>;
-    return { items, byKind, total: share(items) };
+    const shareOf = (kind: CoverageKind): Share => {
+      const own = items.filter((item) => item.kind === kind);
+      return { exercised: own.filter(({ exercised }) => exercised).length, all: own.length };
+    };
+    const [operations, statuses, constraints] = [shareOf('operations'), shareOf('statuses'), shareOf('constraints')];
+    return { items, byKind: { operations, statuses, constraints } };
   }
 
   #declare(operation: Operation): void {
-    const { id } = operation;
+    const { id, method, path, node, responses, parameters, body } = operation;
     const document = this.#document;
-    const add = (kind: CoverageKind, name: string, place: Place | undefined, key = name, same = key) => {
-      const full = `${kind} ${id} ${key}`;
-      const item = { kind, operation: id, name, place, isExercised: false };
-      if (!this.#items.has(full)) this.#items.set(full, this.#items.get(`${kind} ${id} ${same}`) ?? item);
-    };
-    const constrain = (root: string, schema: JsonObject) => {
-      const types = new Map<string, string>();
-      for (const { keyword, node, pointer } of constraintsOf(document, schema)) {
-        const place = document.placeOf(node, keyword);
-        if (place === undefined || (root !== 'body' && isKeptByAnyText(node, keyword))) continue;
-        const key = keyOf(place);
-        const isSpelt = keyword === 'format' && node.pattern !== undefined;
-        const pattern = isSpelt ? document.placeOf(node, 'pattern') : undefined;
-        // A value of another type violates the types of all parts of its schema, and what violates a pattern violates
-        // the format that the pattern spells out.
-        const same = keyword === 'type' ? remembered(types, pointer, () => key) : keyOf(pattern ?? place);
-        add('constraint', `${root}${pointer} ${keyword}`, place, key, same);
-        const allowed = keyword === 'enum' && Array.isArray(node.enum) ? node.enum : [];
-        for (const text of allowed.map((one) => JSON.stringify(one)))
-          add('enum', `${root}${pointer} ${text}`, place, `${key} ${text}`);
-      }
-    };
-    add('operation', `${operation.method} ${operation.path}`, document.placeOf(operation.node), '');
-    for (const { status, contents, node } of operation.responses.filter(isCausedByRequests)) {
-      add('status', status, document.placeOf(node));
-      for (const content of contents)
-        add('mediaType', `${status} ${content.mediaType}`, document.placeOf(content.node));
+    this.#add({ kind: 'operations', operation: id, name: `${method} ${path}`, place: document.placeOf(node) }, '');
+    for (const response of responses.filter(isCausedByRequests)) {
+      const { status: name } = response;
+      this.#add({ kind: 'statuses', operation: id, name, place: document.placeOf(response.node) }, name);
     }
-    for (const { in: place, name, node, schema } of operation.parameters) {
-      add('parameter', `${place}.${name}`, document.placeOf(node));
-      constrain(`${place}.${name}`, schema);
-    }
-    for (const { schema } of operation.body?.contents ?? []) if (schema !== undefined) constrain('body', schema);
+    for (const { in: place, name, schema } of parameters) this.#constrain(id, `${place}.${name}`, schema);
+    for (const { schema } of body?.contents ?? []) if (schema !== undefined) this.#constrain(id, 'body', schema);
   }
 
-  #mark(kind: CoverageKind, operation: string, key: string): void {
-    const item = this.#items.get(`${kind} ${operation} ${key}`);
-    if (item !== undefined) item.isExercised = true;
+  #constrain(operation: string, root: string, schema: JsonObject): void {
+    const types = new Map<string, string>();
+    for (const { keyword, node, pointer } of constraintsOf(this.#document, schema)) {
+      const place = this.#document.placeOf(node, keyword);
+      if (place === undefined || (root !== 'body' && isKeptByAnyText(node, keyword))) continue;
+      const key = keyOf(place);
+      const isSpelt = keyword === 'format' && node.pattern !== undefined;
+      const pattern = isSpelt ? this.#document.placeOf(node, 'pattern') : undefined;
+      // A value of another type violates the types of all parts of its schema, and what violates a pattern violates
+      // the format that the pattern spells out.
+      const same = keyword === 'type' ? remembered(types, pointer, () => key) : keyOf(pattern ?? place);
+      this.#add({ kind: 'constraints', operation, name: `${root}${pointer} ${keyword}`, place }, key, same);
+    }
+  }
+
+  /** @param same the key of an item that is covered together with this one */
+  #add(item: Omit<Item, 'exercised'>, key: string, same = key): void {
+    const prefix = `${item.kind} ${item.operation}`;
+    const known = this.#items.get(`${prefix} ${same}`) ?? { ...item, exercised: false };
+    if (!this.#items.has(`${prefix} ${key}`)) this.#items.set(`${prefix} ${key}`, known);
+  }
+
+  #mark(kind: CoverageKind, { id }: Operation, key: string): void {
+    const item = this.#items.get(`${kind} ${id} ${key}`);
+    if (item !== undefined) item.exercised = true;
   }
 }
 
@@ -164,12 +136,9 @@ function isKeptByAnyText(node: JsonObject, keyword: string): boolean {
 }
 
 const reasons: Readonly<Record<CoverageKind, string>> = {
-  operation: 'no request succeeded',
-  status: 'no request caused this status',
-  mediaType: 'no response had this media type',
-  parameter: 'no successful request had it',
-  constraint: 'no request violated only this constraint',
-  enum: 'no request had this value',
+  operations: 'no request succeeded',
+  statuses: 'no request caused this status',
+  constraints: 'no request violated only this constraint',
 };
 
 function keyOf({ file, pointer }: Place): string {

@@ -1,6 +1,5 @@
 import { CannotRun } from '../cannot-run.ts';
 import type { Operation } from '../document/operation.ts';
-import { type Category, categories } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { contentFor, declaredResponseFor } from '../judge/judge.ts';
@@ -53,16 +52,8 @@ export interface OperationState {
   /** Whether its input was checked completely. */
   isChecked: boolean;
   reason: string | undefined;
-  readonly observations: Record<Category, number>;
 }
 
 export function newState(): OperationState {
-  return {
-    requests: 0,
-    isReached: false,
-    isNotImplemented: false,
-    isChecked: false,
-    reason: undefined,
-    observations: Object.fromEntries(categories.map((one) => [one, 0])) as Record<Category, number>,
-  };
+  return { requests: 0, isReached: false, isNotImplemented: false, isChecked: false, reason: undefined };
 }

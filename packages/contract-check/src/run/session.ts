@@ -183,11 +183,6 @@ export class Session {
     return remembered(this.#states, id, newState);
   }
 
-  /** Counts an observation that could have produced a finding. */
-  observed(operation: Operation, category: Category): void {
-    this.stateOf(operation).observations[category] += 1;
-  }
-
   /** Sends a call and checks its response. Waits if the server limits the rate. */
   async send(call: Call, options: SendOptions = {}): Promise<Exchange> {
     const wire = serialize(call);
@@ -207,10 +202,7 @@ export class Session {
     }
     if (this.isJudged(call.operation)) {
       const isOfContract = isMeant && options.isJudged !== false;
-      if (isOfContract) {
-        this.coverage.recordExchange(call, exchange);
-        this.observed(call.operation, 'responses');
-      }
+      if (isOfContract) this.coverage.recordExchange(call.operation, exchange);
       const candidates = this.#judged(exchange).filter(
         ({ cause, check }) =>
           !this.registry.has(cause) &&

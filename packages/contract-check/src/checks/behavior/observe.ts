@@ -108,7 +108,6 @@ export async function observe(
   };
   const found = await seen('one');
   if (found === undefined) return;
-  session.observed(operation, 'behavior');
   const unknown = found.filter((one) => session.isJudged(one.operation) && !session.registry.has(one.candidate.cause));
   if (unknown.length === 0) return;
   const again = await seen('two');

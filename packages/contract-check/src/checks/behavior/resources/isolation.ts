@@ -69,7 +69,6 @@ export async function checkSafety(context: CheckContext): Promise<void> {
     (one) => isReader(one) && !isActivity.test(one.path) && hasRows(session.document, one),
   );
   if (readers.length === 0 || lists.length === 0) return;
-  for (const operation of readers) session.observed(operation, 'behavior');
   const [first, second] = [await snapshot(context, lists), await snapshot(context, lists)];
   for (const operation of readers) await read(context, operation);
   const moved = movedIn(first, second, await snapshot(context, lists)).slice(0, 4);
