@@ -1,16 +1,17 @@
 import type { Place } from '../document/document.ts';
 import type { Exchange } from '../http/call.ts';
-import { type Category, type CheckName, requirementOf } from './rules.ts';
+import { type CheckName, type Rule, requirementOf } from './rules.ts';
 
 export { type Category, categories } from './rules.ts';
 
-/** A confirmed difference between the server and its contract. */
-export interface Finding {
+/** A difference between the server and its contract that is not confirmed yet. */
+export interface Candidate {
   /** The name of the check: `response-body`, `reject-maxLength`, `page-order`. */
   readonly check: CheckName;
-  readonly category: Category;
   /** The operation id. */
   readonly operation: string;
+  /** The part of the operation, without values of this run. */
+  readonly about: string;
   /** The difference, in one sentence. */
   readonly title: string;
   /** What the contract requires. */
@@ -21,28 +22,25 @@ export interface Finding {
   readonly place: Place | undefined;
   /** A JSON Pointer to what is wrong in the body of the last response, where the finding is about a part of it. */
   readonly pointer?: string | undefined;
-  /** What the server must do, or how to remove the difference. */
-  readonly fix: string;
+  /** The name of the difference in all runs: usually check, operation and part. */
+  readonly cause: string;
+}
+
+/** A confirmed difference. */
+export interface Observed extends Candidate {
   /** Requests and responses that show it, in order; the last one has the difference. */
   readonly exchanges: readonly Exchange[];
-  /** Findings with the same cause are merged: usually check, place and pointer, without values of this run. */
-  readonly cause: string;
+}
+
+/** Differences that have one cause, described by the worst of them. */
+export interface Finding extends Observed, Rule {
   /** Other operations with the same cause. */
   readonly also: readonly string[];
   /** Everywhere that the cause was observed, this finding first. */
   readonly places: readonly FindingPlace[];
 }
 
-export interface FindingPlace {
-  readonly operation: string;
-  readonly check: CheckName;
-  readonly title: string;
-  readonly place: Place | undefined;
-  readonly cause: string;
-}
-
-/** A difference that is not confirmed yet. Its check says the rest of a finding. */
-export type Candidate = Omit<Finding, 'category' | 'fix' | 'exchanges' | 'also' | 'places'>;
+export type FindingPlace = Pick<Candidate, 'operation' | 'check' | 'title' | 'place' | 'cause'>;
 
 /**
  * A candidate; its title and what is expected default to the requirement of the check.
@@ -57,7 +55,7 @@ export function candidateOf(
 ): Candidate {
   const expected = requirementOf(check);
   const title = about === '' ? expected : `${expected}: ${about}`;
-  return { check, operation: id, cause: `${check} ${id} ${about}`.trim(), title, expected, ...facts };
+  return { check, operation: id, about, cause: `${check} ${id} ${about}`.trim(), title, expected, ...facts };
 }
 
 /** The beginning of a response, for display. */

@@ -1,10 +1,7 @@
 import type { Exchange } from '../http/call.ts';
 import { isObject } from '../json.ts';
-import type { Candidate, Finding } from './finding.ts';
+import type { Candidate, Finding, Observed } from './finding.ts';
 import { followsFrom, isShared, ruleOf, severities } from './rules.ts';
-
-/** A confirmed difference, before those with the same cause are merged. */
-type Observed = Candidate & Pick<Finding, 'exchanges'>;
 
 /** So many constraints of a body that are not enforced have one cause: the body is not validated. */
 const manyConstraints = 6;
@@ -33,44 +30,43 @@ export function mergedByCause(all: readonly Observed[]): Finding[] {
     .sort(bySeverity);
 }
 
-/** What findings of the same cause have in common. */
+/** What findings of the same cause have in common: one of these is enough. */
 function keysOf(finding: Observed, all: readonly Observed[]): string[] {
-  const { check, place, title, operation } = finding;
+  const { check, operation, about, title, place } = finding;
   if (isShared(check)) return [check];
-  const isOfSchema = check === 'response-body' || check === 'response-unknown-property';
-  const keys = place === undefined ? [] : [`${check} ${place.file} ${place.pointer} ${isOfSchema ? '' : title}`];
-  keys.push(...keysOfResponse(finding), ...keysOfFault(finding));
-  const part = partOf(finding);
-  if (part === undefined) return keys;
+  const at = `${place?.file} ${place?.pointer}`;
+  const isUnknown = check === 'response-unknown-property';
+  const isError = ruleOf(check).category === 'responses' && /^[45]\d\d\b/.test(about);
+  const [object] = /^.*(?=\/(?:required|properties|additionalProperties|unevaluatedProperties)$)/.exec(at) ?? [];
   const reason = reasonOf(finding);
   const alike = all.filter((other) => other.check === check && reasonOf(other) === reason);
-  if (new Set(alike.map((other) => other.operation)).size >= manyOperations) keys.push(`${check} ${reason}`);
-  const isBody = part.startsWith('body');
-  const ofBody = all.filter((other) => other.operation === operation && partOf(other)?.startsWith('body') === true);
-  if (!isBody || check.startsWith('accept-')) keys.push(`${check.slice(0, 6)} ${operation} ${part}`);
-  else if (ofBody.length >= manyConstraints) keys.push(`reject ${operation} body`);
-  return keys;
+  const isAlike = new Set(alike.map((other) => other.operation)).size >= manyOperations;
+  const ofBody = all.filter((other) => other.operation === operation && isInput(other) && isOfBody(other));
+  const isPart = !isOfBody(finding) || check.startsWith('accept-');
+  const fault = faultOf(finding);
+  const keys: readonly (readonly [isApplied: boolean, key: string])[] = [
+    [place !== undefined, `${check} ${at} ${check === 'response-body' || isUnknown ? '' : title}`],
+    // Errors come from one part of a server, headers too.
+    [isError, `${check} ${isUnknown ? 'errors' : about}`],
+    [check.startsWith('response-header'), `${check} ${title}`],
+    // Properties of one object differ from its schema together.
+    [ruleOf(check).category === 'responses' && !isError && object !== undefined, `response ${object}`],
+    // Keywords of one property: it is of another type, and so it is not in the enum either.
+    [check === 'response-body' && !isError, `${check} ${operation} ${about.replace(/ \S+$/, '')}`],
+    [fault !== undefined, `${check} ${fault}`],
+    [isInput(finding) && isAlike, `${check} ${reason}`],
+    [isInput(finding) && isPart, `${check.slice(0, 6)} ${operation} ${about}`],
+    [isInput(finding) && !isPart && ofBody.length >= manyConstraints, `reject ${operation} body`],
+  ];
+  return keys.flatMap(([isApplied, key]) => (isApplied ? [key] : []));
 }
 
-/** Errors come from one part of a server, headers too; properties of one object differ from its schema together. */
-function keysOfResponse({ check, cause, place, title, operation }: Observed): string[] {
-  if (ruleOf(check).category !== 'responses') return [];
-  const about = cause.slice(`${check} ${operation} `.length);
-  if (/^[45]\d\d\b/.test(about)) return [`${check} ${check === 'response-unknown-property' ? 'errors' : about}`];
-  if (check.startsWith('response-header')) return [`${check} ${title}`];
-  const [schema] =
-    /^.*(?=\/(?:required|properties|additionalProperties|unevaluatedProperties)$)/.exec(place?.pointer ?? '') ?? [];
-  // Keywords of one property: it is of another type, and so it is not in the enum either.
-  const property = check === 'response-body' ? [`${check} ${operation} ${about.replace(/ \S+$/, '')}`] : [];
-  return schema === undefined ? property : [`response ${place?.file} ${schema}`, ...property];
-}
-
-/** Databases and frameworks put the reason of a fault at the end of their message. */
-function keysOfFault({ check, exchanges }: Observed): string[] {
+/** The reason of a fault, which databases and frameworks put at the end of their message. */
+function faultOf({ check, exchanges }: Observed): string | undefined {
   const body = check === 'server-error' ? exchanges.at(-1)?.response.json?.value : undefined;
   const message = isObject(body) ? (body.detail ?? body.message) : undefined;
-  if (typeof message !== 'string' || /internal|unknown|unexpected|wrong|server error/i.test(message)) return [];
-  return [`${check} ${message.slice(-40).replaceAll(/\d+/g, '0')}`];
+  const isVague = typeof message !== 'string' || /internal|unknown|unexpected|wrong|server error/i.test(message);
+  return isVague ? undefined : message.slice(-40).replaceAll(/\d+/g, '0');
 }
 
 /** What is wrong with a value, without its name and itself: `violates type "string", but the request is accepted`. */
@@ -78,12 +74,13 @@ function reasonOf({ title }: Observed): string {
   return title.replace(/^[^:]*: \S+ (?:is .*, which (?=violates))?/, '').replaceAll(/ \([^)]*\)/g, '');
 }
 
-/** The part of the request that a finding about input is about: `query.limit`, `body/name`. */
-function partOf({ check, cause, operation }: Observed): string | undefined {
-  const start = `${check} ${operation} `;
-  return /^(?:reject|accept)-/.test(check) && !isShared(check) && cause.startsWith(start)
-    ? cause.slice(start.length)
-    : undefined;
+/** Whether a finding is about a value of a request. */
+function isInput({ check }: Observed): boolean {
+  return /^(?:reject|accept)-/.test(check) && !isShared(check);
+}
+
+function isOfBody({ about }: Observed): boolean {
+  return about.startsWith('body');
 }
 
 function merged(group: readonly Observed[]): Finding[] {
@@ -92,15 +89,10 @@ function merged(group: readonly Observed[]): Finding[] {
   if (first === undefined) return [];
   const others = new Set(group.map(({ operation }) => operation));
   others.delete(first.operation);
-  const places = [first, ...group.filter((one) => one !== first)].map(({ operation, check, title, cause, place }) => ({
-    operation,
-    check,
-    title,
-    cause,
-    place,
-  }));
-  const { category, text: fix } = ruleOf(first.check);
-  return [{ ...first, category, fix, also: [...others], places }];
+  const places = [first, ...group.filter((one) => one !== first)].map(({ operation, check, title, cause, place }) => {
+    return { operation, check, title, cause, place };
+  });
+  return [{ ...first, ...ruleOf(first.check), also: [...others], places }];
 }
 
 function bySeverity(one: Observed, other: Observed): number {
@@ -111,7 +103,7 @@ function bySeverity(one: Observed, other: Observed): number {
 /** Collects findings, one for each cause. */
 export class FindingRegistry {
   readonly #findings = new Map<string, Observed>();
-  readonly #unconfirmed = new Map<string, string>();
+  readonly #unconfirmed = new Map<string, Candidate>();
 
   /** Whether the cause is already reported and needs no confirmation. */
   has(cause: string): boolean {
@@ -137,12 +129,13 @@ export class FindingRegistry {
 
   /** Notes a candidate that did not recur. */
   noteUnrepeated(candidate: Candidate): void {
-    const note = `${candidate.operation}: ${candidate.title}; it was observed once and did not occur again`;
-    this.#unconfirmed.set(candidate.cause, note);
+    this.#unconfirmed.set(candidate.cause, candidate);
   }
 
   unrepeated(): string[] {
-    return [...this.#unconfirmed.values()];
+    return [...this.#unconfirmed.values()].map(
+      ({ operation, title }) => `${operation}: ${title}; it was observed once and did not occur again`,
+    );
   }
 
   findings(): Finding[] {

@@ -10,7 +10,7 @@ let count = 0;
 function found(check: CheckName, operation: string, about: string, changes: Partial<Finding> = {}): Finding {
   const title = `${check} ${about}`;
   const cause = `${check} ${operation} ${about}`.trim();
-  return findingOf({ check, operation, title, cause, place: undefined, ...changes });
+  return findingOf({ check, operation, about, title, cause, place: undefined, ...changes });
 }
 
 /** A place of its own for each call. */

@@ -22,10 +22,10 @@ export interface Rule {
   readonly severity: Severity;
   readonly category: Category;
   /** What the server must do, or how to remove the difference. */
-  readonly text: string;
+  readonly fix: string;
 }
 
-const rule = (severity: Severity) => (text: string) => ({ severity, text });
+const rule = (severity: Severity) => (fix: string) => ({ severity, fix });
 const [error, warning, note] = [rule('error'), rule('warning'), rule('note')];
 
 function of<Name extends string>(category: Category, rules: Readonly<Record<Name, Omit<Rule, 'category'>>>) {
@@ -153,7 +153,7 @@ export function ruleOf(check: CheckName): Rule {
 
 /** What a server must do, without a period. */
 export function requirementOf(check: CheckName): string {
-  return ruleOf(check).text.replace(/\.$/, '');
+  return ruleOf(check).fix.replace(/\.$/, '');
 }
 
 /** Checks of what servers usually do in one place for all operations: findings of several operations have one cause. */
@@ -199,15 +199,14 @@ const consequencesForParameter: Readonly<Partial<Record<CheckName, readonly Chec
 /** Whether a finding follows from another one. */
 export function followsFrom(one: Caused, other: Caused): boolean {
   if (one.operation !== other.operation) return false;
-  const about = ({ check, cause }: Caused) => cause.slice(check.length);
   return (
     consequences[other.check]?.includes(one.check) === true ||
-    (consequencesForParameter[other.check]?.includes(one.check) === true && about(one) === about(other))
+    (consequencesForParameter[other.check]?.includes(one.check) === true && one.about === other.about)
   );
 }
 
 interface Caused {
   readonly check: CheckName;
   readonly operation: string;
-  readonly cause: string;
+  readonly about: string;
 }

@@ -82,7 +82,7 @@ export function sarifLog(report: Report, options: Presentation = {}): Log {
       : [
           {
             id,
-            shortDescription: { text: first.rule },
+            shortDescription: { text: first.fix },
             help: { text: first.fix },
             defaultConfiguration: { level: first.severity },
             properties: { tags: ['contract', first.category] },

@@ -2,7 +2,6 @@
 import { isAbsolute, relative } from 'node:path';
 import type { Place } from '../document/document.ts';
 import type { Finding } from '../finding/finding.ts';
-import { ruleOf, type Severity } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { mapped } from '../json.ts';
 import { curlOf } from './curl.ts';
@@ -44,8 +43,6 @@ export interface Section {
 
 export interface PresentedFinding extends Finding {
   readonly number: number;
-  readonly severity: Severity;
-  readonly rule: string;
   /** `GET /clients`; undefined outside the contract, or if it is the ID of the operation. */
   readonly address: string | undefined;
   readonly exchanges: readonly PresentedExchange[];
@@ -82,7 +79,6 @@ export function present(report: Report, { secrets: known = [], directory }: Pres
     const finding = masked(unmasked);
     const operation = report.operations.find(({ id }) => id === unmasked.operation);
     const address = operation && `${operation.method} ${operation.path}`;
-    const { severity, text: rule } = ruleOf(unmasked.check);
     const exchanges = sent.map((one) => {
       return { ...mask.exchange(one), curl: curlOf(one, mask), summary: responseLine(one) };
     });
@@ -90,8 +86,6 @@ export function present(report: Report, { secrets: known = [], directory }: Pres
     return {
       ...finding,
       number: index + 1,
-      severity,
-      rule,
       exchanges,
       address: address === unmasked.operation ? undefined : address,
       fields: fieldsOf({ ...finding, exchanges }, contract),

@@ -39,8 +39,10 @@ function parsed(text: string): { value: unknown } | undefined {
 export function findingOf(changes: Partial<Finding> = {}): Finding {
   return {
     check: 'response-body',
+    severity: 'error',
     category: 'responses',
     operation: 'listClients',
+    about: '200 /items/*/name maxLength',
     title: 'A client has a name that is too long.',
     expected: '`name` has at most 200 characters.',
     actual: '`/items/3/name` has 201 characters.',
