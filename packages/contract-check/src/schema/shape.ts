@@ -44,11 +44,21 @@ interface Shapes {
 const memories = new WeakMap<OpenApiDocument, Shapes>();
 let count = 0;
 
-/** The shape of one or more schemas that apply together. Cached by schemas. */
+/** The shape of one or more schemas that apply together, without branches. */
 export function shapeOf(document: OpenApiDocument, ...schemas: readonly JsonObject[]): Shape {
+  return shapeWith(document, ['allOf'], schemas);
+}
+
+/** The shape of schemas with the parts of all their branches, although no value matches all of them. */
+export function wholeShapeOf(document: OpenApiDocument, ...schemas: readonly JsonObject[]): Shape {
+  return shapeWith(document, ['allOf', 'oneOf', 'anyOf', 'if', 'then', 'else'], schemas);
+}
+
+/** Cached by schemas. */
+function shapeWith(document: OpenApiDocument, keywords: readonly string[], schemas: readonly JsonObject[]): Shape {
   const { numbers, shapes } = remembered(memories, document, () => ({ numbers: new WeakMap(), shapes: new Map() }));
-  const key = schemas.map((schema) => remembered(numbers, schema, () => ++count)).join();
-  return remembered(shapes, key, () => merged(document, schemas));
+  const key = [keywords.length, ...schemas.map((schema) => remembered(numbers, schema, () => ++count))].join();
+  return remembered(shapes, key, () => merged(document, schemas, keywords));
 }
 
 /** The likely types of a value. Without `type`, those that the other keywords apply to. */
@@ -116,9 +126,9 @@ function compiled(pattern: string, flags: string): RegExp | undefined {
   }
 }
 
-function merged(document: OpenApiDocument, schemas: readonly JsonObject[]) {
+function merged(document: OpenApiDocument, schemas: readonly JsonObject[], keywords: readonly string[]) {
   const found = new Set<JsonObject>();
-  for (const schema of schemas) collect(document, schema, found);
+  for (const schema of schemas) collect(document, schema, found, keywords);
   const sources = [...found];
   const all = (keyword: string) =>
     sources.flatMap((source) => (source[keyword] === undefined ? [] : [source[keyword]]));
@@ -183,11 +193,11 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[]) {
  * Collects a schema and what applies with it: references, whose siblings apply, too, and the parts in keywords. Dependent
  * schemas always apply: a value that follows them is valid with and without the dependency.
  */
-export function collect(
+function collect(
   document: OpenApiDocument,
   schema: JsonObject,
   found: Set<JsonObject>,
-  keywords: readonly string[] = ['allOf'],
+  keywords: readonly string[],
 ): void {
   if (found.has(schema)) return;
   found.add(schema);

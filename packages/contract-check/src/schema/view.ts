@@ -1,35 +1,27 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf, type Operation } from '../document/operation.ts';
 import { isJson } from '../http/call.ts';
-import { escapeSegment, isObject, type JsonObject, remembered } from '../json.ts';
-import { collect, itemSchemas, memberSchemas, type Shape, shapeOf } from './shape.ts';
+import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { itemSchemas, memberSchemas, type Shape, wholeShapeOf } from './shape.ts';
 
-/** The keywords of all parts, also of branches. */
-const branching = ['allOf', 'oneOf', 'anyOf', 'if', 'then', 'else'];
-
-const views = new WeakMap<JsonObject, View>();
-
-/** What a contract declares about the values at one place. Unlike a `Shape`, it has the parts of all branches. */
+/**
+ * What a contract declares about the values at one place. It has the parts of all branches, because a value can match
+ * any of them.
+ */
 export class View {
   /** The schemas that declare it: none if nothing does. */
   readonly schemas: readonly JsonObject[];
-  /** The schemas, with references and the parts of all branches. */
-  readonly parts: readonly JsonObject[];
   readonly #document: OpenApiDocument;
-  /** Cached, because a response has many rows. */
-  readonly #inner = new Map<string, View>();
+  readonly #shape: Shape;
 
   private constructor(document: OpenApiDocument, schemas: readonly JsonObject[]) {
     this.#document = document;
     this.schemas = schemas;
-    const parts = new Set<JsonObject>();
-    for (const schema of schemas) collect(document, schema, parts, branching);
-    this.parts = [...parts];
+    this.#shape = wholeShapeOf(document, ...schemas);
   }
 
   static of(document: OpenApiDocument, schema: JsonObject | undefined): View {
-    if (schema === undefined) return new View(document, []);
-    return remembered(views, schema, () => new View(document, [schema]));
+    return new View(document, schema === undefined ? [] : [schema]);
   }
 
   /** The body that an operation accepts. */
@@ -46,53 +38,44 @@ export class View {
     return this.schemas.length === 0;
   }
 
-  /** The first schema, for its place. */
+  /** The first schema, for its place and for values. */
   get node(): JsonObject | undefined {
     return this.schemas[0];
   }
 
-  /**
-   * The schema to generate values from. Siblings of `$ref` are ignored, because the validator cannot resolve them
-   * separately.
-   */
-  get target(): JsonObject | undefined {
-    return this.node && this.#document.object(this.node);
+  /** The schemas, with references and the parts of all branches. */
+  get parts(): readonly JsonObject[] {
+    return this.#shape.sources;
   }
 
   /** The names of declared properties. */
   get names(): string[] {
-    return [...new Set(this.parts.flatMap(({ properties }) => Object.keys(isObject(properties) ? properties : {})))];
+    return [...this.#shape.properties.keys()];
   }
 
   /** A property that is declared by name. */
   member(name: string): View {
-    return this.#view(`member ${name}`, ({ properties }) => properties.get(name));
+    return new View(this.#document, this.#shape.properties.get(name) ?? []);
   }
 
   /** A property that is declared by name, by a pattern, or as an additional one. */
   described(name: string): View {
-    const find = (shape: Shape) => memberSchemas(shape, name);
-    // Undeclared names are unlimited, so they are not cached.
-    return this.names.includes(name) ? this.#view(`described ${name}`, find) : this.#newView(find);
+    return new View(this.#document, memberSchemas(this.#shape, name) ?? []);
   }
 
   /** The values of all properties together, such as that of a property that wraps the rest. */
   get inner(): View {
-    return remembered(this.#inner, 'inner', () => {
-      const schemas = this.names.flatMap((name) => this.member(name).schemas);
-      return new View(this.#document, schemas.slice(0, 4));
-    });
+    return new View(this.#document, [...this.#shape.properties.values()].flat().slice(0, 4));
   }
 
   /** The items of a list. */
   get items(): View {
-    return this.#view('items', ({ items }) => items);
+    return new View(this.#document, this.#shape.items ?? []);
   }
 
   /** The item of a list at an index, considering `prefixItems`. */
   item(index: number): View {
-    const at = Math.min(index, Math.max(...this.#shapes.map(({ prefixItems }) => prefixItems.length)));
-    return this.#view(`item ${at}`, (shape) => itemSchemas(shape, at));
+    return new View(this.#document, itemSchemas(this.#shape, index) ?? []);
   }
 
   /** Whether any part sets a keyword such as `readOnly` to true. */
@@ -101,11 +84,11 @@ export class View {
   }
 
   get format(): string | undefined {
-    return this.parts.map(({ format }) => format).find((format) => typeof format === 'string');
+    return this.#shape.format;
   }
 
   get isEnum(): boolean {
-    return this.parts.some((part) => Array.isArray(part.enum) || 'const' in part);
+    return this.#shape.enum !== undefined;
   }
 
   /** The values of `enum` in all parts. */
@@ -116,19 +99,6 @@ export class View {
   /** Whether `x-contract-check` has a member with a value in any part. */
   states(member: string, value: boolean): boolean {
     return this.parts.some((part) => extensionOf(part)[member] === value);
-  }
-
-  /** The shapes of the parts. */
-  get #shapes(): Shape[] {
-    return this.parts.map((part) => shapeOf(this.#document, part));
-  }
-
-  #view(key: string, find: (shape: Shape) => readonly JsonObject[] | undefined): View {
-    return remembered(this.#inner, key, () => this.#newView(find));
-  }
-
-  #newView(find: (shape: Shape) => readonly JsonObject[] | undefined): View {
-    return new View(this.#document, [...new Set(this.#shapes.flatMap((shape) => find(shape) ?? []))]);
   }
 }
 

@@ -85,7 +85,7 @@ async function accepted(bulk: Bulk, label: string): Promise<Accepted | undefined
 function twoNew({ operation, member, items, context }: Bulk, label: string, isFull: boolean): Call | undefined {
   const { session, requests } = context;
   const known = requests.of(operation);
-  const [schema, shape] = [requestSchema(operation), items.target];
+  const [schema, shape] = [requestSchema(operation), items.node];
   if (known === undefined || !isObject(known.call.body) || schema === undefined || shape === undefined)
     return undefined;
   const failed = (itemResultsIn(known.exchange) ?? []).filter((one) => one.isFailure).map(({ index }) => index);

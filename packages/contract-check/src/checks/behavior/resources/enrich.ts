@@ -64,7 +64,7 @@ export async function enriched(session: Session, start: Call, freshened: Freshen
 /** A list or map of one entry with a second one. A single entry does not reveal a server that stores only the first. */
 function withSibling(session: Session, view: View, value: unknown, seed: number): unknown {
   if (Array.isArray(value) && value.length === 1) {
-    const { words, target: schema } = view.items;
+    const { words, node: schema } = view.items;
     const fresh = schema && session.values.fresh(schema, value[0], seed, (_pointer, key) => isNoReference(key));
     const other = words.length > 0 ? words.find((word) => word !== value[0]) : fresh;
     return other === undefined ? value : [...value, other];
@@ -85,7 +85,7 @@ export function withoutOptional(body: JsonObject, isInner: boolean, accepts: (bo
 
 /** Other valid values for a scalar property, most likely accepted first. References are not changed. */
 export function otherValues(session: Session, view: View, value: unknown, name: string, seed: number): unknown[] {
-  const { target: schema, isEnum: isWord, words } = view;
+  const { node: schema, isEnum: isWord, words } = view;
   if (schema === undefined || !isNoReference(name)) return [];
   const start = words.length === 0 ? 0 : Math.abs(seed) % words.length;
   const samples = () => [

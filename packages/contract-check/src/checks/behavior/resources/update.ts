@@ -69,7 +69,7 @@ export class Updating {
         .filter((body) => this.accepts(body));
     const bodies = this.writable.flatMap((name, index) => {
       const member = view.member(name);
-      const sample = () => session.values.sample(member.target ?? {}, 'request', 'some', seed + index)?.value;
+      const sample = () => session.values.sample(member.node ?? {}, 'request', 'some', seed + index)?.value;
       const now = created.row[name] ?? whole[name] ?? sample();
       const [body] = bodiesWith(name, othersOf(session, member, now, name, seed + index));
       // Null and zero are easily mistaken for absent values.
@@ -115,10 +115,10 @@ function othersOf(session: Session, view: View, now: unknown, name: string, seed
         .map((other) => ({ ...now, [key]: other })),
     );
   if (!Array.isArray(now)) return otherValues(session, view, now, name, seed);
-  if (view.target === undefined || now.length === 0) return [];
+  if (view.node === undefined || now.length === 0) return [];
   const { words } = view.items;
   if (words.length > 0) return words.filter((word) => !now.includes(word)).map((word) => [word]);
-  const fresh = session.values.fresh(view.target, now, seed, (_pointer, key) => isNoReference(key));
+  const fresh = session.values.fresh(view.node, now, seed, (_pointer, key) => isNoReference(key));
   return Array.isArray(fresh) && !isDeepStrictEqual(fresh, now) ? [fresh, fresh.slice(0, 1)] : [];
 }
 
