@@ -1,23 +1,16 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Parameter } from '../document/operation.ts';
-import { at, isObject, type JsonObject, parsedJson } from '../json.ts';
+import { at, isObject, objectOf, parsedJson } from '../json.ts';
 import type { Validators } from '../schema/validators.ts';
-import { type Call, type Exchange, isJson } from './call.ts';
+import { type Exchange, isJson } from './call.ts';
 
-/**
- * Evaluates an OpenAPI runtime expression.
- *
- * @param path the values of the request's path parameters.
- */
-export function evaluate(expression: unknown, { request, response }: Exchange, path: Call['path'] = {}): unknown {
+/** Evaluates an OpenAPI runtime expression about a response. Those about its request are not supported. */
+export function evaluate(expression: unknown, { response }: Exchange): unknown {
   if (typeof expression !== 'string' || !expression.startsWith('$')) return expression;
   const [source = '', pointer = ''] = expression.split('#');
-  const name = source.replace(/^\$\w+\.\w+\./, '');
   if (source === '$response.body') return at(response.json?.value, pointer);
-  if (source.startsWith('$response.header.')) return response.headers[name.toLowerCase()];
-  if (source.startsWith('$request.query.')) return new URL(request.url).searchParams.get(name) ?? undefined;
-  if (source.startsWith('$request.path.')) return path[name];
-  return source === '$request.body' ? at(parsedJson(request.body)?.value, pointer) : undefined;
+  const [, header = ''] = /^\$response\.header\.(.+)$/.exec(source) ?? [];
+  return response.headers[header.toLowerCase()];
 }
 
 /** The schemas of a contract, and what accepts their values. */
@@ -26,32 +19,33 @@ interface Schemas {
   readonly validators: Validators;
 }
 
-/** Parses text as a server does: into a type that the schema accepts, or that it names. */
-export function parsedAs({ document, validators }: Schemas, schema: JsonObject, text: string): unknown {
+/** Parses texts as a server does, also those in a list or an object: into a type that the schema accepts, or names. */
+export function parsedAs(schemas: Schemas, schema: unknown, value: unknown): unknown {
+  const declared = schemas.document.object(schema);
+  if (Array.isArray(value)) return value.map((item) => parsedAs(schemas, declared.items, item));
+  if (isObject(value)) {
+    const properties = isObject(declared.properties) ? declared.properties : {};
+    return objectOf(Object.entries(value).map(([name, one]) => [name, parsedAs(schemas, properties[name], one)]));
+  }
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
   const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text) ? [Number(text)] : [];
   const readings = [...number, ...(text === 'true' || text === 'false' ? [text === 'true'] : []), text];
-  const types = [document.object(schema).type].flat().map((type) => (type === 'integer' ? 'number' : type));
-  return (
-    readings.find((reading) => validators.accepts(schema, reading, 'request')) ??
-    readings.find((reading) => types.includes(typeof reading)) ??
-    text
-  );
+  const types = [declared.type].flat().map((type) => (type === 'integer' ? 'number' : type));
+  const isAccepted = (one: unknown) => schemas.validators.accepts(isObject(schema) ? schema : {}, one, 'request');
+  return readings.find(isAccepted) ?? readings.find((one) => types.includes(typeof one)) ?? text;
 }
 
 /** Parses the text of a header. */
-export function fromText(schemas: Schemas, { mediaType, explode, ...header }: Parameter, text: string): unknown {
+export function fromText(schemas: Schemas, { mediaType, explode, schema }: Parameter, text: string): unknown {
   if (mediaType !== undefined && isJson(mediaType)) return (parsedJson(text) ?? { value: text }).value;
-  const schema = schemas.document.object(header.schema);
-  const types = [schema.type].flat();
+  const types = [schemas.document.object(schema).type].flat();
   const parts = text === '' ? [] : text.split(',').map((part) => part.trim());
-  const memberOf = (of: unknown, part: string) => parsedAs(schemas, isObject(of) ? of : {}, part);
-  if (types.includes('array')) return parts.map((part) => memberOf(schema.items, part));
-  if (!types.includes('object')) return parsedAs(schemas, header.schema, text);
+  if (types.includes('array')) return parsedAs(schemas, schema, parts);
+  if (!types.includes('object')) return parsedAs(schemas, schema, text);
   const pairs = explode
     ? parts.map((part) => part.split('='))
     : parts.flatMap((part, at) => (at % 2 === 0 ? [[part, parts[at + 1]]] : []));
-  const properties = isObject(schema.properties) ? schema.properties : {};
-  return Object.fromEntries(pairs.map(([name = '', value = '']) => [name, memberOf(properties[name], value)]));
+  return parsedAs(schemas, schema, objectOf(pairs.map(([name = '', value = '']) => [name, value])));
 }
 
 export function pathTexts(template: string, path: string): Record<string, string> {
