@@ -31,6 +31,16 @@ export function unescapeSegment(segment: string): string {
   return segment.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
+/** Whether a pointer leads to the target of another one, or to a part of it. */
+export function isWithin(pointer: string, outer: string): boolean {
+  return pointer === outer || pointer.startsWith(`${outer}/`);
+}
+
+/** The pointer to the object or list that contains the target. */
+export function parentOf(pointer: string): string {
+  return pointer.slice(0, pointer.lastIndexOf('/'));
+}
+
 /** The value at a JSON Pointer; undefined if there is none. */
 export function at(value: unknown, pointer: string): unknown {
   let current = value;

@@ -8,9 +8,8 @@ import type { KnownRequest } from '../run/known-requests.ts';
 import { isCreating, isDeleting } from '../run/names.ts';
 import { inParallel } from '../run/parallel.ts';
 import { renewedAround } from '../run/renewal.ts';
-import { breaksOf } from '../schema/constraints.ts';
 import { malformedAround, oddBodies } from '../schema/hostile.ts';
-import type { Break } from '../schema/site.ts';
+import { breaksOf, type Variant } from '../schema/variants.ts';
 import type { CheckContext } from './check.ts';
 import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRejected, type Rejection } from './outcome.ts';
 import { bodiesOf, type CallPlace, oncePerConstraint, placesOf, sendable, withText } from './places.ts';
@@ -89,7 +88,7 @@ async function send({ session, requests }: CheckContext, { call, base }: Probe, 
 /** Maximum number of violations per place. Another seed selects others. */
 const maxProbes = 400;
 
-function probeAt(context: CheckContext, place: CallPlace, { keyword, note, pointer, value, ...one }: Break): Probe {
+function probeAt(context: CheckContext, place: CallPlace, { keyword, note, pointer, value, ...one }: Variant): Probe {
   const call = place.with(withBrokenKnownIds(context, place, value));
   return { keyword, note, place: one.place, at: `${place.name}${general(pointer)}`, call, base: place };
 }

@@ -1,12 +1,12 @@
 import { type Content, groupOf, type Parameter } from '../document/operation.ts';
 import { type Call, isJson } from '../http/call.ts';
 import { parsedAs } from '../http/deserialize.ts';
-import { isObject, type JsonObject, objectOf } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import type { Session } from '../run/session.ts';
 import { dice, shuffled } from '../schema/numbers.ts';
-import type { Break } from '../schema/site.ts';
 import type { Values } from '../schema/values.ts';
+import type { Variant } from '../schema/variants.ts';
 
 export interface CallPlace {
   /** For display: `query.pageSize`, `body`. */
@@ -43,19 +43,17 @@ export function withText(call: Call, body: string, mediaType = call.mediaType ??
   return { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, 'content-type': mediaType }, body } };
 }
 
-type Probed = Break & { readonly chosen?: unknown };
-
 /** What a value is about, wherever it is. */
-const kindOf = ({ keyword, place, pointer, chosen }: Probed) =>
+const kindOf = ({ keyword, place, pointer, chosen }: Variant) =>
   `${keyword} ${place?.file} ${place?.pointer ?? pointer} ${JSON.stringify(chosen)}`;
 
 /** Values for a place that can be sent: all, or with a seed, some of each kind. */
-export function sendable<Value extends Probed>(
+export function sendable(
   session: Session,
   place: CallPlace,
-  valuesOf: (values: Values, schema: JsonObject, value: unknown) => readonly Value[],
+  valuesOf: (values: Values, schema: JsonObject, value: unknown) => readonly Variant[],
   { isBreak, most }: { isBreak: boolean; most: number },
-): Value[] {
+): Variant[] {
   if (place.value === undefined) return [];
   const possible = valuesOf(session.values, place.schema, place.value).filter(({ value }) =>
     isDistinguishable(session, place, value, isBreak),
@@ -69,10 +67,10 @@ export function sendable<Value extends Probed>(
 }
 
 /** Values at places. Branches share constraints: each is probed at the first place that has it. */
-export function oncePerConstraint<Value extends Probed>(
+export function oncePerConstraint(
   places: readonly CallPlace[],
-  valuesAt: (place: CallPlace) => readonly Value[],
-): { readonly place: CallPlace; readonly value: Value }[] {
+  valuesAt: (place: CallPlace) => readonly Variant[],
+): { readonly place: CallPlace; readonly value: Variant }[] {
   const seen = new Map<string, CallPlace>();
   return places.flatMap((place) =>
     valuesAt(place).flatMap((value) => {
@@ -118,7 +116,7 @@ export function isDistinguishable(session: Session, place: CallPlace, value: unk
   if (value === null || value === undefined) return false;
   if (parameter?.mediaType !== undefined) return true;
   const isSent = parameter === undefined ? canBeForm(value) : canBeParameter(session, parameter, value);
-  return isSent && (!isBreak || !session.validators.accepts(schema, readBack(session, schema, value), 'request'));
+  return isSent && (!isBreak || !session.validators.accepts(schema, parsedAs(session, schema, value), 'request'));
 }
 
 /** A form contains text properties; a list is a repeated property. */
@@ -159,20 +157,6 @@ function canCarry({ in: place }: Parameter, text: string): boolean {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** Parses text as a server does, into the type of the schema. */
-function readBack(session: Session, schema: JsonObject, value: unknown): unknown {
-  const described = session.document.object(schema);
-  if (Array.isArray(value)) {
-    const items = isObject(described.items) ? described.items : {};
-    return value.map((item) => readBack(session, items, item));
-  }
-  if (isObject(value)) {
-    const partOf = (name: string) => Object(Object(described.properties)[name] ?? {}) as JsonObject;
-    return objectOf(Object.entries(value).map(([name, member]) => [name, readBack(session, partOf(name), member)]));
-  }
-  return parsedAs(session, schema, textOf(value));
 }
 
 /** Selects items deterministically by seed: one of each kind, in any of several regards, before a second of any kind. */

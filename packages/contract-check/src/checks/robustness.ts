@@ -3,7 +3,8 @@ import { sizeOf } from '../json.ts';
 import { isHarmless } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
 import { inParallel } from '../run/parallel.ts';
-import { hostileEverywhere, hostileOf, oddBodies } from '../schema/hostile.ts';
+import { hostileEverywhere, oddBodies } from '../schema/hostile.ts';
+import { hostileOf } from '../schema/variants.ts';
 import type { CheckContext } from './check.ts';
 import { placesOf, sendable, withText } from './places.ts';
 

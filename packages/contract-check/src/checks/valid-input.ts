@@ -1,7 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import { bodySchemaOf, type Call, type Exchange } from '../http/call.ts';
-import { at, isObject, put } from '../json.ts';
+import { at, isObject, parentOf, put } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import { isHarmless, unlikelyIds, withKnownIds } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
@@ -9,7 +9,7 @@ import { isCreating, isOwnId, kindOfReference } from '../run/names.ts';
 import { inParallel } from '../run/parallel.ts';
 import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
-import { type Bound, boundsOf } from '../schema/constraints.ts';
+import { boundsOf, type Variant } from '../schema/variants.ts';
 import type { CheckContext } from './check.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from './outcome.ts';
 import { bodiesOf, type CallPlace, isDistinguishable, oncePerConstraint, placesOf, sendable } from './places.ts';
@@ -73,7 +73,7 @@ export async function checkValidInput(
 }
 
 /** The part of a body that fresh texts must not change. For a parameter, the whole body may change. */
-function keptIn({ parameter }: CallPlace, { pointer }: Bound): string | undefined {
+function keptIn({ parameter }: CallPlace, { pointer }: Variant): string | undefined {
   return parameter === undefined ? pointer : undefined;
 }
 
@@ -87,7 +87,7 @@ const isServerCreated = /cursor|token|continu|after|before|match|since|signature
 async function isAcceptedElsewhere(
   context: CheckContext,
   place: CallPlace,
-  bound: Bound,
+  bound: Variant,
   rejection: Rejection,
   label: string,
 ): Promise<boolean> {
@@ -96,7 +96,7 @@ async function isAcceptedElsewhere(
   // Fresh texts would move a scalar off its boundary.
   const isScalar = !['object', 'undefined'].includes(typeof at(bound.value, bound.pointer));
   const kept = isScalar ? keptIn(place, bound) : undefined;
-  const isSame = (one: Bound) =>
+  const isSame = (one: Variant) =>
     one.keyword === bound.keyword &&
     general(one.pointer) === general(bound.pointer) &&
     one.detail === bound.detail &&
@@ -124,7 +124,7 @@ async function isAcceptedElsewhere(
 const isSent = 'sent';
 
 /** An optional parameter with an ordinary value, unless only the server creates its values, such as cursors. */
-function presentAt({ session }: CheckContext, place: CallPlace): Bound[] {
+function presentAt({ session }: CheckContext, place: CallPlace): Variant[] {
   const { parameter, value } = place;
   if (parameter === undefined || parameter.required || value === undefined) return [];
   if (isServerCreated.test(parameter.name) || !isDistinguishable(session, place, value, false)) return [];
@@ -134,7 +134,7 @@ function presentAt({ session }: CheckContext, place: CallPlace): Bound[] {
 }
 
 /** Whether the value is a made-up ID of another resource. A server may reject unknown IDs in any form. */
-function isInventedId({ parameter }: CallPlace, { pointer, value }: Bound): boolean {
+function isInventedId({ parameter }: CallPlace, { pointer, value }: Variant): boolean {
   const name =
     pointer.split('/').findLast((segment) => segment !== '' && !/^\d+$/.test(segment)) ?? parameter?.name ?? '';
   const isReference = kindOfReference(name) !== undefined || isOwnId(name);
@@ -142,7 +142,7 @@ function isInventedId({ parameter }: CallPlace, { pointer, value }: Bound): bool
 }
 
 /** Replaces the ID at the bound with another one that does not exist either. */
-function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, value: unknown): unknown {
+function withAnotherId(session: Session, place: CallPlace, { pointer }: Variant, value: unknown): unknown {
   const seed = session.seedFor(`${place.call.operation.id} ${place.name}`);
   if (typeof at(value, pointer) !== 'number')
     return session.values.fresh(place.schema, value, seed, (one) => one === pointer);
@@ -157,9 +157,8 @@ function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, v
  * The value with siblings that it omits, all of them and each alone, and with other enum values beside the bound or in
  * it: a rule may depend on them, such as a reference that only one type needs.
  */
-function withOthers({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
+function withOthers({ session }: CheckContext, place: CallPlace, bound: Variant): unknown[] {
   const { values, validators } = session;
-  const parentOf = (pointer: string) => pointer.slice(0, pointer.lastIndexOf('/'));
   const others = boundsOf(values, place.schema, bound.value).filter(
     // A probe that omits a property must not add it back.
     ({ pointer }) => pointer !== bound.pointer,
@@ -189,8 +188,8 @@ function withOthers({ session }: CheckContext, place: CallPlace, bound: Bound): 
 /** Maximum number of boundaries per place. Another seed selects others. */
 const maxProbes = 300;
 
-function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
-  const isKnown = (bound: Bound) => !isInventedId(place, bound) || place.parameter?.in !== 'path';
+function boundsAt({ session }: CheckContext, place: CallPlace): Variant[] {
+  const isKnown = (bound: Variant) => !isInventedId(place, bound) || place.parameter?.in !== 'path';
   const known: typeof boundsOf = (...of) => boundsOf(...of).filter(isKnown);
   return sendable(session, place, known, { isBreak: false, most: maxProbes });
 }

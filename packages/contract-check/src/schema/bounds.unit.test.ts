@@ -6,10 +6,10 @@ import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
 import { operationsOf } from '../document/operation.ts';
 import type { JsonObject } from '../json.ts';
-import { boundsOf } from './constraints.ts';
 import { lengthOf } from './texts.ts';
 import { Validators } from './validators.ts';
 import { Values } from './values.ts';
+import { boundsOf } from './variants.ts';
 
 const text = { type: 'string' };
 

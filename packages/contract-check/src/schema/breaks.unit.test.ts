@@ -6,9 +6,9 @@ import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
 import { operationsOf } from '../document/operation.ts';
 import type { JsonObject } from '../json.ts';
-import { breaksOf } from './constraints.ts';
 import { Validators } from './validators.ts';
 import { Values } from './values.ts';
+import { breaksOf } from './variants.ts';
 
 const text = { type: 'string' };
 

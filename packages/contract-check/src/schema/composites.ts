@@ -1,118 +1,117 @@
 import { escapeSegment, isObject, type JsonObject, objectOf, withMember, withoutMember } from '../json.ts';
-import { isForeign, memberSchemas, nothing, shapeOf } from './shape.ts';
-import { type Candidate, type Site, sourceOf, swapCase, unknownName } from './site.ts';
+import { bounding, breaking, type Candidate, sourceOf, swapCase, unknownName } from './candidate.ts';
+import { isForeign, memberSchemas, nothing, type Shape, shapeOf } from './shape.ts';
+import type { Spot } from './spots.ts';
+import type { Values } from './values.ts';
 
 /** Candidates for the constraints of lists and objects, and for branches. */
 
-const isComposite = true;
-
-export function* lists(site: Site, list: readonly unknown[]): Generator<Candidate> {
-  const { shape } = site;
-  if (shape.minItems === 0) yield* site.bound('type', [[]], { detail: 'empty' });
+export function* lists(values: Values, spot: Spot, list: readonly unknown[]): Generator<Candidate> {
+  const { shape } = spot;
+  if (shape.minItems === 0) yield bounding('type', [[]], { detail: 'empty' });
   for (const source of shape.sources) {
-    if (source.uniqueItems === true) yield* site.break('uniqueItems', twins(site, list), { source });
+    if (source.uniqueItems === true) yield breaking('uniqueItems', twins(values, spot, list), { source });
     const more = ['more', 1].map((item) => [...list, item]);
-    if (source.items === false) yield* site.break('items', more, { source, isComposite });
+    if (source.items === false) yield breaking('items', more, { source });
   }
 }
 
-function* twins(site: Site, list: readonly unknown[]): Generator<unknown[]> {
+function* twins(values: Values, { shape, name }: Spot, list: readonly unknown[]): Generator<unknown[]> {
   const [first] = list;
   if (list.length > 0) {
-    if (list.length < site.shape.maxItems) yield [...list, first];
+    if (list.length < shape.maxItems) yield [...list, first];
     yield [first, first, ...list.slice(2)];
   }
-  for (const [item] of site.lists([], 1))
+  for (const [item] of values.lists(shape, [], 1, name))
     yield [item, isObject(item) ? objectOf(Object.entries(item).reverse()) : item];
 }
 
-export function* objects(site: Site, object: JsonObject): Generator<Candidate> {
-  const { shape, values } = site;
+export function* objects(values: Values, { shape, pointer }: Spot, object: JsonObject): Generator<Candidate> {
   const { document } = values;
   const names = Object.keys(object);
-  const at = (name: string) => `${site.spot.pointer}/${escapeSegment(name)}`;
+  const at = (name: string) => `${pointer}/${escapeSegment(name)}`;
   const isOurs = (name: string) => !isForeign(shapeOf(document, ...(memberSchemas(shape, name) ?? [])), 'request');
   const [first] = Object.keys(object);
   for (const name of names.filter((one) => !shape.required.has(one))) {
     const [source] = shape.properties.get(name) ?? [];
     // If a minimum number of properties is required, another property replaces the omitted one.
-    const wider = names.length > shape.minProperties ? [] : site.objects(object, names.length + 1);
+    const wider = names.length > shape.minProperties ? [] : values.objects(shape, object, names.length + 1);
     const parts = [object, ...wider].map((one) => withoutMember(one, name));
     const place = source && document.placeOf(source);
-    yield* site.bound('required', parts, { source, place, detail: 'absent', pointer: at(name) });
+    yield bounding('required', parts, { source, place, detail: 'absent', pointer: at(name) });
   }
   if (shape.minProperties === 0)
-    yield* site.bound('required', site.objects(object, names.filter((name) => shape.required.has(name)).length), {
+    yield bounding('required', values.objects(shape, object, names.filter((name) => shape.required.has(name)).length), {
       source: sourceOf(shape, 'required') ?? sourceOf(shape, 'properties'),
       detail: 'least',
     });
   for (const source of shape.sources) {
     for (const name of Array.isArray(source.required) ? source.required : [])
       if (typeof name === 'string' && Object.hasOwn(object, name) && isOurs(name))
-        yield* site.break('required', [withoutMember(object, name)], { source, detail: name, pointer: at(name) });
+        yield breaking('required', [withoutMember(object, name)], { source, detail: name, pointer: at(name) });
     for (const keyword of ['additionalProperties', 'unevaluatedProperties']) {
       if (source[keyword] === true && keyword === 'additionalProperties')
-        yield* site.bound(keyword, [withMember(object, 'anotherProperty', 'text')], { source });
+        yield bounding(keyword, [withMember(object, 'anotherProperty', 'text')], { source });
       if (source[keyword] !== false) continue;
       const bases = first === undefined ? [object] : [object, withoutMember(object, first)];
       const parts = bases.map((one) => withMember(one, unknownName, 'unknown'));
-      yield* site.break(keyword, parts, { source, pointer: at(unknownName) });
+      yield breaking(keyword, parts, { source, pointer: at(unknownName) });
     }
     for (const [name, list] of Object.entries(isObject(source.dependentRequired) ? source.dependentRequired : {})) {
       const all = Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
       for (const needed of all) {
-        const parts = [withoutMember(withAll(site, object, [name, ...all]), needed)];
-        yield* site.break('dependentRequired', parts, { source, detail: `${name} ${needed}`, pointer: at(needed) });
+        const parts = [withoutMember(withAll(values, shape, object, [name, ...all]), needed)];
+        yield breaking('dependentRequired', parts, { source, detail: `${name} ${needed}`, pointer: at(needed) });
       }
     }
   }
   for (const { propertyName, source } of shape.discriminators)
     if (Object.hasOwn(object, propertyName))
-      yield* site.break('discriminator', [withMember(object, propertyName, 'NoSuchKind')], {
+      yield breaking('discriminator', [withMember(object, propertyName, 'NoSuchKind')], {
         source,
         pointer: at(propertyName),
-        isComposite,
       });
 }
 
 /** The object with at least these properties. */
-function withAll(site: Site, object: JsonObject, names: readonly string[]): JsonObject {
+function withAll(values: Values, shape: Shape, object: JsonObject, names: readonly string[]): JsonObject {
   return names.reduce((whole, name) => {
-    const schemas = Object.hasOwn(whole, name) ? undefined : memberSchemas(site.shape, name);
-    return schemas === undefined ? whole : withMember(whole, name, site.generate(schemas, 'least', 1, name));
+    const schemas = Object.hasOwn(whole, name) ? undefined : memberSchemas(shape, name);
+    return schemas === undefined ? whole : withMember(whole, name, values.generate(schemas, 'least', 1, name));
   }, object);
 }
 
 /** The branches that the value matches. */
-export function* branches(site: Site): Generator<Candidate> {
-  for (const { choice, branch } of site.spot.matched) {
+export function* branches({ document }: Values, { matched, value }: Spot): Generator<Candidate> {
+  for (const { choice, branch } of matched) {
     const { keyword, source } = choice;
     const list = source[keyword];
-    const place = Array.isArray(list) ? site.values.document.placeOf(list, String(branch)) : undefined;
-    if (keyword !== 'if')
-      yield* site.bound(keyword, [site.spot.value], { source, place, detail: String(branch), chosen: branch });
+    const place = Array.isArray(list) ? document.placeOf(list, String(branch)) : undefined;
+    if (keyword !== 'if') yield bounding(keyword, [value], { source, place, detail: String(branch), chosen: branch });
   }
 }
 
 /** Values that match no branch, two branches of `oneOf`, or `not`. */
-export function* noBranches(site: Site): Generator<Candidate> {
-  const { spot, shape } = site;
+export function* noBranches(values: Values, spot: Spot): Generator<Candidate> {
+  const { shape, name } = spot;
   const merged = (created: unknown) =>
     isObject(created) && isObject(spot.value) ? { ...spot.value, ...created } : created;
   for (const { keyword, source, branches: all } of shape.choices) {
     if (keyword === 'if') continue;
-    const outside = [...outsiders(site, all)].filter((part) => !all.some((schemas) => site.accepts(schemas, part)));
-    yield* site.break(keyword, outside, { source, detail: 'none', isComposite });
+    const outside = outsiders(values, spot, all).filter(
+      (part) => !all.some((schemas) => values.acceptedBy(schemas, part)),
+    );
+    yield breaking(keyword, outside, { source, detail: 'none' });
     if (keyword === 'anyOf') continue;
     const base = shape.sources.filter((one) => !all.some((schemas) => schemas.includes(one)));
     const both = (function* () {
       for (const [index, left] of all.entries())
         for (const right of all.slice(index + 1, index + 4)) {
-          const created = site.generate([...base, ...left, ...right], 'least', index);
-          if (site.accepts([...left, ...right], created)) yield merged(created);
+          const created = values.generate([...base, ...left, ...right], 'least', index, name);
+          if (values.acceptedBy([...left, ...right], created)) yield merged(created);
         }
     })();
-    yield* site.break(keyword, both, { source, detail: 'two', isComposite });
+    yield breaking(keyword, both, { source, detail: 'two' });
   }
   for (const source of shape.sources) {
     const { not } = source;
@@ -120,17 +119,17 @@ export function* noBranches(site: Site): Generator<Candidate> {
     const parts = (function* () {
       for (let seed = 0; seed < 4; seed += 1)
         for (const extent of ['least', 'some', 'most'] as const) {
-          const created = site.generate([...shape.sources, not], extent, seed);
+          const created = values.generate([...shape.sources, not], extent, seed, name);
           yield merged(created);
           yield created;
         }
     })();
-    yield* site.break('not', parts, { source, isComposite });
+    yield breaking('not', parts, { source });
   }
 }
 
 /** Values that may match no branch. Values of the wrong type come last, because they violate more. */
-function* outsiders({ spot: { value }, values }: Site, all: readonly (readonly JsonObject[])[]): Generator<unknown> {
+function* outsiders(values: Values, { value }: Spot, all: readonly (readonly JsonObject[])[]): Generator<unknown> {
   if (isObject(value)) {
     const named = new Set(all.flatMap((schemas) => [...shapeOf(values.document, ...schemas).required]));
     yield objectOf(Object.entries(value).filter(([name]) => !named.has(name)));

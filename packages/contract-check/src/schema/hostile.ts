@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, pointersTo, put, withMember } from '../json.ts';
+import type { Candidate } from './candidate.ts';
 import { stepOf } from './numbers.ts';
 import { memberSchemas, type Shape, shapeOf } from './shape.ts';
-import { type Break, type Candidate, foundAt, type Site } from './site.ts';
+import type { Spot } from './spots.ts';
 import { stretch } from './texts.ts';
 import { isTooLarge, type Values } from './values.ts';
 
@@ -78,20 +79,6 @@ const oddNames: readonly string[] = [
   'x'.repeat(5000),
 ];
 
-/** Valid values that reveal insufficient input handling. */
-export function hostileOf(values: Values, schema: JsonObject, value: unknown, limit = 500): Break[] {
-  const candidatesOf = (site: Site) =>
-    [...hostileParts(site)].map(([keyword, part]): Candidate => {
-      const detail = `${typeof part} ${JSON.stringify(part)?.slice(0, 200)} ${Object.is(part, -0)}`;
-      return { keyword, source: undefined, detail, pointer: site.spot.pointer, parts: [part] };
-    });
-  const accepted = (candidate: Candidate, site: Site) => {
-    const [part] = candidate.parts;
-    return values.accepts(schema, site.spot.write(part)) ? site.found(candidate, part) : undefined;
-  };
-  return foundAt(values, [schema, value], 'hostile', candidatesOf, accepted, limit);
-}
-
 /**
  * The value with the same unusual text in every allowed place, once for each text: a failure is found in one request.
  */
@@ -108,16 +95,24 @@ export function* hostileEverywhere(values: Values, schema: JsonObject, value: un
 
 type Part = readonly [keyword: string, part: unknown];
 
-function* hostileParts(site: Site): Generator<Part> {
-  const { shape, value } = site.spot;
-  if (shape.enum !== undefined) return;
-  if (typeof value === 'string') yield* texts(site, value);
-  if (typeof value === 'number') yield* numbers(shape);
-  if (Array.isArray(value)) yield* lists(site, value);
-  if (isObject(value)) yield* objects(site, value);
+/** Valid values of a place that reveal insufficient input handling. */
+export function* hostileAt(values: Values, spot: Spot): Generator<Candidate> {
+  for (const [keyword, part] of hostileParts(values, spot)) {
+    const detail = `${typeof part} ${JSON.stringify(part)?.slice(0, 200)} ${Object.is(part, -0)}`;
+    yield { kind: 'hostile', keyword, detail, parts: [part] };
+  }
 }
 
-function* texts({ spot: { shape, pointer } }: Site, value: string): Generator<Part> {
+function* hostileParts(values: Values, spot: Spot): Generator<Part> {
+  const { shape, value } = spot;
+  if (shape.enum !== undefined) return;
+  if (typeof value === 'string') yield* texts(spot, value);
+  if (typeof value === 'number') yield* numbers(shape);
+  if (Array.isArray(value)) yield* lists(values, spot, value);
+  if (isObject(value)) yield* objects(values, spot, value);
+}
+
+function* texts({ shape, pointer }: Spot, value: string): Generator<Part> {
   for (const part of oddTimes[shape.format ?? ''] ?? []) yield ['format', part];
   // All places of a body get the others at once, where one place that is rejected can hide what another does.
   for (const part of oddTexts.slice(0, pointer === '' ? oddTexts.length : mostHarmful)) yield ['type', part];
@@ -137,25 +132,23 @@ function* numbers(shape: Shape): Generator<Part> {
   }
 }
 
-function* lists(site: Site, list: readonly unknown[]): Generator<Part> {
-  const { shape } = site;
+function* lists(values: Values, { shape, name }: Spot, list: readonly unknown[]): Generator<Part> {
   const most = Math.min(shape.maxItems, longestList);
   const length = [most, 1000, 100].find((one) => one <= most && !isTooLarge(list, one)) ?? 0;
-  const [long] = length > 10 ? site.lists(list, length) : [];
+  const [long] = length > 10 ? values.lists(shape, list, length, name) : [];
   if (long !== undefined) yield ['maxItems', long];
   if (!shape.uniqueItems && list.length > 0 && shape.maxItems > 1) yield ['items', [list[0], list[0]]];
   // Nested lists, if items may have any type.
   if (shape.items === undefined && shape.prefixItems.length === 0) yield ['items', nested(list, (inner) => [inner])];
 }
 
-function* objects(site: Site, object: JsonObject): Generator<Part> {
-  const { shape, values } = site;
+function* objects(values: Values, { shape }: Spot, object: JsonObject): Generator<Part> {
   // Only maps are intended to have arbitrary properties.
   const isOpen = shape.sources.some((one) => one.additionalProperties === true);
   for (const name of shape.additional.length > 0 || isOpen ? oddNames : []) {
     const schemas = Object.hasOwn(object, name) ? undefined : memberSchemas(shape, name);
     if (schemas !== undefined)
-      yield ['additionalProperties', withMember(object, name, site.generate(schemas, 'least', 1, name))];
+      yield ['additionalProperties', withMember(object, name, values.generate(schemas, 'least', 1, name))];
   }
   const shapeIn = (schema: JsonObject) => shapeOf(values.document, schema);
   const isOwn = (schema: JsonObject) =>

@@ -6,9 +6,10 @@ import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
 import { operationsOf } from '../document/operation.ts';
 import type { JsonObject } from '../json.ts';
-import { hostileEverywhere, hostileOf, malformedAround, oddBodies } from './hostile.ts';
+import { hostileEverywhere, malformedAround, oddBodies } from './hostile.ts';
 import { Validators } from './validators.ts';
 import { Values } from './values.ts';
+import { hostileOf } from './variants.ts';
 
 async function load(schemas: Record<string, unknown>) {
   const file = join(await mkdtemp(join(tmpdir(), 'hostile-')), 'openapi.json');

@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument, Place } from '../document/document.ts';
-import { at, isObject, type JsonObject, remembered } from '../json.ts';
+import { at, escapeSegment, isObject, isWithin, type JsonObject, parentOf, remembered } from '../json.ts';
 import { regularExpression } from './shape.ts';
 import { View } from './view.ts';
 
@@ -45,43 +45,52 @@ export class Validators {
 
   /** All violations of the schema; empty if the value is valid. */
   breaches(schema: JsonObject, value: unknown, direction: Direction): Breach[] {
-    const validate = this.#validatorOf(schema, direction);
-    if (validate(value)) return [];
-    return (validate.errors ?? []).map((error) => this.#breachOf(error));
+    return this.#errorsOf(schema, value, direction).map((error) => this.#breachOf(error));
   }
 
-  /** The violations without those of branches that the value is not meant for: only the best branch counts. */
+  /** The violations without those of branches that the value is not meant for: only the nearest branch counts. */
   tellingBreaches(schema: JsonObject, value: unknown, direction: Direction, depth = 0): Breach[] {
-    const validate = this.#validatorOf(schema, direction);
-    if (validate(value)) return [];
-    const errors = [...(validate.errors ?? [])];
-    const best: Breach[] = [];
-    const ofBranches = new Set<string>();
+    const all = this.#errorsOf(schema, value, direction);
+    let open = all.map((error) => ({ error, breach: this.#breachOf(error) }));
+    const telling = new Map<string, Breach>();
     // Ajv reports a choice after what is within its branches.
-    for (const error of errors.toReversed()) {
-      const { keyword, instancePath, parentSchema } = error;
-      const branches: unknown = isObject(parentSchema) && choices.has(keyword) ? parentSchema[keyword] : undefined;
-      if (!Array.isArray(branches) || depth > deepestChoice || ofBranches.has(keyOf(this.#breachOf(error)))) continue;
-      const within = ({ pointer, ...breach }: Breach) => ({ ...breach, pointer: instancePath + pointer });
+    for (let last = open.pop(); last !== undefined; last = open.pop()) {
+      const { keyword, instancePath, parentSchema = {} } = last.error;
+      const branches: unknown = choices.has(keyword) && depth <= deepestChoice ? parentSchema[keyword] : undefined;
+      if (!Array.isArray(branches)) {
+        if (!composites.has(keyword)) telling.set(keyOf(last.breach), last.breach);
+        continue;
+      }
+      const schemas = branches.filter(isObject);
       const part = at(value, instancePath);
-      const results = branches.filter(isObject).map((branch) => {
-        for (const breach of this.breaches(branch, part, direction)) ofBranches.add(keyOf(within(breach)));
-        return this.tellingBreaches(branch, part, direction, depth + 1);
-      });
-      const isMatchedTwice = results.some(({ length }) => length === 0);
-      const [first = [], ...rest] = results;
-      const nearest = rest.reduce((one, other) => (distanceOf(other) < distanceOf(one) ? other : one), first);
+      const within = ({ pointer, ...breach }: Breach) => ({ ...breach, pointer: instancePath + pointer });
+      const inBranches = schemas
+        .flatMap((branch) => this.breaches(branch, part, direction))
+        .map(within)
+        .map(keyOf);
+      open = open.filter(({ breach }) => !inBranches.includes(keyOf(breach)));
+      const results = schemas.map((branch) => this.tellingBreaches(branch, part, direction, depth + 1));
+      const [nearest = []] = results.toSorted((one, other) => distanceOf(one) - distanceOf(other));
       // A value that several branches accept violates only oneOf itself.
-      best.push(...(isMatchedTwice ? [this.#breachOf(error)] : nearest.map(within)));
+      for (const breach of nearest.length === 0 ? [last.breach] : nearest.map(within).reverse())
+        telling.set(keyOf(breach), breach);
     }
-    const breaches = errors.map((error) => this.#breachOf(error));
-    const others = breaches.filter((breach) => !composites.has(breach.keyword) && !ofBranches.has(keyOf(breach)));
-    const unique = new Map([...others, ...best].map((breach) => [keyOf(breach), breach]));
-    return unique.size > 0 ? [...unique.values()] : breaches;
+    const found = [...telling.values()].reverse();
+    const others = found.filter(({ keyword }) => !keyword.startsWith('unevaluated'));
+    // The properties of an invalid part count as unevaluated.
+    const isCertain = (breach: Breach) =>
+      others.includes(breach) || !others.some(({ pointer }) => isWithin(pointer, parentOf(breach.pointer)));
+    const certain = found.filter(isCertain);
+    return certain.length > 0 ? certain : all.map((error) => this.#breachOf(error));
   }
 
   accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
     return this.#validatorOf(schema, direction)(value) === true;
+  }
+
+  #errorsOf(schema: JsonObject, value: unknown, direction: Direction): ErrorObject[] {
+    const validate = this.#validatorOf(schema, direction);
+    return validate(value) ? [] : [...(validate.errors ?? [])];
   }
 
   #validatorOf(declared: JsonObject, direction: Direction): ValidateFunction {
@@ -99,7 +108,7 @@ export class Validators {
   #breachOf(error: ErrorObject): Breach {
     const { keyword, instancePath, params, parentSchema, message = 'is wrong' } = error;
     const member: unknown = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
-    const pointer = typeof member === 'string' ? `${instancePath}/${member}` : instancePath;
+    const pointer = typeof member === 'string' ? `${instancePath}/${escapeSegment(member)}` : instancePath;
     const place = isObject(parentSchema) ? this.#document.placeOf(parentSchema, keyword) : undefined;
     return { pointer, keyword, message, place };
   }

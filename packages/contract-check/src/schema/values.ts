@@ -52,6 +52,7 @@ interface Generation {
 
 /** Deeper levels get only required parts. */
 const [deepest, bottom, largest] = [6, 40, 1500] as const;
+const largestObject = 20_000;
 
 /** Whether a list of this length is too large to send: it reveals nothing more and exhausts the server's memory. */
 export function isTooLarge(list: readonly unknown[], length: number): boolean {
@@ -173,6 +174,26 @@ export class Values {
       }
       if (longer.length === length) yield longer;
     }
+  }
+
+  /** The object with a number of properties, required ones first, if that is possible. */
+  *objects(shape: Shape, object: JsonObject, size: number): Generator<JsonObject> {
+    const isNeeded = (name: string) => shape.required.has(name);
+    const names = Object.keys(object).sort((one, other) => Number(isNeeded(other)) - Number(isNeeded(one)));
+    const members = new Map(names.slice(0, size).map((name) => [name, object[name]]));
+    const add = (name: string) => {
+      const schemas = memberSchemas(shape, name);
+      if (members.size >= size || members.has(name) || schemas === undefined || schemas.includes(nothing)) return;
+      if (!isForeign(shapeOf(this.document, ...schemas), 'request'))
+        members.set(name, this.generate(schemas, 'least', members.size, name));
+    };
+    if (size > largestObject) return;
+    for (const name of shape.properties.keys()) add(name);
+    const pattern = shape.closed ? shape.patternProperties[0]?.[0] : undefined;
+    const most = shape.closed && pattern === undefined ? 0 : 2 * size + 20;
+    for (let attempt = 0; members.size < size && attempt < most; attempt += 1)
+      add(this.key(shape, pattern, dice(attempt)));
+    if (members.size === size) yield objectOf(members);
   }
 
   #generation(direction: Direction, extent: Extent, roll: () => number): Generation {

@@ -1,0 +1,164 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Place } from '../document/document.ts';
+import { extensionOf } from '../document/operation.ts';
+import { at, isWithin, type JsonObject, remembered, unescapeSegment } from '../json.ts';
+import { type Candidate, type Kind, sourceOf } from './candidate.ts';
+import { candidatesAt } from './constraints.ts';
+import { hostileAt } from './hostile.ts';
+import { type Spot, spotsOf } from './spots.ts';
+import type { Values } from './values.ts';
+
+/** A valid value with one part changed, to test one constraint. */
+export interface Variant {
+  readonly keyword: string;
+  /** Distinguishes variants of the same keyword, such as a type or a property name. */
+  readonly detail: string;
+  /** JSON Pointer to the part that it is about, or that is missing. */
+  readonly pointer: string;
+  /** The place of the keyword in the source files. */
+  readonly place: Place | undefined;
+  readonly value: unknown;
+  /** One clause: "name has 201 characters, which violates maxLength 200". */
+  readonly note: string;
+  /** Of a valid variant: the same value with an ordinary part in this place; undefined if there is none. */
+  readonly neighbour?: unknown;
+  /** The chosen `enum` value or branch number; undefined for other keywords. */
+  readonly chosen?: unknown;
+}
+
+/** Values that violate one constraint each, for every constraint that applies or could apply to the value. */
+export function breaksOf(values: Values, schema: JsonObject, value: unknown, limit?: number): Variant[] {
+  return new Search(values, schema, value, 'break').variants(limit);
+}
+
+/** Valid boundary values for every constraint that applies or could apply to the value. */
+export function boundsOf(values: Values, schema: JsonObject, value: unknown): Variant[] {
+  return new Search(values, schema, value, 'bound').variants();
+}
+
+/** Valid values that reveal insufficient input handling. */
+export function hostileOf(values: Values, schema: JsonObject, value: unknown, limit = 500): Variant[] {
+  return new Search(values, schema, value, 'hostile').variants(limit);
+}
+
+/** A search for the variants of one kind in all places of a value. */
+class Search {
+  readonly #values: Values;
+  readonly #schema: JsonObject;
+  readonly #value: unknown;
+  readonly #kind: Kind;
+
+  constructor(values: Values, schema: JsonObject, value: unknown, kind: Kind) {
+    this.#values = values;
+    this.#schema = schema;
+    this.#value = value;
+    this.#kind = kind;
+  }
+
+  /** The variants of every place, each once. */
+  variants(limit = 2000): Variant[] {
+    const found: Variant[] = [];
+    const done = new Map<JsonObject | undefined, Set<string>>();
+    for (const spot of spotsOf(this.#values, this.#schema, this.#value)) {
+      const candidates = this.#kind === 'hostile' ? hostileAt(this.#values, spot) : candidatesAt(this.#values, spot);
+      for (const candidate of candidates) {
+        if (candidate.kind !== this.#kind) continue;
+        const { keyword, source = sourceOf(spot.shape, keyword), detail = '', pointer = spot.pointer } = candidate;
+        const known = remembered(done, source, () => new Set<string>());
+        if (known.size === known.add(`${keyword} ${detail} ${pointer}`).size) continue;
+        const complete = { ...candidate, source, detail, pointer };
+        const variant = this.#kind === 'break' ? this.#invalid(spot, complete) : this.#valid(spot, complete);
+        if (variant !== undefined) found.push(variant);
+        if (found.length >= limit) return found;
+      }
+    }
+    return found;
+  }
+
+  /** The first part that violates the keyword, preferably nothing else, and nothing in another place. */
+  #invalid(spot: Spot, candidate: Complete): Variant | undefined {
+    const { keyword, pointer } = candidate;
+    let second: Variant | undefined;
+    for (const part of Iterator.from(candidate.parts).take(24)) {
+      const breaches = this.#values.validators.tellingBreaches(this.#schema, spot.write(part), 'request');
+      if (breaches.length === 0 || !breaches.every((breach) => isWithin(breach.pointer, pointer))) continue;
+      const keywords = breaches.filter((breach) => breach.pointer === pointer).map((breach) => breach.keyword);
+      if (!indirect.has(keyword) && !keywords.includes(keyword)) continue;
+      const variant = this.#variantOf(spot, candidate, part);
+      if (keywords.every((one) => one === keyword)) return variant;
+      second ??= variant;
+    }
+    return second;
+  }
+
+  /** The first valid part. */
+  #valid(spot: Spot, candidate: Complete): Variant | undefined {
+    const { source, chosen } = candidate;
+    const { shape } = spot;
+    const part = Iterator.from(candidate.parts)
+      .take(8)
+      .find((one) => one !== undefined && this.#accepts(spot.write(one)));
+    const sources = source === undefined ? shape.sources : [...shape.sources, source];
+    if (part === undefined || sources.some((one) => extensionOf(one).conditional === true)) return undefined;
+    const isSame = isDeepStrictEqual(part, spot.value);
+    const variant = this.#variantOf(spot, candidate, part);
+    // A property without keywords has the nearest place.
+    const nearest = () => shape.sources.map((one) => this.#values.document.placeOf(one)).find((one) => one);
+    const neighbour = isSame ? this.#otherAt(spot) : spot.whole;
+    return { ...variant, place: variant.place ?? nearest(), neighbour, chosen };
+  }
+
+  #accepts(whole: unknown): boolean {
+    return this.#values.accepts(this.#schema, whole);
+  }
+
+  /** The value with another value in this place. */
+  #otherAt({ schemas, name, value, write }: Spot): unknown {
+    return [0, 1, 2]
+      .map((seed) => this.#values.generate(schemas, 'some', seed, name))
+      .filter((part) => !isDeepStrictEqual(part, value))
+      .map(write)
+      .find((whole) => this.#accepts(whole));
+  }
+
+  /** The value with a part that was found to fit a candidate. */
+  #variantOf(spot: Spot, { keyword, detail, pointer, source, place }: Complete, part: unknown): Variant {
+    const value = spot.write(part);
+    const limit = shortened(source?.[keyword]);
+    const why = `${keyword}${limit === 'nothing' || limit.endsWith('…') ? '' : ` ${limit}`}`;
+    const own = at(value, pointer);
+    const note = `${subjectOf(pointer)} ${described(own, keyword)}, ${
+      this.#kind === 'break' ? `which violates ${why}` : own === undefined ? 'and is not required' : `as ${why} allows`
+    }`;
+    const declared =
+      source && this.#values.document.placeOf(source, source[keyword] === undefined ? undefined : keyword);
+    return { keyword, detail, pointer, place: place ?? declared, value, note };
+  }
+}
+
+/** A candidate with its default values. */
+type Complete = Candidate & Pick<Variant, 'detail' | 'pointer'>;
+
+/** Keywords whose violation is reported at other keywords, such as those of the nearest branch. */
+const indirect = new Set(['oneOf', 'anyOf', 'not', 'discriminator']);
+
+/** Formats a pointer for display: `items[0].name`. */
+function subjectOf(pointer: string): string {
+  const parts = pointer.split('/').slice(1).map(unescapeSegment);
+  const text = parts.map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('');
+  return text === '' ? 'the value' : text.replace(/^\./, '');
+}
+
+function described(part: unknown, keyword: string): string {
+  if (part === undefined) return keyword === 'required' ? 'is omitted' : 'is missing';
+  const count =
+    typeof part === 'string' ? [...part].length : typeof part === 'object' && part ? Object.keys(part).length : 0;
+  const [, unit] = /^(?:min|max)(Length|Items|Properties)$/.exec(keyword) ?? [];
+  if (unit === undefined && (typeof part !== 'string' || count < 60)) return `is ${shortened(part)}`;
+  return `has ${count} ${{ Items: 'items', Properties: 'properties' }[unit ?? ''] ?? 'characters'}`;
+}
+
+function shortened(part: unknown): string {
+  const text = JSON.stringify(part) ?? 'nothing';
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
