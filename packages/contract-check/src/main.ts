@@ -11,10 +11,9 @@ import type { CheckOptions } from './options.ts';
 import { acceptAll, acceptedIn, withoutAccepted } from './report/accepted.ts';
 import { maskText, type Secret } from './report/mask.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
-import { fileOf, isComplete } from './report/presented.ts';
-import type { PlanEntry, Report } from './report/report.ts';
+import { isComplete, type PlanEntry, type Report } from './report/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
-import { counted } from './report/texts.ts';
+import { counted, fileOf } from './report/texts.ts';
 
 export const exitCodes = { same: 0, drift: 1, couldNotRun: 2, incomplete: 3 } as const;
 
@@ -136,7 +135,7 @@ async function execute(
       ...options,
       signal: interruption.signal,
       onProgress: (state) => progress?.update(state),
-      onPlan: (entries) => void (quiet || stderr.write(`${planSummary(entries)}\n`)),
+      onPlan: (entries) => void (quiet || stderr.write(`${planSummary(entries)} --plan lists them.\n`)),
       onSecret: (secret) => secrets.push(secret),
     });
     progress?.clear();

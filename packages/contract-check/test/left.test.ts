@@ -166,7 +166,7 @@ changes of what was there before
 cannot be undone
   – POST /maintenance  startMaintenance  (needs --disposable)
 
-Plan: 5 reads, 3 creates, 1 changes of what the run created; not called: 3 needs --disposable. --plan lists them.
+Plan: 5 reads, 3 creates, 1 changes of what the run created; not called: 3 needs --disposable.
 `);
   expect(code).toBe(0);
   expect(server.connections()).toBe(0);

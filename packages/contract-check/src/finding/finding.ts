@@ -55,7 +55,8 @@ export function candidateOf(
 ): Candidate {
   const expected = requirementOf(check);
   const title = about === '' ? expected : `${expected}: ${about}`;
-  return { check, operation: id, about, cause: `${check} ${id} ${about}`.trim(), title, expected, ...facts };
+  const cause = `${check} ${id} ${about}`.trim();
+  return { check, operation: id, about, cause, title, expected, pointer: undefined, ...facts };
 }
 
 /** The beginning of a response, for display. */

@@ -5,8 +5,8 @@ import { CannotRun } from '../cannot-run.ts';
 import type { Finding, FindingPlace } from '../finding/finding.ts';
 import { parsedJson } from '../json.ts';
 import { maskText, type Secret } from './mask.ts';
-import { fileOf } from './presented.ts';
 import type { AcceptedFinding, Report } from './report.ts';
+import { fileOf } from './texts.ts';
 
 /** One place of a finding, and why it is accepted. */
 interface Entry {
@@ -48,7 +48,10 @@ export function withoutAccepted(report: Report, entries: readonly Entry[]): Repo
   for (const finding of report.findings) {
     const found = placesOf(finding).map(({ cause }) => reasons.get(cause));
     if (found.includes(undefined)) findings.push(finding);
-    else accepted.push({ ...finding, reason: [...new Set(found)].join(' ') });
+    else {
+      const { operation, check, title, cause } = finding;
+      accepted.push({ operation, check, title, cause, reason: [...new Set(found)].join(' ') });
+    }
   }
   const occurred = new Set(report.findings.flatMap(placesOf).map(({ cause }) => cause));
   const gone = entries.filter(({ cause }) => !occurred.has(cause)).length;

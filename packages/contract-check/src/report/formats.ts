@@ -3,64 +3,18 @@ import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Location, Log, ReportingDescriptor, Result } from 'sarif';
 import type { FindingPlace } from '../finding/finding.ts';
-import {
-  fileOf,
-  type Presentation,
-  type PresentedExchange,
-  type PresentedReport,
-  plainText,
-  present,
-} from './presented.ts';
+import { fieldsOf } from './fields.ts';
+import { type MaskedExchange, type MaskedFinding, type MaskedReport, masked, type Presentation } from './masked.ts';
 import type { Report } from './report.ts';
+import { fileOf } from './texts.ts';
 
 /**
- * A report as JSON. The format is versioned: within `formatVersion` 1, properties are added, but not removed, renamed
- * or changed in meaning.
+ * A report as JSON, with null for what is undefined. The format is versioned: within `formatVersion` 1, properties are
+ * added, but not removed, renamed or changed in meaning.
  */
-export function renderJson(report: Report, options: Presentation = {}): string {
-  return `${JSON.stringify(jsonReport(report, options), null, 2)}\n`;
-}
-
-/** The report with null in place of what is undefined. */
-export function jsonReport(report: Report, options: Presentation = {}) {
-  const { spec, title, url, seed, milliseconds, requests, ...shown } = present(report, options);
-  const { accepted, operations, coverage, plan, stopped = null, shortfall = null, left, notices } = shown;
-  const findings = shown.findings.map(({ number: _, address: _a, fields: _f, ...finding }) => ({
-    ...finding,
-    places: finding.places.map((one) => ({ ...one, place: one.place ?? null })),
-    place: finding.place ?? null,
-    pointer: finding.pointer ?? null,
-    // Status 0 means that the server did not respond.
-    exchanges: finding.exchanges.map(({ curl, request, response: { status, headers, text: body, milliseconds } }) => ({
-      curl,
-      request: { ...request, body: request.body ?? null },
-      response: { status, headers, body, milliseconds },
-    })),
-  }));
-  return {
-    formatVersion: 1,
-    spec,
-    title,
-    url,
-    seed,
-    milliseconds,
-    requests,
-    findings,
-    accepted: accepted.map(({ operation, check, title, cause, reason }) => ({
-      operation,
-      check,
-      title,
-      cause,
-      reason,
-    })),
-    operations,
-    coverage,
-    plan,
-    stopped,
-    shortfall,
-    left,
-    notices,
-  };
+export function renderJson(report: Report, { secrets }: Presentation = {}): string {
+  const content = { formatVersion: 1, ...masked(report, secrets) };
+  return `${JSON.stringify(content, (_name, value: unknown) => value ?? null, 2)}\n`;
 }
 
 /** The base directory that code hosting platforms resolve. */
@@ -73,7 +27,7 @@ export function renderSarif(report: Report, options: Presentation = {}): string 
 }
 
 export function sarifLog(report: Report, options: Presentation = {}): Log {
-  const shown = present(report, options);
+  const shown = masked(report, options.secrets);
   const { url, seed, requests, operations, notices } = shown;
   const checks = [...Map.groupBy(shown.findings, ({ check }) => check)];
   const rules = checks.flatMap(([id, [first]]): ReportingDescriptor[] =>
@@ -97,7 +51,7 @@ export function sarifLog(report: Report, options: Presentation = {}): Log {
       ruleIndex: rules.findIndex(({ id }) => id === ruleId),
       kind: 'fail',
       level,
-      message: { text: plainText(finding) },
+      message: { text: plainText(finding, options) },
       locations: [locationOf(finding, shown, options)],
       relatedLocations: places.slice(1).map((place, id) => {
         return { ...locationOf(place, shown, options), id, message: { text: place.title } };
@@ -127,7 +81,7 @@ export function sarifLog(report: Report, options: Presentation = {}): Log {
 /** Code hosting platforms show only results with a location; others are assigned to the beginning of the document. */
 function locationOf(
   { operation: name, place }: Pick<FindingPlace, 'operation' | 'place'>,
-  { operations, spec }: PresentedReport,
+  { operations, spec }: MaskedReport,
   { directory }: Presentation,
 ): Location {
   const { file, line } = place ?? { file: spec, line: 1 };
@@ -145,16 +99,25 @@ function locationOf(
   };
 }
 
-function webOf({ request, response }: PresentedExchange): Pick<Result, 'webRequest' | 'webResponse'> {
+/** A finding as plain text. */
+function plainText(finding: MaskedFinding, { directory }: Presentation): string {
+  const fields = fieldsOf(finding, directory);
+  return [
+    finding.title,
+    ...fields.map(({ label, text }) => `${label[0]?.toUpperCase()}${label.slice(1)}: ${text}`),
+  ].join('\n');
+}
+
+function webOf({ request, response }: MaskedExchange): Pick<Result, 'webRequest' | 'webResponse'> {
   const bodyOf = (text: string | undefined) =>
     text === undefined ? {} : { body: { text: text.slice(0, longestBody) } };
   const { method, url: target, headers, body } = request;
-  const { status: statusCode, text } = response;
+  const { status: statusCode } = response;
   return {
     webRequest: { method, target, headers: { ...headers }, ...bodyOf(body) },
     webResponse:
       statusCode === 0
         ? { noResponseReceived: true }
-        : { statusCode, headers: { ...response.headers }, ...bodyOf(text) },
+        : { statusCode, headers: { ...response.headers }, ...bodyOf(response.body) },
   };
 }

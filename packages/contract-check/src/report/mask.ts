@@ -2,7 +2,6 @@
 
 import type { Exchange } from '../http/call.ts';
 import { decoded } from '../http/deserialize.ts';
-import { parsedJson } from '../json.ts';
 
 /** A value to mask, and the variable that replaces it: `TOKEN`, `OTHER_TENANT_TOKEN`. */
 export interface Secret {
@@ -46,43 +45,40 @@ export function isSecretName(name: string): boolean {
  * place is replaced everywhere. Equal values have the same variable.
  */
 export class Mask {
-  readonly #known: readonly Secret[];
+  /** Known secrets that are long enough to be recognized within other text. */
+  readonly #known: readonly string[];
   /** The variables of all secrets, as they are, URL-encoded and JSON-encoded. */
   readonly #variables = new Map<string, string>();
   /** The secrets that are searched for in texts. */
   readonly #literals = new Map<string, string>();
-  /** The number of secrets with a name. */
+  /** How often the name of a variable was used. */
   readonly #counts = new Map<string, number>();
 
   constructor(known: readonly Secret[] = [], exchanges: readonly Exchange[] = []) {
-    this.#known = known.filter(({ value }) => value.length > 0);
-    for (const { value, variable } of this.#known) this.#add(value, variable, true);
-    for (const exchange of exchanges) this.exchange(exchange);
+    this.#known = known.map(({ value }) => value).filter(isLong);
+    for (const { value, variable } of known) {
+      this.#counts.set(variable, 1);
+      if (value !== '') this.#add(value, variable, true);
+    }
+    for (const exchange of exchanges) this.pieces(exchange);
   }
 
-  text(text: string, named: readonly Span[] = urlSpans(text)): string {
-    const pieces = this.#pieces(text, named);
-    return pieces.map((piece) => (typeof piece === 'string' ? piece : `$${piece.variable}`)).join('');
-  }
-
-  exchange(exchange: Exchange): Exchange {
-    const { request, response } = exchange;
-    const { url, headers, body, text, responseHeaders } = textsOf(exchange, (one, named) => this.text(one, named));
-    return {
-      operation: exchange.operation,
-      request: { method: request.method, url, headers: Object.fromEntries(headers), body },
-      response: {
-        ...response,
-        headers: Object.fromEntries(responseHeaders),
-        text,
-        json: text === response.text ? response.json : response.json && parsedJson(text),
-      },
-    };
+  text(text: string): string {
+    return shown(this.#pieces(text, urlSpans(text)));
   }
 
   /** The texts of an exchange, with variables in place of secrets. */
-  pieces(exchange: Exchange) {
-    return textsOf(exchange, (text, named) => this.#pieces(text, named));
+  pieces({ request, response }: Exchange) {
+    const inHeaders = (headers: Readonly<Record<string, string>>) =>
+      Object.entries(headers).map(([name, value]) => [name, this.#pieces(value, headerSpans(name, value))] as const);
+    const type = Object.entries(request.headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
+    return {
+      url: this.#pieces(request.url, urlSpans(request.url)),
+      headers: inHeaders(request.headers),
+      body: request.body === undefined ? undefined : this.#pieces(request.body, bodySpans(request.body, type)),
+      responseHeaders: inHeaders(response.headers),
+      responseBody: this.#pieces(response.text, bodySpans(response.text, response.mediaType)),
+    };
   }
 
   #pieces(text: string, named: readonly Span[]): Piece[] {
@@ -104,46 +100,39 @@ export class Mask {
 
   /** The variable of a secret; undefined if it is a known one with an addition. */
   #variableOf(name: string, value: string): string | undefined {
-    const known = this.#variables.get(value);
-    if (known !== undefined) return known;
-    const isExtended = (one: string) => value.includes(one) && value.length - one.length <= longestAddition;
-    if (this.#known.some((one) => one.value.length >= shortestLiteral && isExtended(one.value))) return undefined;
-    // An unknown credential gets another name: replacing it with `$TOKEN` would change the request.
-    const base = this.#known.some(({ variable }) => variable === name) ? `OTHER_${name}` : name;
-    const count = (this.#counts.get(base) ?? 0) + 1;
-    this.#counts.set(base, count);
+    const variable = this.#variables.get(value);
+    if (variable !== undefined) return variable;
+    if (this.#known.some((one) => value.includes(one) && value.length - one.length <= longestAddition))
+      return undefined;
+    // Another credential needs another variable: to replace it with `$TOKEN` would change the request.
+    const count = (this.#counts.get(name) ?? 0) + 1;
+    this.#counts.set(name, count);
     // Words of the language would be masked in ordinary text.
-    return this.#add(value, count === 1 ? base : `${base}_${count}`, !/^[a-z]{1,11}$/i.test(value));
+    return this.#add(value, count === 1 ? name : `${name}_${count}`, !/^[a-z]{1,11}$/i.test(value));
   }
 
   #add(value: string, variable: string, isSearched: boolean): string {
     const forms = [value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)];
     for (const form of forms) {
       if (!this.#variables.has(form)) this.#variables.set(form, variable);
-      if (isSearched && value.length >= shortestLiteral && !this.#literals.has(form))
-        this.#literals.set(form, variable);
+      if (isSearched && isLong(value) && !this.#literals.has(form)) this.#literals.set(form, variable);
     }
     return variable;
   }
 }
 
+/** Pieces as text, with `$TOKEN` for a secret. */
+export function shown(pieces: readonly Piece[]): string {
+  return pieces.map((piece) => (typeof piece === 'string' ? piece : `$${piece.variable}`)).join('');
+}
+
+function isLong(value: string): boolean {
+  return value.length >= shortestLiteral;
+}
+
 /** Masks known secrets and text that looks like a secret. */
 export function maskText(text: string, secrets: readonly Secret[]): string {
   return new Mask(secrets).text(text);
-}
-
-/** Every text of an exchange, written from the text and the positions of its secrets. */
-function textsOf<Written>({ request, response }: Exchange, write: (text: string, named: readonly Span[]) => Written) {
-  const inHeaders = (headers: Readonly<Record<string, string>>) =>
-    Object.entries(headers).map(([name, value]) => [name, write(value, headerSpans(name, value))] as const);
-  const mediaType = Object.entries(request.headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
-  return {
-    headers: inHeaders(request.headers),
-    url: write(request.url, urlSpans(request.url)),
-    body: request.body === undefined ? undefined : write(request.body, bodySpans(request.body, mediaType)),
-    text: write(response.text, bodySpans(response.text, response.mediaType)),
-    responseHeaders: inHeaders(response.headers),
-  };
 }
 
 /** The secrets in a header, with the variables that are usual for them. */

@@ -1,6 +1,6 @@
-/** The plan of a run, and what it left on the server. */
-import type { Effect, Left, PlanEntry, Stopped } from './report.ts';
-import { counted, visible } from './texts.ts';
+/** The plan of a run. */
+import { type Effect, effects, type PlanEntry } from './report.ts';
+import { visible } from './texts.ts';
 
 const names: Readonly<Record<Effect, string>> = {
   read: 'reads',
@@ -9,7 +9,6 @@ const names: Readonly<Record<Effect, string>> = {
   'change existing': 'changes of what was there before',
   irreversible: 'cannot be undone',
 };
-const effects = Object.keys(names) as Effect[];
 
 /** All operations by their effect; those that are not called say why. */
 export function renderPlan(entries: readonly PlanEntry[]): string {
@@ -26,7 +25,7 @@ export function renderPlan(entries: readonly PlanEntry[]): string {
   return `${[...groups, planSummary(entries)].join('\n\n')}\n`;
 }
 
-/** One line: `Plan: 12 reads, 3 creates; not called: 2 (needs --disposable)`. */
+/** One line: `Plan: 12 reads, 3 creates; not called: 2 needs --disposable.` */
 export function planSummary(entries: readonly PlanEntry[]): string {
   const called = entries.filter(({ skipped }) => skipped === undefined);
   const parts = effects.flatMap((effect) => {
@@ -37,34 +36,5 @@ export function planSummary(entries: readonly PlanEntry[]): string {
     reason === undefined ? [] : [`${list.length} ${reason}`],
   );
   const rest = skipped.length === 0 ? '' : `; not called: ${skipped.join(', ')}`;
-  return `Plan: ${parts.length === 0 ? 'nothing to call' : parts.join(', ')}${rest}. --plan lists them.`;
-}
-
-const maxTargets = 20;
-
-/** What remains on the server, one line each. */
-export function leftLines({ created, changed }: Left): string[] {
-  const ofCreated = created.map(({ operation, targets, unidentified }) => {
-    const shown = targets.slice(0, maxTargets).join(', ');
-    const more = targets.length > maxTargets ? `, … ${targets.length - maxTargets} more` : '';
-    const known = shown === '' ? [] : [`created ${shown}${more}`];
-    const unknown = `may have created more in ${counted(unidentified, 'call')}, whose responses do not identify it`;
-    return `${operation} ${[...known, ...(unidentified === 0 ? [] : [unknown])].join('; ')}`;
-  });
-  const ofChanged = changed.map(
-    ({ operation, target, isRestored }) =>
-      `${operation} changed ${target}, ${isRestored ? 'which was put back' : 'which was NOT put back'}`,
-  );
-  return [...ofCreated, ...ofChanged];
-}
-
-/** Why a run ended early, and what it did not do. */
-export function stoppedText({ reason, missedPhases, unchecked }: Stopped): string {
-  const why = {
-    time: 'The time limit was reached',
-    interrupted: 'The run was interrupted',
-    dead: 'The server stopped responding',
-  }[reason];
-  const phases = missedPhases.length === 0 ? '' : ` Not completed: ${missedPhases.join('; ')}.`;
-  return `${why}. The input of ${counted(unchecked.length, 'operation')} was not checked completely.${phases}`;
+  return `Plan: ${parts.length === 0 ? 'nothing to call' : parts.join(', ')}${rest}.`;
 }

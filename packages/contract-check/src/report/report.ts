@@ -27,12 +27,14 @@ export interface Report {
 }
 
 /** A finding that the team has accepted, and why. */
-export interface AcceptedFinding extends Finding {
+export interface AcceptedFinding extends Pick<Finding, 'operation' | 'check' | 'title' | 'cause'> {
   readonly reason: string;
 }
 
 /** What an operation does to the data of a server, from harmless to irreversible. */
-export type Effect = 'read' | 'create' | 'change own' | 'change existing' | 'irreversible';
+export const effects = ['read', 'create', 'change own', 'change existing', 'irreversible'] as const;
+
+export type Effect = (typeof effects)[number];
 
 export interface PlanEntry {
   /** The operation id. */
@@ -112,6 +114,11 @@ export interface CoverageItem {
   /** Why it is not covered. */
   readonly reason: string | undefined;
   readonly place: Place | undefined;
+}
+
+/** Whether a run reached what it should. */
+export function isComplete({ stopped, shortfall }: Pick<Report, 'stopped' | 'shortfall'>): boolean {
+  return stopped === undefined && shortfall === undefined;
 }
 
 /** The covered part of a kind, from 0 to 1; 1 if the contract has no items of this kind. */

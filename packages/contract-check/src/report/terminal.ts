@@ -1,17 +1,19 @@
 /** A report for a terminal. */
 import { styleText } from 'node:util';
 import type { Progress } from '../options.ts';
+import { type Field, fieldsOf } from './fields.ts';
+import { type MaskedFinding, type MaskedReport, masked, type Presentation } from './masked.ts';
 import {
-  type Field,
-  fileOf,
-  type Presentation,
-  type PresentedFinding,
-  type PresentedReport,
-  present,
-  type Section,
-} from './presented.ts';
-import { coverageKinds, partOf, percentText, type Report, shareText } from './report.ts';
-import { counted, visible } from './texts.ts';
+  coverageKinds,
+  isComplete,
+  type OperationReport,
+  partOf,
+  percentText,
+  type Report,
+  shareText,
+} from './report.ts';
+import { type Section, sectionsOf, verdictOf } from './sections.ts';
+import { counted, fileOf, visible } from './texts.ts';
 
 export interface TerminalOptions extends Presentation {
   readonly color?: boolean;
@@ -26,32 +28,34 @@ const maxFields = 24;
 const longestCurl = 2_000;
 /** Maximum number of names to list. */
 const maxNames = 10;
-const colors = { bad: 'red', fair: 'yellow', good: 'green' } as const;
 
 /** The report: a summary, also in the last line, findings, and coverage. */
 export function renderTerminal(report: Report, options: TerminalOptions = {}): string {
   const paint = paintOf(options);
-  const shown = present(report, options);
-  const { title, url, spec } = shown;
-  const rest = shown.findings.length - maxFindings;
+  const shown = masked(report, options.secrets);
+  const { title, url, spec, findings, coverage } = shown;
+  const rest = findings.length - maxFindings;
   const parts = [
     [
       summary(shown, paint),
       paint('bold', visible(title === '' ? 'Contract check' : title)),
       paint('dim', `${visible(url)} against ${visible(fileOf(spec, options.directory))}`),
     ],
-    ...shown.findings.slice(0, maxFindings).map((finding) => findingLines(finding, paint)),
+    ...findings.slice(0, maxFindings).map((finding, index) => {
+      const heading = paint(['red', 'bold'], visible(`✗ ${index + 1}  ${finding.title}`));
+      return [heading, ...findingLines(finding, shown, options, paint)];
+    }),
     rest > 0 ? [paint('dim', `… and ${counted(rest, 'more finding')}: --json FILE has all.`)] : [],
     [
       paint('bold', 'Coverage'),
       ...coverageKinds.map((kind) => {
-        const share = shown.coverage.byKind[kind];
+        const share = coverage.byKind[kind];
         const part = partOf(share);
-        const color = colors[part === 1 ? 'good' : part >= 0.8 ? 'fair' : 'bad'];
+        const color = part === 1 ? 'green' : part >= 0.8 ? 'yellow' : 'red';
         return `  ${kind.padEnd(14)}${shareText(share).padStart(16)}${paint(color, percentText(part).padStart(8))}`;
       }),
     ],
-    ...shown.sections.map((section) => list(section, paint)),
+    ...sectionsOf(shown).map((section) => list(section, paint)),
     [summary(shown, paint)],
   ];
   const texts = parts.filter((lines) => lines.length > 0).map((lines) => lines.join('\n'));
@@ -60,27 +64,40 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
 
 /** Only the summary, in one line. */
 export function renderVerdict(report: Report, options: TerminalOptions = {}): string {
-  return `${summary(present(report, options), paintOf(options))}\n`;
+  return `${summary(masked(report, options.secrets), paintOf(options))}\n`;
 }
 
 function paintOf({ color = false }: TerminalOptions): Paint {
   return (style, text) => (color ? styleText(style, text, { validateStream: false }) : text);
 }
 
-function summary({ verdict, state }: PresentedReport, paint: Paint): string {
-  return paint(['bold', colors[state]], visible(verdict));
+function summary(report: MaskedReport, paint: Paint): string {
+  const color = report.findings.length > 0 ? 'red' : isComplete(report) ? 'green' : 'yellow';
+  return paint(['bold', color], visible(verdictOf(report)));
 }
 
-function findingLines(finding: PresentedFinding, paint: Paint): string[] {
-  const { number, title, operation, address = '', severity, category, check, fields } = finding;
+function findingLines(
+  finding: MaskedFinding,
+  { operations }: MaskedReport,
+  { directory }: TerminalOptions,
+  paint: Paint,
+): string[] {
+  const { severity, category, check } = finding;
+  const fields = fieldsOf(finding, directory);
   const rest = fields.length - maxFields;
   return [
-    paint(['red', 'bold'], visible(`✗ ${number}  ${title}`)),
-    visible(`     ${`${operation} ${address}`.trim()}`),
+    visible(`     ${addressOf(finding, operations)}`),
     paint('dim', `     ${severity} · ${category} · ${visible(check)}`),
     ...fields.slice(0, maxFields).flatMap((field) => fieldLines(field, paint)),
     ...(rest > 0 ? [paint('dim', `     … and ${counted(rest, 'more line')}: --json FILE has all.`)] : []),
   ];
+}
+
+/** `listClients GET /clients`; without a method and a path outside the contract, or if they are the ID. */
+function addressOf({ operation: id }: MaskedFinding, operations: readonly OperationReport[]): string {
+  const operation = operations.find((one) => one.id === id);
+  const address = operation === undefined ? id : `${operation.method} ${operation.path}`;
+  return address === id ? id : `${id} ${address}`;
 }
 
 function fieldLines({ label, text, isCommand, lines = [] }: Field, paint: Paint): string[] {
@@ -97,7 +114,7 @@ function shortCurl(line: string): string {
 }
 
 function list({ title, entries }: Section, paint: Paint): string[] {
-  const lines = entries.flatMap(({ text, names }) => {
+  const lines = entries.flatMap(({ text, names = [] }) => {
     const more = names.length > maxNames ? [`… ${names.length - maxNames} more`] : [];
     const below = [...names.slice(0, maxNames), ...more].join(', ');
     return [visible(`  ${text}`), ...(below === '' ? [] : [paint('dim', visible(`    ${below}`))])];

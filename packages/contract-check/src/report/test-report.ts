@@ -129,7 +129,8 @@ function coverageItems(operations: readonly OperationReport[]): CoverageItem[] {
         operation: operation.id,
         name: kind === 'operations' ? operation.id : `${names[kind]}${count}`,
         exercised: operation.reached && (index + position + count) % 9 !== 0,
-        reason: operation.reason ?? ((index + count) % 2 === 0 ? 'No request caused this response.' : undefined),
+        reason:
+          operation.reason ?? ((index + count) % 2 === 0 ? 'No request caused this response.' : 'It was not tried.'),
         place: { file: resolve(`openapi/paths/${index}.yaml`), line: 3 + count, pointer: '#/get' },
       })),
     ),

@@ -2,7 +2,7 @@ import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf, type Operation } from '../document/operation.ts';
 import { safeMethods } from '../http/gate.ts';
 import type { CheckOptions } from '../options.ts';
-import type { Effect, PlanEntry } from '../report/report.ts';
+import { type Effect, effects, type PlanEntry } from '../report/report.ts';
 import {
   collectionPath,
   isDeleting,
@@ -113,8 +113,6 @@ function isList(document: OpenApiDocument, { responses }: Operation): boolean {
   const success = responses.find(({ status }) => status.startsWith('2'));
   return rowsSchema(document, success?.contents[0]?.schema) !== undefined;
 }
-
-const effects: readonly Effect[] = ['read', 'create', 'change own', 'change existing', 'irreversible'];
 
 /** A POST that declares 201 or has a path for each resource below its own, or a PUT to an unused path. */
 function isCreator(operation: Operation, operations: readonly Operation[]): boolean {

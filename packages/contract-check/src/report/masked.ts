@@ -1,0 +1,61 @@
+import type { Finding } from '../finding/finding.ts';
+import type { Exchange } from '../http/call.ts';
+import { mapped } from '../json.ts';
+import { curlOf } from './curl.ts';
+import { Mask, type Piece, type Secret, shown } from './mask.ts';
+import type { Report } from './report.ts';
+
+export interface Presentation {
+  /** Credentials to mask. Secrets are also masked by name. */
+  readonly secrets?: readonly Secret[];
+  /** The base of relative paths. Default: the working directory. */
+  readonly directory?: string;
+}
+
+/** A report without secrets, as it is written as JSON. Every format shows only this. */
+export interface MaskedReport extends Omit<Report, 'findings'> {
+  readonly findings: readonly MaskedFinding[];
+}
+
+export interface MaskedFinding extends Omit<Finding, 'exchanges'> {
+  readonly exchanges: readonly MaskedExchange[];
+}
+
+export interface MaskedExchange {
+  /** The command that repeats the request. */
+  readonly curl: string;
+  readonly request: Exchange['request'];
+  /** Status 0 means that no response was received. */
+  readonly response: Pick<Exchange['response'], 'status' | 'headers' | 'milliseconds'> & { readonly body: string };
+}
+
+/** The only way from a report to an output: masks every text of it. */
+export function masked(report: Report, secrets: readonly Secret[] = []): MaskedReport {
+  const { findings, ...others } = report;
+  const mask = new Mask(
+    secrets,
+    findings.flatMap(({ exchanges }) => exchanges),
+  );
+  const withoutSecrets = <Value>(value: Value): Value =>
+    mapped(value, (one) => (typeof one === 'string' ? mask.text(one) : one)) as Value;
+  return {
+    ...withoutSecrets(others),
+    findings: findings.map(({ exchanges, ...finding }) => ({
+      ...withoutSecrets(finding),
+      exchanges: exchanges.map((exchange) => maskedExchange(exchange, mask)),
+    })),
+  };
+}
+
+export function maskedExchange(exchange: Exchange, mask: Mask): MaskedExchange {
+  const { url, headers, body, responseHeaders, responseBody } = mask.pieces(exchange);
+  const inHeaders = (pairs: readonly (readonly [string, Piece[]])[]) =>
+    Object.fromEntries(pairs.map(([name, pieces]) => [name, shown(pieces)]));
+  const { method } = exchange.request;
+  const { status, milliseconds } = exchange.response;
+  return {
+    curl: curlOf(exchange, mask),
+    request: { method, url: shown(url), headers: inHeaders(headers), body: body && shown(body) },
+    response: { status, headers: inHeaders(responseHeaders), body: shown(responseBody), milliseconds },
+  };
+}
