@@ -1,151 +1,123 @@
+/** The options of the command. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Ajv, type ErrorObject } from 'ajv';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CannotRun, required } from './cannot-run.ts';
-import { categories } from './finding/finding.ts';
+import { type Category, categories } from './finding/finding.ts';
 import { isObject } from './json.ts';
 import type { Auth, CheckOptions } from './options.ts';
 import { coverageKinds } from './report/report.ts';
 
-/** Files for the reports; for `json`, `-` is standard output. */
-export type Outputs = Partial<Readonly<Record<'json' | 'sarif', string>>>;
-
-/** The settings of a run, as the command line has them. */
-interface Values extends Partial<Omit<CheckOptions, 'auth'>>, Outputs {
+/** What the command line says. */
+export interface Flags extends Omit<CheckOptions, 'auth' | 'checks' | 'headers'> {
   /** The path of the module that signs in. */
   readonly auth?: string;
+  /** Categories with hyphens: on the command line, spaces would require quotes. */
+  readonly checks?: readonly string[];
+  readonly header?: CheckOptions['headers'];
   /** The file of accepted findings. */
   readonly baseline?: string;
+  readonly updateBaseline?: boolean;
+  /** Files for the reports; `-` is standard output. */
+  readonly json?: string;
+  readonly sarif?: string;
   /** Prints only the last line. */
   readonly quiet?: boolean;
+  readonly plan?: boolean;
+  readonly color: boolean;
 }
 
-export interface Settings extends Pick<Values, 'baseline' | 'quiet'> {
-  readonly options: CheckOptions;
-  readonly outputs: Outputs;
+/** Adds all options. Commander names the option in the message about an invalid value. */
+export function withOptions(command: Command): Command {
+  return command
+    .option('--spec <file|url>', 'path or URL of the OpenAPI 3.0 or 3.1 document', text)
+    .option('--url <url>', "URL of the server (default: the document's first server)", text)
+    .option('--auth <module>', 'module that signs in', text)
+    .option('--header <name: value...>', 'header to send with every request; repeatable', header)
+    .option(
+      '--only <pattern...>',
+      'call only these: operation ids, "METHOD /path", paths or tags; * matches any text',
+      texts,
+    )
+    .option('--exclude <pattern...>', 'never call these, for any purpose; same patterns as --only', texts)
+    .option('--focus <pattern...>', 'check only these; others can be called to create the data that they need', texts)
+    .option('--disposable', 'allow changes to data that the run did not create, and calls that cannot be undone')
+    .addOption(
+      new Option('--checks <category...>', 'categories to check; all by default').choices(categories.map(hyphenated)),
+    )
+    .option('--seed <number>', 'send the same requests as an earlier run with this seed', integer)
+    .option('--probes <number>', 'maximum number of invalid and boundary values per parameter or body', count)
+    .option('--time <seconds>', 'maximum duration of the run, with cleaning up', seconds)
+    .option('--timeout <seconds>', 'maximum time for a response', seconds)
+    .option('--concurrency <number>', 'maximum number of concurrent requests', count)
+    .option('--allow-unimplemented', 'do not report operations that return 501')
+    .option(
+      '--min-coverage <[kind=]percent...>',
+      `minimum of what must be reached: ${coverageKinds.join(', ')} (default: operations=50); repeatable`,
+      minimum,
+    )
+    .option('--baseline <file>', 'file of accepted findings, each with a reason, which do not count', text)
+    .option('--update-baseline', 'write all findings of this run to the file of --baseline')
+    .option('--json <file>', 'write the report as JSON; - is standard output', text)
+    .option('--sarif <file>', 'write the report as SARIF 2.1.0', text)
+    .option('--plan', 'print what the run would call, and send nothing')
+    .option('--quiet', 'print only the last line')
+    .option('--no-color', 'print without colors');
 }
 
-const text = { type: 'string', minLength: 1 };
-const texts = { type: 'array', items: text };
-const isSet = { type: 'boolean' };
-const count = { type: 'integer', minimum: 1 };
-const seconds = { type: 'number', exclusiveMinimum: 0 };
-const percent = { type: 'number', minimum: 0, maximum: 100 };
-const shares = {
-  type: 'object',
-  properties: Object.fromEntries(coverageKinds.map((name) => [name, percent])),
-  additionalProperties: false,
-};
-const kinds = coverageKinds.join(', ');
-/** On the command line, spaces would require quotes. */
-const hyphenated = categories.map((category) => category.replaceAll(' ', '-')).join(', ');
-
-/** Every setting: the option of the command, and the schema of its value. */
-const settings: Readonly<Record<string, readonly [option: string, description: string, schema: object]>> = {
-  spec: ['--spec <file|url>', 'path or URL of the OpenAPI 3.0 or 3.1 document', text],
-  url: ['--url <url>', "URL of the server (default: the document's first server)", text],
-  auth: ['--auth <module>', 'module that signs in', text],
-  headers: [
-    '--header <name: value...>',
-    'header to send with every request; repeatable',
-    { type: 'object', additionalProperties: { type: 'string' } },
-  ],
-  only: [
-    '--only <pattern...>',
-    'call only these: operation ids, "METHOD /path", paths or tags; * matches any text',
-    texts,
-  ],
-  exclude: ['--exclude <pattern...>', 'never call these, for any purpose; same patterns as --only', texts],
-  focus: ['--focus <pattern...>', 'check only these; others can be called to create the data that they need', texts],
-  disposable: [
-    '--disposable',
-    'allow changes to data that the run did not create, and calls that cannot be undone',
-    isSet,
-  ],
-  checks: [
-    '--checks <category...>',
-    `categories to check: ${hyphenated} (default: all)`,
-    { type: 'array', items: { enum: categories } },
-  ],
-  seed: ['--seed <number>', 'send the same requests as an earlier run with this seed', { type: 'integer' }],
-  probes: ['--probes <number>', 'maximum number of invalid and boundary values per parameter or body', count],
-  time: ['--time <seconds>', 'maximum duration of the run, with cleaning up', seconds],
-  timeout: ['--timeout <seconds>', 'maximum time for a response', seconds],
-  concurrency: ['--concurrency <number>', 'maximum number of concurrent requests', count],
-  allowUnimplemented: ['--allow-unimplemented', 'do not report operations that return 501', isSet],
-  minCoverage: [
-    '--min-coverage <[kind=]percent...>',
-    `minimum of what must be reached: ${kinds} (default: operations=50); repeatable`,
-    shares,
-  ],
-  baseline: ['--baseline <file>', 'file of accepted findings, each with a reason, which do not count', text],
-  json: ['--json <file>', 'write the report as JSON; - is standard output', text],
-  sarif: ['--sarif <file>', 'write the report as SARIF 2.1.0', text],
-  quiet: ['--quiet', 'print only the last line', isSet],
-};
-
-export const settingOptions = Object.values(settings).map(([option, description]) => [option, description] as const);
-
-// Texts become numbers.
-const validate = new Ajv({ coerceTypes: true }).compile<Values>({
-  type: 'object',
-  properties: Object.fromEntries(Object.entries(settings).map(([name, [, , schema]]) => [name, schema])),
-});
-
-/** The command line as it is parsed: settings under their names, except for those with a form of their own. */
-export interface Flags {
-  readonly header?: readonly string[];
-  readonly minCoverage?: readonly string[];
-  readonly checks?: readonly string[];
-}
-
-/** @throws CannotRun if a setting is invalid, or the auth module cannot be loaded. */
-export async function settingsOf(flags: Flags, directory: string): Promise<Settings> {
-  const values = valuesOf(flags);
-  if (!validate(values)) throw new CannotRun(complaint(validate.errors?.[0]));
-  const { spec, auth: module, baseline, quiet, json, sarif, ...options } = values;
-  if (spec === undefined) throw new CannotRun('No contract is specified. Pass --spec FILE.');
-  const auth = module === undefined ? undefined : await authOf(module, directory);
+/** @throws CannotRun if no contract is specified, or the auth module cannot be loaded. */
+export async function optionsOf(flags: Flags, directory: string): Promise<CheckOptions> {
+  // Commander would require it before it suggests the name of an option that is misspelt.
+  if (flags.spec === undefined) throw new CannotRun('No contract is specified. Pass --spec FILE.');
+  const { auth: file, checks, header: headers, ...options } = flags;
+  const auth = file === undefined ? undefined : await authOf(file, directory);
   return {
-    options: { ...options, spec, ...(auth && { auth }) },
-    outputs: { ...(json && { json }), ...(sarif && { sarif }) },
-    ...(baseline && { baseline }),
-    ...(quiet && { quiet }),
+    ...options,
+    ...(auth && { auth }),
+    ...(checks && { checks: categories.filter((category) => checks.includes(hyphenated(category))) }),
+    ...(headers && { headers }),
   };
 }
 
-function valuesOf({ header = [], minCoverage, checks, ...others }: Flags): object {
-  const headers = header.map((one) => {
-    const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([^\r\n]*)$/.exec(one) ?? [];
-    if (name !== undefined) return [name, value];
-    throw new CannotRun("--header must be a name, a colon and a value: 'Accept-Language: en'.");
-  });
-  // `80`, or `constraints=80`
-  const shares = minCoverage?.map((one) => (one.includes('=') ? one.split('=') : ['operations', one]));
-  return {
-    ...others,
-    headers: Object.fromEntries(headers),
-    ...(shares && { minCoverage: Object.fromEntries(shares) }),
-    ...(checks && { checks: checks.map((category) => category.replaceAll('-', ' ')) }),
+function hyphenated(category: Category): string {
+  return category.replaceAll(' ', '-');
+}
+
+function text(value: string): string {
+  if (value !== '') return value;
+  throw new InvalidArgumentError('It must not be empty.');
+}
+
+function texts(value: string, before: readonly string[] = []): string[] {
+  return [...before, text(value)];
+}
+
+function numberThat(isValid: (value: number) => boolean, what: string) {
+  return (value: string): number => {
+    const number = Number(text(value));
+    if (Number.isFinite(number) && isValid(number)) return number;
+    throw new InvalidArgumentError(`It must be ${what}.`);
   };
 }
 
-function complaint({ instancePath = '', keyword = '', params }: Partial<ErrorObject> = {}): string {
-  const [, name = ''] = instancePath.split('/');
-  const [option = ''] = settings[name]?.[0].split(' ') ?? [];
-  return `${option} must ${rules[keyword]?.(params ?? {}) ?? 'be valid'}.`;
+const integer = numberThat(Number.isInteger, 'a whole number');
+const count = numberThat((value) => Number.isInteger(value) && value >= 1, 'a whole number, at least 1');
+const seconds = numberThat((value) => value > 0, 'a number, more than 0');
+const percent = numberThat((value) => value >= 0 && value <= 100, 'a number from 0 to 100');
+
+/** `80`, or `constraints=80`. */
+function minimum(value: string, before: object = {}): object {
+  const [kind, share = ''] = value.includes('=') ? value.split('=') : ['operations', value];
+  if (coverageKinds.some((one) => one === kind)) return { ...before, [kind ?? '']: percent(share) };
+  throw new InvalidArgumentError(`It must name one of ${coverageKinds.join(', ')}.`);
 }
 
-/** What a value must be, by the keyword that it violates. */
-const rules: Readonly<Record<string, (params: ErrorObject['params']) => string>> = {
-  type: ({ type }) => (type === 'integer' ? 'be a whole number' : `be a ${type}`),
-  minLength: () => 'not be empty',
-  minimum: ({ limit }) => `be at least ${limit}`,
-  exclusiveMinimum: ({ limit }) => `be more than ${limit}`,
-  maximum: ({ limit }) => `be at most ${limit}`,
-  enum: ({ allowedValues }) => `be one of ${allowedValues.join(', ')}`,
-  additionalProperties: () => `name one of ${kinds}`,
-};
+function header(value: string, before: object = {}): object {
+  const [, name, content] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([^\r\n]*)$/.exec(value) ?? [];
+  if (name !== undefined) return { ...before, [name]: content };
+  // The message does not have the value, which can be a secret.
+  throw new CannotRun("--header must be a name, a colon and a value: 'Accept-Language: en'.");
+}
 
 async function authOf(file: string, directory: string): Promise<Auth> {
   const what = `The auth module ${file}`;

@@ -6,38 +6,28 @@ import { styleText } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { CannotRun, required } from './cannot-run.ts';
-import { type Flags, type Outputs, type Settings, settingOptions, settingsOf } from './config.ts';
-import type { CheckOptions } from './options.ts';
+import { type Flags, optionsOf, withOptions } from './config.ts';
 import { acceptAll, acceptedIn, withoutAccepted } from './report/accepted.ts';
+import { renderJson, renderSarif } from './report/formats.ts';
 import { maskText, type Secret } from './report/mask.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
-import { isComplete, type PlanEntry, type Report } from './report/report.ts';
+import { isComplete, type Report } from './report/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
 import { counted, fileOf } from './report/texts.ts';
 
-export const exitCodes = { same: 0, drift: 1, couldNotRun: 2, incomplete: 3 } as const;
+const exitCodes = { same: 0, drift: 1, couldNotRun: 2, incomplete: 3 } as const;
 
-/** The modules that the command uses. Loaded on demand, so that `--help` and invalid options respond quickly. */
-export interface Work {
-  check(options: CheckOptions): Promise<Report>;
-  planOf(options: CheckOptions): Promise<readonly PlanEntry[]>;
-}
-
-const modules: Work = {
-  check: async (options) => (await import('./check.ts')).check(options),
-  planOf: async (options) => (await import('./check.ts')).planOf(options),
-};
+/** What the command does. Loaded on demand, so that `--help` and invalid options respond quickly. */
+type Work = Pick<typeof import('./check.ts'), 'check' | 'planOf'>;
 
 /** The environment of the command. */
-export interface Surroundings {
+interface Surroundings {
   readonly stdout: Stream;
   readonly stderr: Stream;
   readonly directory: string;
 }
 
 type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
-
-type CommandFlags = Flags & { readonly color: boolean; readonly plan?: boolean; readonly updateBaseline?: boolean };
 
 const examples = `
 Examples:
@@ -72,56 +62,39 @@ Exit codes:
 /** Runs the command, and returns its exit code. */
 export async function run(
   args: readonly string[],
-  work: Work = modules,
+  work?: Work,
   surroundings: Surroundings = { stdout: process.stdout, stderr: process.stderr, directory: process.cwd() },
 ): Promise<number> {
-  let code: number = exitCodes.same;
-  const program = programOf(surroundings, async (flags) => {
-    code = await execute(flags, work, surroundings);
-  });
+  const { stdout, stderr } = surroundings;
+  const program = withOptions(new Command('contract-check'))
+    .description('Compares an HTTP server with its OpenAPI document and reports the differences.')
+    .version(packageFile.version)
+    .addHelpText('after', examples)
+    .showHelpAfterError('See contract-check --help.')
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .exitOverride();
   try {
-    await program.parseAsync(args, { from: 'user' });
-    return code;
+    const flags = program.parse(args, { from: 'user' }).opts<Flags>();
+    return await execute(flags, work ?? (await import('./check.ts')), surroundings);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.same : exitCodes.couldNotRun;
-    await write(surroundings.stderr, `${failure(error)}\n`);
+    await write(stderr, `${failure(error)}\n`);
     return exitCodes.couldNotRun;
   }
 }
 
-function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlags) => Promise<void>): Command {
-  const program = new Command('contract-check')
-    .description('Compares an HTTP server with its OpenAPI document and reports the differences.')
-    .version(packageFile.version);
-  for (const [option, description] of settingOptions) program.option(option, description);
-  return program
-    .option('--plan', 'print what the run would call, and send nothing')
-    .option('--update-baseline', 'write all findings of this run to the file of --baseline')
-    .option('--no-color', 'print without colors')
-    .addHelpText('after', examples)
-    .showHelpAfterError('See contract-check --help.')
-    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
-    .exitOverride()
-    .action(action);
-}
-
-async function execute(
-  { color, plan = false, updateBaseline = false, ...flags }: CommandFlags,
-  work: Work,
-  surroundings: Surroundings,
-): Promise<number> {
+async function execute(flags: Flags, work: Work, surroundings: Surroundings): Promise<number> {
   const { stdout, stderr, directory } = surroundings;
-  const settings = await settingsOf(flags, directory);
-  const { options, quiet } = settings;
-  const baseline = settings.baseline === undefined ? undefined : resolve(directory, settings.baseline);
-  if (updateBaseline && baseline === undefined)
+  const baseline = flags.baseline === undefined ? undefined : resolve(directory, flags.baseline);
+  if (flags.updateBaseline && baseline === undefined)
     throw new CannotRun('--update-baseline requires the file to write: --baseline FILE.');
-  const accepted = updateBaseline || baseline === undefined ? [] : await acceptedIn(baseline);
-  if (plan) {
+  const accepted = flags.updateBaseline || baseline === undefined ? [] : await acceptedIn(baseline);
+  const options = await optionsOf(flags, directory);
+  if (flags.plan) {
     await write(stdout, renderPlan(await work.planOf(options)));
     return exitCodes.same;
   }
-  const progress = quiet ? undefined : new ProgressLine(stderr);
+  const progress = flags.quiet ? undefined : new ProgressLine(stderr);
   const secrets: Secret[] = [];
   const interruption = new AbortController();
   const interrupt = () => {
@@ -135,14 +108,14 @@ async function execute(
       ...options,
       signal: interruption.signal,
       onProgress: (state) => progress?.update(state),
-      onPlan: (entries) => void (quiet || stderr.write(`${planSummary(entries)} --plan lists them.\n`)),
+      onPlan: (entries) => void (flags.quiet || stderr.write(`${planSummary(entries)} --plan lists them.\n`)),
       onSecret: (secret) => secrets.push(secret),
     });
     progress?.clear();
     const isInterrupted = report.stopped?.reason === 'interrupted';
-    if (updateBaseline && baseline !== undefined && !isInterrupted)
+    if (flags.updateBaseline && baseline !== undefined && !isInterrupted)
       return await update(report, baseline, secrets, surroundings);
-    return await conclude(withoutAccepted(report, accepted), { ...settings, secrets, color }, surroundings);
+    return await conclude(withoutAccepted(report, accepted), flags, secrets, surroundings);
   } catch (error) {
     throw withoutSecrets(error, secrets);
   } finally {
@@ -172,16 +145,22 @@ async function update(
 /** Writes the reports. */
 async function conclude(
   report: Report,
-  { outputs, quiet, secrets, color }: Settings & { readonly secrets: readonly Secret[]; readonly color: boolean },
+  { json, sarif, quiet, color }: Flags,
+  secrets: readonly Secret[],
   { stdout, stderr, directory }: Surroundings,
 ): Promise<number> {
-  // If standard output is JSON, the report for the user goes to standard error.
-  const stream = outputs.json === '-' ? stderr : stdout;
+  // If standard output is a report for programs, the one for the user goes to standard error.
+  const stream = json === '-' || sarif === '-' ? stderr : stdout;
   // Node.js considers NO_COLOR and FORCE_COLOR.
   const isColored = color && styleText('red', 'text', { stream }) !== 'text';
   const presentation = { secrets, directory, color: isColored };
-  for (const [kind, file] of Object.entries(outputs)) {
-    const content = (await renderers[kind as keyof Outputs]())(report, presentation);
+  const outputs = [
+    { file: json, render: renderJson },
+    { file: sarif, render: renderSarif },
+  ];
+  for (const { file, render } of outputs) {
+    if (file === undefined) continue;
+    const content = render(report, presentation);
     if (file === '-') await write(stdout, content);
     else await required(() => store(resolve(directory, file), content), `The report ${file} cannot be written: `);
   }
@@ -190,12 +169,6 @@ async function conclude(
   if (report.findings.length > 0) return exitCodes.drift;
   return isComplete(report) ? exitCodes.same : exitCodes.incomplete;
 }
-
-/** Loaded on demand. */
-const renderers = {
-  json: async () => (await import('./report/formats.ts')).renderJson,
-  sarif: async () => (await import('./report/formats.ts')).renderSarif,
-};
 
 async function store(file: string, content: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });

@@ -129,17 +129,35 @@ describe('the command', () => {
 
   it.each([
     [['--sead', '1'], /Did you mean --seed/],
-    [['--spec', 'a.yaml', '--seed', 'x'], /^contract-check: --seed must be a whole number\.$/m],
-    [['--spec', 'a.yaml', '--header', 'no colon'], /a name, a colon and a value/],
-    [['--spec', 'a.yaml', '--min-coverage', '101'], /--min-coverage must be at most 100\./],
+    [
+      ['--spec', 'a.yaml', '--seed', 'x'],
+      /^error: option '--seed <number>' argument 'x' is invalid\. It must be a whole number\.$/m,
+    ],
+    [
+      ['--spec', 'a.yaml', '--header', 'no colon'],
+      /^contract-check: --header must be a name, a colon and a value: 'Accept-Language: en'\.\n$/,
+    ],
+    [
+      ['--spec', 'a.yaml', '--min-coverage', '101'],
+      /'--min-coverage .*' argument '101' is invalid\. It must be a number from 0 to 100\./,
+    ],
     [
       ['--spec', 'a.yaml', '--min-coverage', 'operation=1'],
-      /--min-coverage must name one of operations, statuses, constraints/,
+      /'--min-coverage .*' argument 'operation=1' is invalid\. It must name one of operations, statuses, constraints/,
     ],
-    [['--spec', 'a.yaml', '--checks', 'all'], /--checks must be one of responses, /],
-    [['--spec', 'a.yaml', '--url', ''], /--url must not be empty\./],
-    [['--spec', 'a.yaml', '--time', '0'], /--time must be more than 0\./],
-    [['--spec', 'a.yaml', '--probes', '0'], /--probes must be at least 1\./],
+    [
+      ['--spec', 'a.yaml', '--checks', 'all'],
+      /'--checks .*' argument 'all' is invalid\. Allowed choices are responses, invalid-input, /,
+    ],
+    [['--spec', 'a.yaml', '--url', ''], /'--url <url>' argument '' is invalid\. It must not be empty\./],
+    [
+      ['--spec', 'a.yaml', '--time', '0'],
+      /'--time <seconds>' argument '0' is invalid\. It must be a number, more than 0\./,
+    ],
+    [
+      ['--spec', 'a.yaml', '--probes', '0'],
+      /'--probes <number>' argument '0' is invalid\. It must be a whole number, at least 1\./,
+    ],
     [['a.yaml'], /too many arguments/],
     [[], /^contract-check: No contract is specified\. Pass --spec FILE.*\n$/],
     [['--spec', 'a.yaml', '--auth', 'no-auth.ts'], /no-auth\.ts must export by default an object/],
@@ -231,10 +249,10 @@ describe('settings', () => {
       '--header',
       'x-two:',
     ];
-    expect(await optionsAfter(['--spec', 'a.yaml', '--url', 'http://host/v1', ...numbers, ...lists])).toEqual({
+    expect(await optionsAfter(['--spec', 'a.yaml', '--url', 'http://host/v1', ...numbers, ...lists])).toMatchObject({
       ...{ spec: 'a.yaml', url: 'http://host/v1', seed: 7, time: 1.5, timeout: 3, concurrency: 2 },
       ...{ minCoverage: { operations: 80, constraints: 7.5 }, allowUnimplemented: true },
-      ...{ only: ['a*', 'GET /b'], exclude: ['c'], headers: { 'X-One': '1: one', 'x-two': '' }, signal: {} },
+      ...{ only: ['a*', 'GET /b'], exclude: ['c'], headers: { 'X-One': '1: one', 'x-two': '' } },
     });
   });
 });
