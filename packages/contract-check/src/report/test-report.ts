@@ -37,7 +37,7 @@ function parsed(text: string): { value: unknown } | undefined {
 }
 
 export function findingOf(changes: Partial<Finding> = {}): Finding {
-  return {
+  const finding: Finding = {
     check: 'response-body',
     severity: 'error',
     category: 'responses',
@@ -57,6 +57,8 @@ export function findingOf(changes: Partial<Finding> = {}): Finding {
     places: [],
     ...changes,
   };
+  const { operation, check, title, place, cause } = finding;
+  return { ...finding, places: changes.places ?? [{ operation, check, title, place, cause }] };
 }
 
 function clients(): unknown {
