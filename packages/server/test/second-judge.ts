@@ -11,38 +11,50 @@ import { type Difference, isKnown } from './known-differences.ts';
 type Options = Parameters<typeof middleware>[0];
 type JsonObject = Readonly<Record<string, unknown>>;
 
+/** A validator whose verdicts are checked by a second one. */
+export interface Judged {
+  readonly validator: ContractValidator;
+  /** Returns the differences between the two, once all verdicts are checked. */
+  differences(): Promise<readonly Difference[]>;
+}
+
 /**
- * A validator that has each of its verdicts checked by `express-openapi-validator`, mounted in an Express application as its
- * documentation says. The verdicts are those of the given validator.
+ * Has each verdict of a validator checked by `express-openapi-validator`, mounted in an Express application as its documentation
+ * says. The verdicts are those of the given validator.
  */
-export function judged(validator: ContractValidator, differences: Difference[]): ContractValidator {
-  const compare = (
+export function judged(validator: ContractValidator): Judged {
+  const found: Promise<Difference | undefined>[] = [];
+  const compare = async (
     operation: Operation,
     message: string,
     own: Finding[],
-    other: string | undefined,
+    second: Promise<string | undefined>,
     value: unknown,
   ) => {
-    if ((own.length === 0) === (other === undefined)) return;
+    const other = await second;
+    if ((own.length === 0) === (other === undefined)) return undefined;
     const difference = { operation: operation.id, message, own, other, value };
-    if (!isKnown(difference)) differences.push(difference);
+    return isKnown(difference) ? undefined : difference;
   };
   return {
-    async request(operation, parts) {
-      // Validation adds defaults to the body.
-      const body = structuredClone(parts.body);
-      const result = await validator.request(operation, parts);
-      compare(operation, 'request', result.findings, await errorOfRequest(operation, { ...parts, body }), {
-        ...parts,
-        body,
-      });
-      return result;
+    validator: {
+      request(operation, parts) {
+        // Validation adds defaults to the body.
+        const same = { ...parts, body: structuredClone(parts.body) };
+        const result = validator.request(operation, parts);
+        found.push(compare(operation, 'request', result.findings, errorOfRequest(operation, same), same));
+        return result;
+      },
+      response(operation, status, contentType, body) {
+        const findings = validator.response(operation, status, contentType, body);
+        if (body === undefined) return findings;
+        const second = errorOfResponse(operation, status, contentType, body);
+        found.push(compare(operation, String(status), findings, second, body));
+        return findings;
+      },
     },
-    async response(operation, status, contentType, body) {
-      const findings = await validator.response(operation, status, contentType, body);
-      if (body === undefined) return findings;
-      compare(operation, String(status), findings, await errorOfResponse(operation, status, contentType, body), body);
-      return findings;
+    async differences() {
+      return (await Promise.all(found)).filter((difference) => difference !== undefined);
     },
   };
 }

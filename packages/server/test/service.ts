@@ -24,7 +24,6 @@ import type { Context } from '../src/service/context.ts';
 import { createService, type Service } from '../src/service/service.ts';
 import { atEnd } from './at-end.ts';
 import { engineName, testStore } from './database.ts';
-import type { Difference } from './known-differences.ts';
 import { patientChecks } from './patient-limits.ts';
 import { describeDifferences, judged } from './second-judge.ts';
 
@@ -147,11 +146,12 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
  */
 function secondJudged(validator: Service['validator'], { isJudgedNightly }: TestServiceOptions): Service['validator'] {
   if (engineName !== 'pglite' || (isJudgedNightly === true && process.env.ENGINES !== 'all')) return validator;
-  const differences: Difference[] = [];
-  atEnd(() => {
+  const judge = judged(validator);
+  atEnd(async () => {
+    const differences = await judge.differences();
     if (differences.length > 0) throw new Error(describeDifferences(differences));
   });
-  return judged(validator, differences);
+  return judge.validator;
 }
 
 /** Responses whose rows exceed a bound are sent. @throws Error if the service has sent any */

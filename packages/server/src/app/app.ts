@@ -118,7 +118,7 @@ class Pipeline {
       exchange.leavePlaces();
     }
     try {
-      return { route, result: (await route?.checked?.(result, exchange)) ?? result };
+      return { route, result: route?.checked?.(result, exchange) ?? result };
     } catch (error) {
       return { route, result: rejected(error) };
     }

@@ -74,10 +74,10 @@ async function call(
     const turn = await exchange.turn(tenant, user);
     const raw = { path, query, headers: exchange.requestHeaders, bytes };
     const isLarge = bytes !== undefined && bytes.length >= largeBody;
-    const checked = await (isLarge
-      ? service.largeBodyChecks.check(operation, raw, tenant, user)
-      : checkRequest(service.validator, operation, raw));
-    const input = { path, bytes, ...checked };
+    const checked = isLarge
+      ? await service.largeBodyChecks.check(operation, raw, tenant, user)
+      : checkRequest(service.validator, operation, raw);
+    const input = { ...checked, path };
     const admitted = context.caller === undefined ? context : { ...context, read: readInTurn(context, turn) };
     const takesKey = admitted.caller !== undefined && operation.idempotent === 'key' && !isRehearsal;
     const key = takesKey ? exchange.header('idempotency-key') : undefined;
@@ -157,17 +157,17 @@ function storingResult(context: Context, claim: Claim): Context['write'] {
  * only exceed a bound, it is sent: one row must not prevent the others from being read. A response that the caller already
  * has becomes a 304.
  */
-async function checkResult(
+function checkResult(
   { config, validator, metrics }: Service,
   operation: Operation,
   result: Result,
   exchange: Exchange,
-): Promise<Result> {
+): Result {
   if (result.kind !== 'json') return result;
   const { status, body } = result;
   const isProblem = status >= 400;
   const isChecked = isProblem || Math.random() < config.responseValidation;
-  const findings = isChecked ? await validator.response(operation, status, jsonType(status), body) : [];
+  const findings = isChecked ? validator.response(operation, status, jsonType(status), body) : [];
   if (findings.length === 0) return withoutKnown(operation, result, exchange);
   const rows = isProblem ? undefined : rowsBeyondBounds(findings, body);
   const outcome = rows === undefined ? 'withheld' : 'sent';

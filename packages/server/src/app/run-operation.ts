@@ -28,7 +28,7 @@ export async function runOperation(context: Context, turn: Turn, raw: RawRequest
   authorize(operation, caller.roles);
   const path = cleanParameters('path', raw.path);
   const query = cleanParameters('query', raw.query);
-  const checked = await checkRequest(service.validator, operation, { ...raw, path, query });
-  const input = { path, ...checked, bytes: raw.bytes };
+  const checked = checkRequest(service.validator, operation, { ...raw, path, query });
+  const input = { ...checked, path };
   return handlerOf(operation)({ ...context, read: readInTurn(context, turn) }, input);
 }

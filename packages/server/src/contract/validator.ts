@@ -26,9 +26,9 @@ export interface RequestParts {
 
 export interface ContractValidator {
   /** Validates a request. If it is valid, defaults are filled in and query values are converted to their types. */
-  request(operation: Operation, parts: RequestParts): Promise<{ findings: Finding[]; query: Record<string, unknown> }>;
+  request(operation: Operation, parts: RequestParts): { findings: Finding[]; query: Record<string, unknown> };
   /** Validates a response: its status must be declared, and its body must match the schema. */
-  response(operation: Operation, status: number, contentType: string, body: unknown): Promise<Finding[]>;
+  response(operation: Operation, status: number, contentType: string, body: unknown): Finding[];
 }
 
 let ofProcess: Promise<ContractValidator> | undefined;
@@ -75,7 +75,7 @@ export async function createContractValidator(
   };
 
   return {
-    async request(operation, { path, query, headers, body }) {
+    request(operation, { path, query, headers, body }) {
       const { declared, validate } = parametersFor(operation);
       const values: Record<string, unknown> = {};
       for (const [name, type] of declared.query)
@@ -89,7 +89,7 @@ export async function createContractValidator(
       return { findings, query: values };
     },
 
-    async response(operation, status, contentType, body) {
+    response(operation, status, contentType, body) {
       const declared = declarationsOf(operation)[1]?.responses?.[status];
       const schema = declared === undefined ? undefined : referred(declared).content?.[contentType]?.schema;
       if (schema === undefined)

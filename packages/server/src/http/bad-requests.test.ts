@@ -101,7 +101,7 @@ function badParameters(operation: Operation): [string, RawRequest][] {
 /** @param shown the query parameter whose converted value is part of the result */
 async function check(operation: Operation, request: RawRequest, shown = ''): Promise<string> {
   try {
-    const { query } = await checkRequest(validator, operation, request);
+    const { query } = checkRequest(validator, operation, request);
     return Object.hasOwn(query, shown) ? `valid ${JSON.stringify(query[shown])}` : 'valid';
   } catch (error) {
     if (error instanceof Rejection) return `${error.status} ${error.code} ${problemText(error)}`;

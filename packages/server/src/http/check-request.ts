@@ -13,7 +13,7 @@ export interface RawRequest {
 }
 
 /** The validated input of a handler. */
-export interface CheckedRequest {
+export interface CheckedRequest extends Pick<RawRequest, 'bytes'> {
   readonly query: Record<string, unknown>;
   readonly body: unknown;
 }
@@ -23,13 +23,13 @@ export interface CheckedRequest {
  *
  * @throws Rejection `MALFORMED_REQUEST`, `VALIDATION_ERROR` or `MISSING_BODY`.
  */
-export async function checkRequest(
+export function checkRequest(
   validator: ContractValidator,
   operation: Operation,
   { path, query, headers, bytes }: RawRequest,
-): Promise<CheckedRequest> {
+): CheckedRequest {
   const body = bytes === undefined ? undefined : parseBody(bytes);
-  const checked = await validator.request(operation, { path, query, headers, body });
+  const checked = validator.request(operation, { path, query, headers, body });
   if (checked.findings.length > 0) throw problemOf(operation, checked.findings, body);
-  return { query: checked.query, body };
+  return { query: checked.query, body, bytes };
 }

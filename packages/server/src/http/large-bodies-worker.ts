@@ -15,8 +15,8 @@ const operations = new Map(allOperations.map((operation) => [operation.id, opera
 if (process.platform === 'linux') lowerPriority();
 
 const validator = await contractValidator();
-parentPort?.on('message', async (task: Task) => {
-  const report = await check(task);
+parentPort?.on('message', (task: Task) => {
+  const report = check(task);
   parentPort?.postMessage(report, 'body' in report ? [report.body.json.buffer, ...memoryOf(report.bytes)] : []);
 });
 parentPort?.postMessage('ready');
@@ -27,11 +27,11 @@ function lowerPriority(): void {
   if (threadId !== undefined) setPriority(Number(threadId), constants.priority.PRIORITY_LOW);
 }
 
-async function check({ operationId, request }: Task): Promise<Report> {
+function check({ operationId, request }: Task): Report {
   try {
     const operation = operations.get(operationId);
     if (operation === undefined) throw new Error(`The contract has no operation ${operationId}.`);
-    const { query, body } = await checkRequest(validator, operation, request);
+    const { query, body } = checkRequest(validator, operation, request);
     return { query, body: packBody(body), bytes: request.bytes };
   } catch (error) {
     if (error instanceof Rejection) return { code: error.problemCode, detail: error.message, errors: error.errors };

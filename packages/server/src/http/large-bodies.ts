@@ -91,12 +91,7 @@ export class LargeBodyChecks {
    * @throws like `checkRequest`; also Rejection `PAYLOAD_TOO_LARGE` if the check exceeds its budget, and
    * `CONCURRENCY_LIMITED` or `SERVICE_UNAVAILABLE` if its turn does not come.
    */
-  async check(
-    operation: Operation,
-    request: RawRequest,
-    tenant: string,
-    user: string,
-  ): Promise<CheckedRequest & Pick<RawRequest, 'bytes'>> {
+  async check(operation: Operation, request: RawRequest, tenant: string, user: string): Promise<CheckedRequest> {
     using places = new DisposableStack();
     places.defer(await this.#turns.enter(tenant, user));
     const { path, query, headers, bytes } = request;

@@ -41,13 +41,21 @@ const unstorable =
   '{"type":"Boat","systemRef":"B","attributes":{"__proto__":{"a":1},"list":[1,{"much":12345678901234567890}]}}';
 const filter = { displayName: { _in: contacts.flatMap(({ lastName }) => [lastName, lastName.padEnd(400)]) } };
 
+function problemOf(operation: Operation, parts: RawRequest): unknown {
+  try {
+    return checkRequest(validator, operation, parts);
+  } catch (error) {
+    return error;
+  }
+}
+
 describe('a request with a large body', () => {
   test.each<[OperationId, string]>([
     ['upsertContacts', JSON.stringify({ contacts })],
     ['upsertRecords', JSON.stringify({ records }).replace(']}', `,${unstorable}]}`)],
     ['searchContacts', JSON.stringify({ where: filter })],
   ])('has the same result as in the main thread: %s', async (id, json) => {
-    const here = await checkRequest(validator, operationOf(id), request(json));
+    const { bytes: _bytes, ...here } = checkRequest(validator, operationOf(id), request(json));
     const { bytes, ...there } = await checkLargeRequest(operationOf(id), request(json));
     expect(there).toEqual(here);
     expect(Buffer.from(bytes ?? []).toString()).toBe(json);
@@ -61,7 +69,7 @@ describe('a request with a large body', () => {
     ['a text with invalid characters', JSON.stringify({ contacts: [...contacts, { firstName: 'a\0' }] })],
   ])('is rejected with the same problem: %s', async (_what, json) => {
     const operation = operationOf('upsertContacts');
-    const here = await checkRequest(validator, operation, request(json)).catch((error: unknown) => error);
+    const here = problemOf(operation, request(json));
     const there = await checkLargeRequest(operation, request(json)).catch((error: unknown) => error);
     expect(here).toMatchObject({ name: 'Rejection', status: 400, message: expect.any(String) });
     expect(there).toEqual(here);
@@ -169,17 +177,17 @@ describe('the check of a large body', () => {
 test.each([
   ['lists', `{"contacts":[${Array.from({ length: 8_000 }, () => '[]').join(',')}]}`],
   ['unknown properties', `{${Array.from({ length: 3_000 }, (_, index) => `"name${index}":1`).join(',')}}`],
-])('validation stops at the first error of a body with many values: %s', async (_what, json) => {
+])('validation stops at the first error of a body with many values: %s', (_what, json) => {
   const { path, query, headers } = request(json.padEnd(largeBody + 1));
   const parts = { path, query, headers, bytes: Buffer.from(json) };
-  const problem = await checkRequest(validator, operationOf('upsertContacts'), parts).catch((error: unknown) => error);
+  const problem = problemOf(operationOf('upsertContacts'), parts);
   expect(problem).toMatchObject({ code: 'VALIDATION_ERROR', errors: [expect.anything()] });
 });
 
-test('a body with fewer values is reported with at most 100 errors', async () => {
+test('a body with fewer values is reported with at most 100 errors', () => {
   const bytes = Buffer.from(`{"engagements":[${Array.from({ length: 150 }, () => '[]').join(',')}]}`);
   const parts = { path: {}, query: {}, headers: { tenant: 'firm' }, bytes };
   const operation = operationOf('createEngagementBatch');
-  const problem = await checkRequest(validator, operation, parts).catch((error: unknown) => error);
+  const problem = problemOf(operation, parts);
   expect(problem).toMatchObject({ code: 'VALIDATION_ERROR', errors: { length: 100 } });
 });

@@ -25,5 +25,5 @@ export interface Route {
   /** Presents a problem to the caller; as JSON by default. */
   rejected?(problem: Rejection, exchange: Exchange): Result;
   /** Checks a result or a problem before it is sent, and may replace it. */
-  checked?(result: Result, exchange: Exchange): Promise<Result>;
+  checked?(result: Result, exchange: Exchange): Result;
 }

@@ -36,7 +36,7 @@ export async function signIn(service: Service, results: ConsoleResults, exchange
     const operation = operationOf('createToken');
     const context = openContext(service, exchange, operation);
     const bytes = Buffer.from(JSON.stringify({ apiKey: fields.get('apiKey')?.trim() ?? '' }));
-    const { query, body } = await checkRequest(service.validator, operation, {
+    const { query, body } = checkRequest(service.validator, operation, {
       path: {},
       query: {},
       headers: { 'content-type': 'application/json' },

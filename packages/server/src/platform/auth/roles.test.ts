@@ -12,8 +12,8 @@ const { call, service, tenant, token } = await testService({
       request: (operation, parts) =>
         operation.id === 'createToken'
           ? validator.request(operation, parts)
-          : Promise.resolve({ findings: [{ path: '/body', keyword: 'required', message: '' }], query: {} }),
-      response: () => Promise.resolve([]),
+          : { findings: [{ path: '/body', keyword: 'required', message: '' }], query: {} },
+      response: () => [],
     },
   }),
 });
