@@ -32,6 +32,9 @@ export interface Usage {
   readonly perTenant: readonly number[];
 }
 
+/** Idle users of a tenant that stay in memory: creating them again for each request would cost more than the rest of its turn. */
+const idleUsers = 8;
+
 /** How long a request waits for its turn, in milliseconds. */
 export const standardWait = millisecondsOf('share');
 
@@ -116,7 +119,7 @@ export class Shares {
     this.#observer.started(waited, tenant.inProgress);
     return () => {
       this.#change(tenant, user, -1, 0);
-      if (user.inProgress + user.waiting === 0) tenant.users.delete(userName);
+      if (user.inProgress + user.waiting === 0 && tenant.users.size > idleUsers) tenant.users.delete(userName);
       this.#startNext();
     };
   }
