@@ -7,7 +7,6 @@ import { acceptedEncoding } from '../http/encoding.ts';
 import { Exchange } from '../http/exchange.ts';
 import { extendMessages } from '../http/messages.ts';
 import { withPacedBodies } from '../http/paced-body.ts';
-import { dataHeaders } from '../http/pages.ts';
 import { problemResult, type Result, send } from '../http/result.ts';
 import type { Route } from '../http/route.ts';
 import { createRouter, type FindRoute } from '../http/router.ts';
@@ -110,6 +109,7 @@ class Pipeline {
       if (preflight !== undefined) return { route, result: preflight };
       const found = this.#findRoute(exchange.method, exchange.path);
       route = found.route;
+      Object.assign(exchange.headers, route.headers);
       result = await route.handle(exchange, found.parameters);
     } catch (error) {
       result = rejected(error);
@@ -125,7 +125,7 @@ class Pipeline {
   }
 
   async #send(response: ServerResponse, exchange: Exchange, route: Route | undefined, result: Result): Promise<Sent> {
-    const headers = { ...dataHeaders, ...route?.headers, ...exchange.headers };
+    const { headers } = exchange;
     try {
       const isCompressed = this.#service.config.compressResponses && result.kind === 'json';
       const varying = isCompressed ? { ...result, headers: { ...result.headers, Vary: 'Accept-Encoding' } } : result;

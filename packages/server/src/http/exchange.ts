@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { parse as parseQuery } from 'node:querystring';
 import type { Logger } from 'pino';
+import { dataHeaders } from './pages.ts';
 import { mayBeLarge, readRawBody } from './raw-body.ts';
 import { newRequestId } from './request-id.ts';
 import type { Shares } from './shares.ts';
@@ -33,7 +34,7 @@ export class Exchange {
   tenant: string | undefined;
   /** Name of the API user, once the route knows it. */
   user: string | undefined;
-  /** Headers of the response, whether the route succeeds or fails. */
+  /** Headers of the response, whether the route succeeds or fails. Those of a result take precedence. */
   readonly headers: Record<string, string>;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -51,7 +52,7 @@ export class Exchange {
     this.path = this.#target?.path;
     this.address = address;
     this.traceparent = readTraceparent(this.header('traceparent'));
-    this.headers = { 'X-Request-Id': this.id };
+    this.headers = { ...dataHeaders, 'X-Request-Id': this.id };
   }
 
   /** The log with the ID of the request. Most requests log only their access line, and need none. */
