@@ -68,7 +68,8 @@ async function call(
     }
     const tenant = exchange.tenant ?? '';
     const user = context.caller?.apiUserId ?? address;
-    const bytes = await readJson(operation, exchange, tenant, user);
+    const bytes =
+      operation.bodyLimit === null ? undefined : await readJson(operation.bodyLimit, exchange, tenant, user);
     const path = cleanParameters('path', parameters);
     const query = cleanParameters('query', exchange.query);
     const turn = await exchange.turn(tenant, user);
@@ -85,7 +86,8 @@ async function call(
       ? handleOnce(service, admitted, key, input)
       : handlerOf(operation)(admitted, input));
     endAttempt?.(false);
-    return { kind: 'json', ...result };
+    const { status, headers, body } = result;
+    return { kind: 'json', status, headers, body };
   } catch (error) {
     const problem = toRejection(error, exchange.log);
     if (endAttempt !== undefined) endAttempt(isFailedAttempt(problem));

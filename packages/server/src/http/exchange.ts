@@ -9,6 +9,8 @@ import { readTarget, type Target } from './target.ts';
 import { readTraceparent } from './trace-context.ts';
 import { Turn } from './turn.ts';
 
+const noQuery: Readonly<Record<string, unknown>> = {};
+
 /** What requests wait for, and where they are logged. */
 export interface ExchangeServices {
   readonly log: Logger;
@@ -68,7 +70,8 @@ export class Exchange {
   }
 
   get query(): Readonly<Record<string, unknown>> {
-    return parseQuery(this.#target?.query ?? '');
+    const { query = '' } = this.#target ?? {};
+    return query === '' ? noQuery : parseQuery(query);
   }
 
   get requestHeaders(): IncomingHttpHeaders {

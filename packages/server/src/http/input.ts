@@ -1,4 +1,3 @@
-import type { Operation } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { cleanParameter, isPlainText } from './body.ts';
 import type { Exchange } from './exchange.ts';
@@ -12,27 +11,27 @@ const jsonType = /^application\/json *(; *(charset *= *"?utf-8"? *)?)?$/i;
 const encodings = ['identity', 'gzip', 'deflate', 'br'];
 
 /**
- * Reads the bytes of a JSON body, up to the limit that the contract declares for the operation; undefined if it has none.
+ * Reads the bytes of a JSON body.
  *
+ * @param limit in bytes, as the contract declares it for the operation
  * @throws Rejection `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `MISSING_BODY` or `MALFORMED_REQUEST`.
  */
-export async function readJson(
-  { bodyLimit }: Operation,
-  exchange: Exchange,
-  tenant: string,
-  user: string,
-): Promise<Buffer | undefined> {
-  if (bodyLimit === null) return undefined;
+export async function readJson(limit: number, exchange: Exchange, tenant: string, user: string): Promise<Buffer> {
   const type = exchange.header('content-type');
   if (type !== undefined && !jsonType.test(type)) {
     throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json, in UTF-8.');
   }
   if (!encodings.includes((exchange.header('content-encoding') ?? 'identity').toLowerCase())) throw unknownEncoding();
-  const bytes = await exchange.body(bodyLimit, tenant, user);
+  const bytes = await exchange.body(limit, tenant, user);
   if (bytes.length === 0) throw missingBody();
   if (type === undefined)
     throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the header Content-Type: application/json.');
   return bytes;
+}
+
+function isClean(parameters: Readonly<Record<string, unknown>>): boolean {
+  for (const name in parameters) if (!isPlainText(parameters[name])) return false;
+  return true;
 }
 
 /** Checks parameters for characters that are not allowed in text. */
@@ -40,7 +39,7 @@ export function cleanParameters<Value>(
   place: 'path' | 'query',
   parameters: Readonly<Record<string, Value>>,
 ): Readonly<Record<string, Value>> {
-  if (Object.values(parameters).every(isPlainText)) return parameters;
+  if (isClean(parameters)) return parameters;
   const clean = (name: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((item) => clean(name, item));
     return typeof value === 'string' ? cleanParameter(name, place, value) : value;

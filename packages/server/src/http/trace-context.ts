@@ -10,7 +10,8 @@ const sampled = 1;
  * only the fields of version 00 are read. An invalid header is ignored.
  */
 export function readTraceparent(header: string | undefined): string | undefined {
-  const [, version, trace = '', parent = '', flags = '', more] = form.exec(header ?? '') ?? [];
+  if (header === undefined) return undefined;
+  const [, version, trace = '', parent = '', flags = '', more] = form.exec(header) ?? [];
   const isKnown = version === '00';
   if (version === undefined || version === 'ff' || (isKnown && more !== undefined)) return undefined;
   if (zeros.test(trace) || zeros.test(parent)) return undefined;
