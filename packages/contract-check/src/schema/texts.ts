@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check';
-import { picked, shuffled } from './numbers.ts';
+import { shuffled } from './numbers.ts';
 import { regularExpression, type Shape } from './shape.ts';
 
 /** The length in code points, as `minLength` and `maxLength` count it. */
@@ -9,75 +9,64 @@ export function lengthOf(text: string): number {
   return length;
 }
 
-const words =
-  'Amber Birch Cedar Delta Ember Fjord Grove Harbor Iris Juniper Kestrel Laurel Maple Nimbus Orchard Pine Quarry River Sable Tulip'.split(
-    ' ',
-  );
-const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
-const longestText = 100_000;
+const longestText = 1_000_000;
 
-/**
- * A text for a template: `<word>`, `<lower>` and `<UPPER>` are a word, `<t5>` a token of five characters, `<d2>` digits,
- * `<x8>` hexadecimal digits, `<n28>` a number from 1 to 28, `<day>` and `<time>` those, and `<a|b>` one of several.
- */
-function filled(template: string, roll: () => number): string {
-  const several = (count: string, one: () => string) => Array.from({ length: Number(count) }, one).join('');
-  return template.replaceAll(/<([^>]+)>/g, (_whole, kind: string): string => {
-    const [, unit, count = ''] = /^([tdxn])(\d+)$/.exec(kind) ?? [];
-    if (unit === 't') return several(count, () => picked([...letters], roll) ?? '');
-    if (unit === 'd') return several(count, () => String(roll() % 10));
-    if (unit === 'x') return several(count, () => (roll() % 16).toString(16));
-    if (unit === 'n') return String(1 + (roll() % Number(count)));
-    const two = (from: number, below: number) => String(from + (roll() % below)).padStart(2, '0');
-    if (kind === 'day') return `${2020 + (roll() % 8)}-${two(1, 12)}-${two(1, 28)}`;
-    if (kind === 'time') return `${two(0, 24)}:${two(0, 60)}:${two(0, 60)}Z`;
-    const word = picked(kind.includes('|') ? kind.split('|') : words, roll) ?? '';
-    return kind === 'lower' ? word.toLowerCase() : kind === 'UPPER' ? word.toUpperCase() : word;
-  });
-}
+/** Texts are drawn from regular expressions, of which these are parts. */
+const word = '(?:Amber|Birch|Cedar|Delta|Ember|Fjord|Grove|Harbor|Iris|Juniper|Kestrel|Laurel)';
+const [lower, upper] = [word.toLowerCase(), word.toUpperCase()];
+const token = (length: number) => `[a-km-z2-9]{${length}}`;
+const hexadecimal = (length: number) => `[0-9a-f]{${length}}`;
+const day = '202[0-7]-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])';
+const time = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z';
+const number = '[1-9][0-9]{0,2}';
+const uuid = `${hexadecimal(8)}-${hexadecimal(4)}-7${hexadecimal(3)}-[89ab]${hexadecimal(3)}-${hexadecimal(12)}`;
+const email = `${lower}\\.${token(5)}@example\\.com`;
+const url = `https://example\\.com/${token(8)}`;
+const host = `${token(6)}\\.example\\.com`;
+const path = `/${lower}/${token(6)}`;
 
-const uuid = '<x8>-<x4>-7<x3>-<8|9|a|b><x3>-<x12>';
-const instant = '<day>T<time>';
 const formats: Readonly<Record<string, string>> = {
   uuid,
-  date: '<day>',
-  time: '<time>',
-  'date-time': instant,
-  'iso-time': '<time>',
-  'iso-date-time': instant,
-  email: '<lower>.<t5>@example.com',
-  'idn-email': '<lower>.<t5>@example.com',
-  duration: 'P<n28>DT<n23>H',
-  uri: 'https://example.com/<t8>',
-  url: 'https://example.com/<t8>',
-  iri: 'https://example.com/<t8>',
-  'uri-reference': '/<lower>/<t6>',
-  'iri-reference': '/<lower>/<t6>',
-  'uri-template': '/<t6>/{id}',
-  ipv4: '192.0.2.<n254>',
-  ipv6: '2001:db8::<x4>',
-  hostname: '<t6>.example.com',
-  'idn-hostname': '<t6>.example.com',
-  byte: '<t16>',
-  base64: '<t16>',
-  regex: '^<t4>[0-9]+$',
-  'json-pointer': '/<t4>/<n9>',
-  'relative-json-pointer': '<n4>/<t4>',
-  'json-pointer-uri-fragment': '#/<t4>',
-  decimal: '<n900>.<d2>',
-  phone: '+1202555<d4>',
-  int32: '<n1000>',
-  int64: '<n1000>',
-  password: '<word>-<t8>-7!',
+  date: day,
+  time,
+  'date-time': `${day}T${time}`,
+  'iso-time': time,
+  'iso-date-time': `${day}T${time}`,
+  email,
+  'idn-email': email,
+  duration: 'P[1-9]DT[1-9]H',
+  uri: url,
+  url,
+  iri: url,
+  'uri-reference': path,
+  'iri-reference': path,
+  'uri-template': `${path}/\\{id\\}`,
+  ipv4: '192\\.0\\.2\\.[1-9][0-9]?',
+  ipv6: `2001:db8::[1-9a-f]${hexadecimal(3)}`,
+  hostname: host,
+  'idn-hostname': host,
+  byte: token(16),
+  base64: token(16),
+  regex: `\\^${token(4)}`,
+  'json-pointer': `/${token(4)}/[0-9]`,
+  'relative-json-pointer': `[1-4]/${token(4)}`,
+  'json-pointer-uri-fragment': `#/${token(4)}`,
+  decimal: `${number}\\.[0-9]{2}`,
+  phone: '\\+1202555[0-9]{4}',
+  int32: number,
+  int64: number,
+  password: `${word}-${token(8)}-7!`,
 };
 
 /** Readable texts that match many patterns, most different first. */
-const named: readonly string[] = [...['<lower>-<t5>', '<lower>_<t5>', '<lower><t5>', '<UPPER>_<d5>', '<word><t5>']];
+const named: readonly string[] = [
+  ...[`${lower}-${token(5)}`, `${lower}_${token(5)}`, lower + token(5), `${upper}_[0-9]{5}`, word + token(5)],
+];
 
 const readable: readonly string[] = [
-  ...['<EUR|USD|GBP|CHF|JPY>', '<DE|US|FR|GB|CH|NL>', '<n900>.<d2>', '0.<n9><d1>', '20<d2>', '<n9>', '<d2>', '<d5>'],
-  ...['+1202555<d4>', 'https://example.com/<t8>', '/<t6>', '<word> <t5>', '<lower>', '<UPPER>', '<word>'],
-  ...['<text/plain|application/pdf>', '<day>', instant, uuid, '<x32>', '<x64>'],
+  ...['(?:EUR|USD|GBP|CHF|JPY)', '(?:DE|US|FR|GB|CH|NL)', `${number}\\.[0-9]{2}`, '0\\.[1-9][0-9]', '20[0-9]{2}'],
+  ...['[1-9]', '[0-9]{2}', '[0-9]{5}', '\\+1202555[0-9]{4}', url, path, `${word} ${token(5)}`, lower, upper, word],
+  ...['(?:text/plain|application/pdf)', day, `${day}T${time}`, uuid, hexadecimal(32), hexadecimal(64)],
 ];
 
 /** Whether a text satisfies the shape's keywords, except its format. */
@@ -89,71 +78,52 @@ export function fits(text: string, shape: Shape): boolean {
 
 /** @param like a text whose form is kept if it is a URL, or a word such as `some-name` or `someName`. */
 export function textOf(shape: Shape, name: string, roll: () => number, like = ''): string {
-  const known = shape.format === undefined ? undefined : formats[shape.format];
-  for (let attempt = 0; known !== undefined && attempt < 3; attempt += 1) {
-    const text = filled(known, roll);
-    if (fits(text, shape)) return text;
+  const known = formats[shape.format ?? ''];
+  const usual = known ?? (/^https?:\/\//.test(like) ? url : freeText(shape, name, like));
+  const patterns =
+    shape.patterns.length === 0
+      ? [usual, usual]
+      : [...(known === undefined ? [] : [known, known]), ...shuffled(named, roll), ...shuffled(readable, roll)];
+  for (const pattern of patterns) {
+    const text = drawn(`^${pattern}$`, roll);
+    if (text !== undefined && fits(text, shape)) return text;
   }
-  if (shape.patterns.length > 0) return patterned(shape, roll);
-  if (known !== undefined) return padded(filled(known, roll), shape);
-  const form = likeUri.test(like) ? filled(formats.uri ?? '', roll) : '';
-  return form !== '' && fits(form, shape) ? form : freeText(shape, name, roll, like);
+  // Visible characters are the least likely to be changed.
+  const isVisible = (text: string) => /^[\x21-\x7e]+$/.test(text);
+  const own = shape.patterns.flatMap((pattern) => Array.from({ length: 20 }, () => drawn(pattern, roll) ?? []).flat());
+  const matches = own.filter((text) => fits(text, shape));
+  const [best = matches[0]] = matches.filter(isVisible);
+  if (best !== undefined) return best;
+  const all = shape.patterns.length === 0 ? [drawn(`^${usual}$`, roll) ?? ''] : own;
+  const lengths = [shape.minLength, Math.min(shape.maxLength, shape.minLength + 2)];
+  const stretched = all.flatMap((text) => lengths.map((length) => stretch(text, Math.min(length, longestText), shape)));
+  return stretched.find((text) => text !== undefined) ?? all[0] ?? '';
 }
 
-const likeUri = /^https?:\/\//;
-
-/** Identifiers are one word; other texts read like names. */
-function freeText(shape: Shape, name: string, roll: () => number, like: string): string {
+/** Identifiers are one word; other texts read like names. In a short text, only the distinguishing part remains. */
+function freeText({ maxLength }: Shape, name: string, like: string): string {
+  if (maxLength < 24) return token(Math.min(maxLength, 12));
   const isWord = /(id|key|code|ref|slug|token|number)$/i.test(name) || /^[\w.-]*[a-z\d][A-Z\d._-][\w.-]*$/.test(like);
-  const text = filled(isWord ? '<lower>-<t6>' : '<word> <word> <t5>', roll);
-  if (lengthOf(text) <= shape.maxLength) return padded(text, shape);
-  // The distinguishing part is at the end.
-  return shape.maxLength <= 0 ? '' : filled(`<t${Math.min(shape.maxLength, 12)}>`, roll);
+  return isWord ? `${lower}-${token(6)}` : `${word} ${word} ${token(5)}`;
 }
 
-function padded(text: string, shape: Shape): string {
-  const least = Math.min(shape.minLength, longestText * 10);
-  if (text.length >= least) return text;
-  return `${text} `
-    .repeat(Math.ceil(least / (text.length + 1)) + 1)
-    .slice(0, least - 1)
-    .concat('.');
+const arbitraries = new Map<string, Arbitrary<string> | undefined>();
+
+/** A text that matches a regular expression; undefined if it has features that fast-check does not support. */
+function drawn(pattern: string, roll: () => number): string | undefined {
+  if (!arbitraries.has(pattern)) arbitraries.set(pattern, arbitraryOf(pattern));
+  const arbitrary = arbitraries.get(pattern);
+  return arbitrary && fc.sample(arbitrary, { numRuns: 1, seed: roll() })[0];
 }
 
-const matching = new Map<string, Arbitrary<string> | undefined>();
-
-function patterned(shape: Shape, roll: () => number): string {
-  const texts = [...shuffled(named, roll), ...shuffled(readable, roll)].map((one) => filled(one, roll));
-  const found = texts.find((text) => fits(text, shape));
-  if (found !== undefined) return found;
-  const least = Math.max(1, shape.minLength);
-  for (const pattern of shape.patterns) {
-    const arbitrary = matcher(pattern);
-    if (arbitrary === undefined) continue;
-    const drawn = fc.sample(arbitrary, { numRuns: 20, seed: roll() });
-    const matches = drawn.filter((text) => fits(text, shape));
-    const plain = matches.filter((text) => /^[\x21-\x7e]+$/.test(text));
-    const best = plain[0] ?? matches[0];
-    if (best !== undefined) return best;
-    for (const text of drawn) {
-      const extended = stretch(text, least, shape) ?? stretch(text, Math.min(shape.maxLength, least + 2), shape);
-      if (extended !== undefined) return extended;
-    }
+function arbitraryOf(pattern: string): Arbitrary<string> | undefined {
+  const expression = regularExpression(pattern);
+  try {
+    // With a bias, texts would often be equal.
+    return expression && fc.noBias(fc.stringMatching(expression));
+  } catch {
+    return undefined;
   }
-  return texts[0] ?? '';
-}
-
-function matcher(pattern: string): Arbitrary<string> | undefined {
-  if (!matching.has(pattern)) {
-    const expression = regularExpression(pattern);
-    try {
-      matching.set(pattern, expression === undefined ? undefined : fc.stringMatching(expression));
-    } catch {
-      // fast-check does not support every feature of regular expressions.
-      matching.set(pattern, undefined);
-    }
-  }
-  return matching.get(pattern);
 }
 
 /**
@@ -183,13 +153,13 @@ export function stretch(text: string, length: number, shape: Shape): string | un
   return undefined;
 }
 
-const day = 86_400_000;
+const millisecondsPerDay = 86_400_000;
 
 export function anotherText(text: string, shape: Shape, name: string, days: number, roll: () => number): string {
   if (/^-?\d+(\.\d+)?$/.test(text) && (shape.format === 'decimal' || text.includes('.'))) return text;
   const instant = /^(\d{4}-\d{2}-\d{2})(T.*)?$/i.exec(text);
   if (instant !== null) {
-    const moved = new Date(Date.parse(`${instant[1]}T00:00:00Z`) + days * day);
+    const moved = new Date(Date.parse(`${instant[1]}T00:00:00Z`) + days * millisecondsPerDay);
     return Number.isNaN(moved.getTime()) ? text : `${moved.toISOString().slice(0, 10)}${instant[2] ?? ''}`;
   }
   if (text === '') return text;
