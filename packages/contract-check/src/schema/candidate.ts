@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Place } from '../document/document.ts';
 import type { JsonObject } from '../json.ts';
 import type { Shape } from './shape.ts';
-import { stretch } from './texts.ts';
+import { lengthOf, stretch } from './texts.ts';
 
 /** A property name that no contract declares. */
 export const unknownName = 'notInTheContract';
@@ -51,13 +51,8 @@ export function* resized(text: string, length: number, shape: Shape): Generator<
   if (shape.format === 'email' && length > 10) yield longEmail(length);
   const extended = stretch(text, length, shape);
   if (extended !== undefined) yield extended;
-  const points = [...text];
-  const missing = length - points.length;
   // Addresses and host names can be extended in front.
-  if (missing > 0) yield 'a'.repeat(missing) + text;
-  else yield* [points.slice(0, length), points.slice(-missing)].map((part) => part.join(''));
-  const shortest = ['a', 'a:b', 'urn:a:b', 'a@b.co'].filter((one) => one.length === length);
-  yield* [...shortest, `https://example.com/${'a'.repeat(Math.max(0, length - 20))}`];
+  yield* ['a'.repeat(Math.max(0, length - lengthOf(text))) + text, `urn:${'a'.repeat(Math.max(0, length - 4))}`];
   yield* ['a', 'A', '1'].map((point) => point.repeat(length));
 }
 

@@ -1,6 +1,6 @@
 import { escapeSegment, isObject, type JsonObject, objectOf, withMember, withoutMember } from '../json.ts';
 import { bounding, breaking, type Candidate, sourceOf, swapCase, unknownName } from './candidate.ts';
-import { isForeign, memberSchemas, nothing, type Shape, shapeOf } from './shape.ts';
+import { isForeign, memberSchemas, nothing, shapeOf } from './shape.ts';
 import type { Spot } from './spots.ts';
 import type { Values } from './values.ts';
 
@@ -31,20 +31,14 @@ export function* objects(values: Values, { shape, pointer }: Spot, object: JsonO
   const names = Object.keys(object);
   const at = (name: string) => `${pointer}/${escapeSegment(name)}`;
   const isOurs = (name: string) => !isForeign(shapeOf(document, ...(memberSchemas(shape, name) ?? [])), 'request');
-  const [first] = Object.keys(object);
   for (const name of names.filter((one) => !shape.required.has(one))) {
     const [source] = shape.properties.get(name) ?? [];
-    // If a minimum number of properties is required, another property replaces the omitted one.
-    const wider = names.length > shape.minProperties ? [] : values.objects(shape, object, names.length + 1);
-    const parts = [object, ...wider].map((one) => withoutMember(one, name));
     const place = source && document.placeOf(source);
-    yield bounding('required', parts, { source, place, detail: 'absent', pointer: at(name) });
+    yield bounding('required', [withoutMember(object, name)], { source, place, detail: 'absent', pointer: at(name) });
   }
-  if (shape.minProperties === 0)
-    yield bounding('required', values.objects(shape, object, names.filter((name) => shape.required.has(name)).length), {
-      source: sourceOf(shape, 'required') ?? sourceOf(shape, 'properties'),
-      detail: 'least',
-    });
+  const least = objectOf(Object.entries(object).filter(([name]) => shape.required.has(name)));
+  const source = sourceOf(shape, 'required') ?? sourceOf(shape, 'properties');
+  yield bounding('required', [least], { source, detail: 'least' });
   for (const source of shape.sources) {
     for (const name of Array.isArray(source.required) ? source.required : [])
       if (typeof name === 'string' && Object.hasOwn(object, name) && isOurs(name))
@@ -53,15 +47,17 @@ export function* objects(values: Values, { shape, pointer }: Spot, object: JsonO
       if (source[keyword] === true && keyword === 'additionalProperties')
         yield bounding(keyword, [withMember(object, 'anotherProperty', 'text')], { source });
       if (source[keyword] !== false) continue;
-      const bases = first === undefined ? [object] : [object, withoutMember(object, first)];
-      const parts = bases.map((one) => withMember(one, unknownName, 'unknown'));
+      // Another property is possible only alone if the object has its maximum of properties.
+      const parts = [object, {}].map((one) => withMember(one, unknownName, 'unknown'));
       yield breaking(keyword, parts, { source, pointer: at(unknownName) });
     }
     for (const [name, list] of Object.entries(isObject(source.dependentRequired) ? source.dependentRequired : {})) {
       const all = Array.isArray(list) ? list.filter((one) => typeof one === 'string') : [];
+      const memberOf = (one: string) => values.generate(memberSchemas(shape, one) ?? [], 'least', 1, one);
+      const whole = { ...objectOf([name, ...all].map((one) => [one, memberOf(one)])), ...object };
       for (const needed of all) {
-        const parts = [withoutMember(withAll(values, shape, object, [name, ...all]), needed)];
-        yield breaking('dependentRequired', parts, { source, detail: `${name} ${needed}`, pointer: at(needed) });
+        const more = { source, detail: `${name} ${needed}`, pointer: at(needed) };
+        yield breaking('dependentRequired', [withoutMember(whole, needed)], more);
       }
     }
   }
@@ -71,14 +67,6 @@ export function* objects(values: Values, { shape, pointer }: Spot, object: JsonO
         source,
         pointer: at(propertyName),
       });
-}
-
-/** The object with at least these properties. */
-function withAll(values: Values, shape: Shape, object: JsonObject, names: readonly string[]): JsonObject {
-  return names.reduce((whole, name) => {
-    const schemas = Object.hasOwn(whole, name) ? undefined : memberSchemas(shape, name);
-    return schemas === undefined ? whole : withMember(whole, name, values.generate(schemas, 'least', 1, name));
-  }, object);
 }
 
 /** The branches that the value matches. */
@@ -98,33 +86,32 @@ export function* noBranches(values: Values, spot: Spot): Generator<Candidate> {
     isObject(created) && isObject(spot.value) ? { ...spot.value, ...created } : created;
   for (const { keyword, source, branches: all } of shape.choices) {
     if (keyword === 'if') continue;
-    const outside = outsiders(values, spot, all).filter(
-      (part) => !all.some((schemas) => values.acceptedBy(schemas, part)),
-    );
-    yield breaking(keyword, outside, { source, detail: 'none' });
+    const isOutside = (part: unknown) => !all.some((schemas) => values.acceptedBy(schemas, part));
+    yield breaking(keyword, outsiders(values, spot, all).filter(isOutside), { source, detail: 'none' });
     if (keyword === 'anyOf') continue;
     const base = shape.sources.filter((one) => !all.some((schemas) => schemas.includes(one)));
-    const both = (function* () {
-      for (const [index, left] of all.entries())
-        for (const right of all.slice(index + 1, index + 4)) {
-          const created = values.generate([...base, ...left, ...right], 'least', index, name);
-          if (values.acceptedBy([...left, ...right], created)) yield merged(created);
-        }
-    })();
-    yield breaking(keyword, both, { source, detail: 'two' });
+    const pairs = all.flatMap((left, index) => all.slice(index + 1, index + 4).map((right) => [...left, ...right]));
+    const both = pairs
+      .values()
+      .map((schemas) => ({ schemas, part: values.generate([...base, ...schemas], 'least', 1, name) }))
+      .filter(({ schemas, part }) => values.acceptedBy(schemas, part));
+    yield breaking(
+      keyword,
+      both.map(({ part }) => merged(part)),
+      { source, detail: 'two' },
+    );
   }
   for (const source of shape.sources) {
     const { not } = source;
     if (!isObject(not) || source === nothing) continue;
-    const parts = (function* () {
-      for (let seed = 0; seed < 4; seed += 1)
-        for (const extent of ['least', 'some', 'most'] as const) {
-          const created = values.generate([...shape.sources, not], extent, seed, name);
-          yield merged(created);
-          yield created;
-        }
-    })();
-    yield breaking('not', parts, { source });
+    const created = (['least', 'some', 'most', 'some'] as const)
+      .values()
+      .map((extent, seed) => values.generate([...shape.sources, not], extent, seed, name));
+    yield breaking(
+      'not',
+      created.flatMap((part) => [merged(part), part]),
+      { source },
+    );
   }
 }
 
