@@ -165,7 +165,6 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[], keywo
     prefixItems: prefixesOf(all('prefixItems')),
     /** The schemas of items after `prefixItems`; undefined if there are none. */
     items: items.length === 0 ? undefined : items,
-    contains: sources.filter((source) => isSchema(source.contains)).map(containsOf),
     /** The schemas of each property; several if parts of an `allOf` declare it. */
     properties: propertiesOf(all('properties')),
     patternProperties: entriesOf('patternProperties').map(([pattern, one]) => [pattern, schemaOf(one)] as const),
@@ -260,12 +259,6 @@ function propertiesOf(groups: readonly unknown[]): ReadonlyMap<string, readonly 
     for (const [name, schema] of Object.entries(group))
       properties.set(name, [...(properties.get(name) ?? []), schemaOf(schema)]);
   return properties;
-}
-
-function containsOf(source: JsonObject) {
-  const least = typeof source.minContains === 'number' ? source.minContains : 1;
-  const most = typeof source.maxContains === 'number' ? source.maxContains : Number.POSITIVE_INFINITY;
-  return { schema: schemaOf(source.contains), least, most, source };
 }
 
 const choicesBySource = new WeakMap<JsonObject, Choice[]>();

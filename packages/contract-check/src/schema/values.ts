@@ -1,16 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
-import {
-  at,
-  escapeSegment,
-  isObject,
-  type JsonObject,
-  objectOf,
-  pointersTo,
-  put,
-  type TypeName,
-  typeOf,
-} from '../json.ts';
+import { escapeSegment, isObject, type JsonObject, objectOf, type TypeName, typeOf } from '../json.ts';
 import { dice, numberIn, picked, shuffled } from './numbers.ts';
 import {
   anything,
@@ -64,7 +54,6 @@ export function isTooLarge(list: readonly unknown[], length: number): boolean {
 export class Values {
   readonly document: OpenApiDocument;
   readonly validators: Validators;
-  readonly #heights = new WeakMap<Shape, number>();
 
   constructor(document: OpenApiDocument, validators: Validators) {
     this.document = document;
@@ -80,13 +69,11 @@ export class Values {
     isExample = false,
   ): { readonly value: unknown } | undefined {
     // A schema may exclude the smallest or largest value; another extent is better than none.
-    const others: Extent[] = extent === 'some' ? ['least', 'most'] : extent === 'least' ? ['some', 'most'] : ['some'];
-    for (const [round, size] of [extent, ...others].entries()) {
-      for (let attempt = 0; attempt < (size === 'some' ? 12 : 4); attempt += 1) {
-        const generation = this.#generation(direction, size, dice(seed + 7919 * (round * 100 + attempt)));
-        const value = this.#generate([schema], '', { ...generation, isExample });
-        if (this.accepts(schema, value, direction)) return { value };
-      }
+    const extents = [...Array<Extent>(4).fill(extent), ...Array<Extent>(10).fill('some'), 'least', 'most'] as const;
+    for (const [attempt, size] of extents.entries()) {
+      const generation = this.#generation(direction, size, dice(seed + 7919 * attempt));
+      const value = this.#generate([schema], '', { ...generation, isExample });
+      if (this.accepts(schema, value, direction)) return { value };
     }
     const value = shapeOf(this.document, schema).examples.find((one) => this.accepts(schema, one, direction));
     return value === undefined ? undefined : { value };
@@ -110,7 +97,8 @@ export class Values {
       const shape = this.settled(schemas, node);
       if (typeof node === 'string') {
         if (shape.enum !== undefined || !isFree(pointer, name)) return node;
-        return anotherText(node, shape, name, days, generation.roll);
+        const text = anotherText(node, shape, name, days, generation.roll);
+        return this.acceptedBy(schemas, text) ? text : node;
       }
       const inner = (child: unknown, key: string, of: readonly JsonObject[] | undefined) =>
         change(child, of ?? [], `${pointer}/${escapeSegment(key)}`, key === '' || /^\d+$/.test(key) ? name : key);
@@ -125,13 +113,7 @@ export class Values {
       );
     };
     const changed = change(value, [schema], '', '');
-    if (this.accepts(schema, changed)) return changed;
-    let whole = value;
-    for (const pointer of pointersTo(value, (part) => typeof part === 'string')) {
-      const candidate = put(whole, pointer, at(changed, pointer));
-      if (at(value, pointer) !== at(changed, pointer) && this.accepts(schema, candidate)) whole = candidate;
-    }
-    return whole;
+    return this.accepts(schema, changed) ? changed : value;
   }
 
   /** A value for schemas that apply together, without validation. */
@@ -254,54 +236,21 @@ export class Values {
     const isNull = isDeep || (extent === 'some' && roll() % 4 === 0);
     const preferred = isNull || notNull.length === 0 ? possible : notNull;
     if (!isDeep && budget > 0 && extent !== 'least') return picked(preferred, roll)?.branch;
-    const heights = preferred.map(({ branch }) => this.#height(shapeOf(this.document, ...branch)));
-    const highest = Math.max(Math.min(...heights), isDeep ? 0 : Number.MAX_VALUE);
-    const low = preferred.filter((_, index) => (heights[index] ?? 0) <= highest);
-    return picked(low, roll)?.branch;
-  }
-
-  /** The minimum depth of a value. Infinite if the schema requires itself. */
-  #height(shape: Shape, around: readonly Shape[] = []): number {
-    const known = this.#heights.get(shape);
-    if (known !== undefined) return known;
-    if (around.includes(shape) || around.length > bottom) return Number.POSITIVE_INFINITY;
-    const of = (schemas: readonly JsonObject[]) => this.#height(shapeOf(this.document, ...schemas), [...around, shape]);
-    const isSimple =
-      shape.enum !== undefined || ![...shape.types].every((type) => type === 'object' || type === 'array');
-    const members = shape.types.has('object')
-      ? [...shape.required].map((name) => memberSchemas(shape, name) ?? [])
-      : [];
-    const items = shape.types.has('array') && shape.minItems > 0 ? [itemSchemas(shape, 0) ?? []] : [];
-    const parts = isSimple ? [] : [...members, ...items].map((schemas) => 1 + of(schemas));
-    const height = Math.max(0, ...parts, ...shape.choices.map(({ branches }) => Math.min(...branches.map(of))));
-    if (around.length === 0 || Number.isFinite(height)) this.#heights.set(shape, height);
-    return height;
-  }
-
-  #isLow(shape: Shape, generation: Generation): boolean {
-    if (generation.extent === 'least' || generation.around.length >= deepest || generation.budget <= 0) return true;
-    const around = new Set(generation.around.flatMap(({ sources }) => sources));
-    const telling = shape.sources.filter((source) => source.properties !== undefined || source.items !== undefined);
-    return telling.length > 0 && telling.every((source) => around.has(source));
+    const ending = preferred.filter(({ branch }) => !isRecursive(shapeOf(this.document, ...branch), around));
+    return picked(ending.length > 0 ? ending : preferred, roll)?.branch;
   }
 
   #list(shape: Shape, name: string, generation: Generation): unknown[] {
     const fixed = shape.prefixItems.length;
-    const contained = shape.contains.flatMap(({ least, schema }) =>
-      Array<JsonObject>(Math.min(least, 100)).fill(schema),
-    );
-    const least = Math.max(shape.minItems, contained.length > 0 ? fixed + contained.length : 0);
     const isClosed = shape.items?.includes(nothing) === true;
     const extra = isClosed ? 0 : generation.extent === 'most' ? 2 : generation.roll() % 3;
-    const preferred = this.#isLow(shape, generation) ? least : Math.max(least, fixed + extra);
+    const preferred = isMinimal(shape, generation) ? shape.minItems : Math.max(shape.minItems, fixed + extra);
     const length =
       generation.around.length > bottom ? 0 : Math.min(preferred, shape.maxItems, isClosed ? fixed : 20_000);
     const list: unknown[] = [];
     generation.around.push(shape);
     for (let attempt = 0; list.length < length && attempt < length + 30; attempt += 1) {
-      const special = contained[list.length - fixed];
-      const schemas = itemSchemas(shape, list.length) ?? [];
-      const item = this.#generate(special === undefined ? schemas : [...schemas, special], name, generation);
+      const item = this.#generate(itemSchemas(shape, list.length) ?? [], name, generation);
       if (!shape.uniqueItems || !list.some((other) => isDeepStrictEqual(other, item))) list.push(item);
     }
     generation.around.pop();
@@ -334,7 +283,7 @@ export class Values {
     const optional = [...shape.properties.keys()].filter(
       (name) => !names.has(name) && !elsewhere.has(name) && isPossible(name),
     );
-    const isLow = this.#isLow(shape, generation);
+    const isLow = isMinimal(shape, generation);
     const chosen = isLow ? [] : extent === 'most' ? optional : optional.filter(() => roll() % 2 === 0);
     const most = Math.min(shape.maxProperties, 10_000);
     const size = Math.max(shape.minProperties, Math.min(names.size + chosen.length, most));
@@ -373,6 +322,17 @@ export class Values {
     const member = settled.enum === undefined ? textOf(settled, 'key', roll) : picked(settled.enum, roll);
     return typeof member === 'string' ? member : 'key';
   }
+}
+
+/** Whether a value gets only its required parts. */
+function isMinimal(shape: Shape, { extent, around, budget }: Generation): boolean {
+  return extent === 'least' || around.length >= deepest || budget <= 0 || isRecursive(shape, around);
+}
+
+/** Whether an enclosing value has the same properties or items. */
+function isRecursive({ sources }: Shape, around: readonly Shape[]): boolean {
+  const telling = sources.filter((source) => source.properties !== undefined || source.items !== undefined);
+  return telling.length > 0 && telling.every((one) => around.some((outer) => outer.sources.includes(one)));
 }
 
 /** The discriminator values of the matching branch. */

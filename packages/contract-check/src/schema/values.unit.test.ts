@@ -86,7 +86,6 @@ const keywords: Record<string, JsonObject> = {
   contained: { type: 'string', pattern: 'q', minLength: 30 },
   tuple: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false, minItems: 2 },
   unique: { type: 'array', uniqueItems: true, minItems: 3, items: { enum: ['a', 'b', 'c'] } },
-  contains: { type: 'array', items: { type: 'integer' }, contains: { const: 7 }, minContains: 2 },
   map: { type: 'object', minProperties: 3, maxProperties: 4, additionalProperties: { type: 'integer' } },
   keys: { type: 'object', propertyNames: { pattern: '^[a-z]{3}$' }, minProperties: 1 },
   patterned: {
