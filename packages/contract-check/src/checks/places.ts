@@ -44,8 +44,8 @@ export function withText(call: Call, body: string, mediaType = call.mediaType ??
 }
 
 /** What a value is about, wherever it is. */
-const kindOf = ({ keyword, place, pointer, chosen }: Variant) =>
-  `${keyword} ${place?.file} ${place?.pointer ?? pointer} ${JSON.stringify(chosen)}`;
+const kindOf = ({ keyword, detail, place, pointer }: Variant) =>
+  `${keyword} ${detail} ${place?.file} ${place?.pointer ?? pointer}`;
 
 /** Values for a place that can be sent: all, or with a seed, some of each kind. */
 export function sendable(
@@ -61,7 +61,7 @@ export function sendable(
   const seed = session.seedFor(`${place.call.operation.id} ${isBreak ? 'breaks' : 'valid'} ${place.name}`);
   // Properties can share a schema, and a server can reject one of them.
   return sampled(possible, Math.min(most, session.options.probes ?? most), seed, (one) => [
-    `${kindOf(one)} ${one.detail}`,
+    kindOf(one),
     `at ${general(one.pointer)}`,
   ]);
 }

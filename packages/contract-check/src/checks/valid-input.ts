@@ -97,10 +97,7 @@ async function isAcceptedElsewhere(
   const isScalar = !['object', 'undefined'].includes(typeof at(bound.value, bound.pointer));
   const kept = isScalar ? keptIn(place, bound) : undefined;
   const isSame = (one: Variant) =>
-    one.keyword === bound.keyword &&
-    general(one.pointer) === general(bound.pointer) &&
-    one.detail === bound.detail &&
-    JSON.stringify(one.chosen) === JSON.stringify(bound.chosen);
+    one.keyword === bound.keyword && general(one.pointer) === general(bound.pointer) && one.detail === bound.detail;
   const variants = isBody ? await requests.variants(place.call.operation) : [];
   const calls: (readonly [call: Call, pointer: string | undefined])[] = [
     [
@@ -129,8 +126,7 @@ function presentAt({ session }: CheckContext, place: CallPlace): Variant[] {
   if (parameter === undefined || parameter.required || value === undefined) return [];
   if (isServerCreated.test(parameter.name) || !isDistinguishable(session, place, value, false)) return [];
   const source = session.document.placeOf(parameter.node);
-  const own = { keyword: 'type', detail: isSent, pointer: '', place: source, value, note: 'it is sent' };
-  return [{ ...own, neighbour: undefined, chosen: undefined }];
+  return [{ keyword: 'type', detail: isSent, pointer: '', place: source, value, note: 'it is sent' }];
 }
 
 /** Whether the value is a made-up ID of another resource. A server may reject unknown IDs in any form. */

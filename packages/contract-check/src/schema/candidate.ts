@@ -18,13 +18,11 @@ export interface Candidate {
   readonly parts: Iterable<unknown>;
   /** The schema that has the keyword; by default, the first of the spot. */
   readonly source?: JsonObject | undefined;
-  /** Distinguishes values of the same keyword, such as a type or a property name. */
+  /** Distinguishes values of the same keyword, such as a type, a property name or an `enum` value. */
   readonly detail?: string;
   /** JSON Pointer to the part that it is about, or that is missing; by default, that of the spot. */
   readonly pointer?: string;
   readonly place?: Place | undefined;
-  /** The chosen `enum` value or branch number. */
-  readonly chosen?: unknown;
 }
 
 /** Values that violate a keyword. */

@@ -75,7 +75,7 @@ export function* branches({ document }: Values, { matched, value }: Spot): Gener
     const { keyword, source } = choice;
     const list = source[keyword];
     const place = Array.isArray(list) ? document.placeOf(list, String(branch)) : undefined;
-    if (keyword !== 'if') yield bounding(keyword, [value], { source, place, detail: String(branch), chosen: branch });
+    if (keyword !== 'if') yield bounding(keyword, [value], { source, place, detail: String(branch) });
   }
 }
 

@@ -70,7 +70,7 @@ function* words({ shape }: Spot): Generator<Candidate> {
   const listed = sourceOf(shape, 'enum') ?? shape.sources.find((one) => 'const' in one);
   const own = listed !== undefined && 'enum' in listed ? 'enum' : 'const';
   for (const member of shape.enum ?? [])
-    yield bounding(own, [member], { source: listed, detail: JSON.stringify(member), chosen: member });
+    yield bounding(own, [member], { source: listed, detail: JSON.stringify(member) });
   for (const source of shape.sources) {
     const isConst = 'const' in source;
     const members: unknown[] = isConst ? [source.const] : Array.isArray(source.enum) ? source.enum : [];

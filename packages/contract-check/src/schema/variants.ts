@@ -22,8 +22,6 @@ export interface Variant {
   readonly note: string;
   /** Of a valid variant: the same value with an ordinary part in this place; undefined if there is none. */
   readonly neighbour?: unknown;
-  /** The chosen `enum` value or branch number; undefined for other keywords. */
-  readonly chosen?: unknown;
 }
 
 /** Values that violate one constraint each, for every constraint that applies or could apply to the value. */
@@ -93,7 +91,7 @@ class Search {
 
   /** The first valid part. */
   #valid(spot: Spot, candidate: Complete): Variant | undefined {
-    const { source, chosen } = candidate;
+    const { source } = candidate;
     const { shape } = spot;
     const part = Iterator.from(candidate.parts)
       .take(8)
@@ -105,7 +103,7 @@ class Search {
     // A property without keywords has the nearest place.
     const nearest = () => shape.sources.map((one) => this.#values.document.placeOf(one)).find((one) => one);
     const neighbour = isSame ? this.#otherAt(spot) : spot.whole;
-    return { ...variant, place: variant.place ?? nearest(), neighbour, chosen };
+    return { ...variant, place: variant.place ?? nearest(), neighbour };
   }
 
   #accepts(whole: unknown): boolean {
