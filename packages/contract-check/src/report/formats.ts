@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { Location, Log, ReportingDescriptor, Result } from 'sarif';
 import type { FindingPlace } from '../finding/finding.ts';
 import { fieldsOf } from './fields.ts';
-import { type MaskedExchange, type MaskedFinding, type MaskedReport, masked, type Presentation } from './masked.ts';
+import { type MaskedFinding, type MaskedReport, masked, type Presentation } from './masked.ts';
 import type { Report } from './report.ts';
 import { fileOf } from './texts.ts';
 
@@ -19,7 +19,6 @@ export function renderJson(report: Report, { secrets }: Presentation = {}): stri
 
 /** The base directory that code hosting platforms resolve. */
 const sourceRoot = '%SRCROOT%';
-const longestBody = 10_000;
 
 /** A report in SARIF 2.1.0, which code hosting platforms show next to the lines of a contract. */
 export function renderSarif(report: Report, options: Presentation = {}): string {
@@ -45,7 +44,6 @@ export function sarifLog(report: Report, options: Presentation = {}): Log {
   );
   const results = shown.findings.map((finding): Result => {
     const { check: ruleId, severity: level, places, cause, category, operation, also } = finding;
-    const last = finding.exchanges.at(-1);
     return {
       ruleId,
       ruleIndex: rules.findIndex(({ id }) => id === ruleId),
@@ -57,7 +55,6 @@ export function sarifLog(report: Report, options: Presentation = {}): Log {
         return { ...locationOf(place, shown, options), id, message: { text: place.title } };
       }),
       partialFingerprints: { 'cause/v1': createHash('sha256').update(cause).digest('hex') },
-      ...(last === undefined ? {} : webOf(last)),
       properties: { category, operation, also: [...also] },
     };
   });
@@ -106,18 +103,4 @@ function plainText(finding: MaskedFinding, { directory }: Presentation): string 
     finding.title,
     ...fields.map(({ label, text }) => `${label[0]?.toUpperCase()}${label.slice(1)}: ${text}`),
   ].join('\n');
-}
-
-function webOf({ request, response }: MaskedExchange): Pick<Result, 'webRequest' | 'webResponse'> {
-  const bodyOf = (text: string | undefined) =>
-    text === undefined ? {} : { body: { text: text.slice(0, longestBody) } };
-  const { method, url: target, headers, body } = request;
-  const { status: statusCode } = response;
-  return {
-    webRequest: { method, target, headers: { ...headers }, ...bodyOf(body) },
-    webResponse:
-      statusCode === 0
-        ? { noResponseReceived: true }
-        : { statusCode, headers: { ...response.headers }, ...bodyOf(response.body) },
-  };
 }
