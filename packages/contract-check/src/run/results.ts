@@ -6,40 +6,35 @@ import { contentFor, declaredResponseFor } from '../judge/judge.ts';
 
 /** What the responses to the first calls of all operations say about the server as a whole. */
 export class Reach {
-  readonly #statuses = new Map<number, number>();
-  readonly #pages = new Set<string>();
+  readonly #counts = new Map<number, number>();
+  #isWebsite = false;
   #isReached = false;
 
-  note(operation: Operation, { response }: Exchange): void {
-    const { status, mediaType } = response;
+  note(operation: Operation, { response: { status, mediaType } }: Exchange): void {
     if (status === noResponse) return;
-    this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
+    this.#counts.set(status, (this.#counts.get(status) ?? 0) + 1);
     const declared = declaredResponseFor(operation, status);
-    const isPage =
-      mediaType === 'text/html' && (declared === undefined || contentFor(declared, mediaType) === undefined);
-    if (isPage) this.#pages.add(operation.id);
+    const isPage = mediaType === 'text/html' && (declared && contentFor(declared, mediaType)) === undefined;
     const isSuccess = status < 300 || (status < 400 && declared !== undefined);
     if (isSuccess && !isPage) this.#isReached = true;
+    if (isPage && status < 400) this.#isWebsite = true;
   }
 
   /** @throws CannotRun if no operation was reached. */
   check(url: string): void {
-    if (this.#isReached || this.#statuses.size === 0) return;
-    const all = [...this.#statuses.values()].reduce((sum, count) => sum + count, 0);
-    const counts = [...this.#statuses].sort(([, one], [, other]) => other - one);
+    if (this.#isReached || this.#counts.size === 0) return;
+    const counts = [...this.#counts].sort(([, one], [, other]) => other - one);
     const statuses = counts.map(([status, count]) => `${status} (${count})`).join(', ');
+    const all = counts.reduce((sum, [, count]) => sum + count, 0);
     const are = (...expected: number[]) => counts.every(([status]) => expected.includes(status));
-    const isPage = this.#pages.size > 0;
-    const { pathname } = new URL(url);
-    const reason = are(404, 405)
-      ? `returned 404 to all ${all} requests; check the base path, which is ${pathname}`
-      : are(401, 403, 404)
-        ? `rejected the credentials, or their absence: ${statuses}; pass --auth or --header`
-        : isPage && counts.some(([status]) => status < 400)
-          ? `returns web pages, not its API; check the base path, which is ${pathname}`
-          : are(301, 302, 303, 307, 308)
-            ? `redirects all requests: ${statuses}; check the URL and the credentials`
-            : `returned only ${statuses}`;
+    const checkPath = `check the base path, which is ${new URL(url).pathname}`;
+    const reasons: readonly (readonly [isTrue: boolean, reason: string])[] = [
+      [are(404, 405), `returned 404 to all ${all} requests; ${checkPath}`],
+      [are(401, 403, 404), `rejected the credentials, or their absence: ${statuses}; pass --auth or --header`],
+      [this.#isWebsite, `returns web pages, not its API; ${checkPath}`],
+      [are(301, 302, 303, 307, 308), `redirects all requests: ${statuses}; check the URL and the credentials`],
+    ];
+    const [, reason = `returned only ${statuses}`] = reasons.find(([isTrue]) => isTrue) ?? [];
     throw new CannotRun(`No operation was reached: the server at ${url} ${reason}.`);
   }
 }
