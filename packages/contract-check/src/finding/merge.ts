@@ -11,23 +11,22 @@ const manyOperations = 4;
 
 /** One finding for each cause, the worst first. Whatever else has the same cause is among its places. */
 export function mergedByCause(all: readonly Observed[]): Finding[] {
-  const groups = new Map<Observed, Set<Observed>>(all.map((finding) => [finding, new Set([finding])]));
-  const join = (one: Observed, other: Observed) => {
-    const [group, added] = [groups.get(one), groups.get(other)];
-    if (group === undefined || added === undefined || group === added) return;
-    for (const finding of added) groups.set(finding, group.add(finding));
-  };
-  const firsts = new Map<string, Observed>();
-  for (const finding of all) {
-    for (const key of keysOf(finding, all)) {
-      join(firsts.get(key) ?? finding, finding);
-      if (!firsts.has(key)) firsts.set(key, finding);
+  const keys = new Map(all.map((finding) => [finding, keysOf(finding, all)]));
+  const hasSameCause = (one: Observed, other: Observed) =>
+    keys.get(one)?.some((key) => keys.get(other)?.includes(key)) === true ||
+    followsFrom(one, other) ||
+    followsFrom(other, one);
+  const rest = new Set(all);
+  const groups = all.map((first) => {
+    const group = rest.delete(first) ? new Set([first]) : new Set<Observed>();
+    // A set that grows is iterated to its end.
+    for (const one of group) {
+      const added = [...rest].filter((other) => hasSameCause(one, other));
+      for (const other of added) if (rest.delete(other)) group.add(other);
     }
-    for (const other of all) if (followsFrom(finding, other)) join(other, finding);
-  }
-  return [...new Set(groups.values())]
-    .flatMap((group) => merged(all.filter((finding) => group.has(finding))))
-    .sort(bySeverity);
+    return all.filter((finding) => group.has(finding));
+  });
+  return groups.flatMap(merged).sort(bySeverity);
 }
 
 /** What findings of the same cause have in common: one of these is enough. */
