@@ -9,7 +9,7 @@ import { CannotRun, required } from './cannot-run.ts';
 import { type Flags, optionsOf, withOptions } from './config.ts';
 import { acceptAll, acceptedIn, withoutAccepted } from './report/accepted.ts';
 import { renderJson, renderSarif } from './report/formats.ts';
-import { maskText, type Secret } from './report/mask.ts';
+import { Mask, type Secret } from './report/mask.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
 import { isComplete, type Report } from './report/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
@@ -183,8 +183,9 @@ function write(stream: Stream, content: string): Promise<void> {
 
 function withoutSecrets(error: unknown, secrets: readonly Secret[]): unknown {
   if (!(error instanceof Error)) return error;
-  error.message = maskText(error.message, secrets);
-  error.stack = maskText(error.stack ?? '', secrets);
+  const mask = new Mask(secrets);
+  error.message = mask.text(error.message);
+  error.stack = mask.text(error.stack ?? '');
   return error;
 }
 

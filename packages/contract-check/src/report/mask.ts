@@ -21,11 +21,6 @@ interface Span {
 
 /** Shorter values are not searched for in texts: they would match ordinary words, such as a tenant named `demo`. */
 const shortestLiteral = 6;
-/**
- * Text that a check appends to a known secret is shown, so that the command repeats the request. Longer text could be
- * another secret.
- */
-const longestAddition = 12;
 
 const secretWords =
   /authorization|cookie|passw(or)?d|passphrase|passcode|secret(?!ar)|api_?key|access_?key|private_?key|credential|assertion|session_?id|jwt|bearer|token/;
@@ -45,8 +40,6 @@ export function isSecretName(name: string): boolean {
  * place is replaced everywhere. Equal values have the same variable.
  */
 export class Mask {
-  /** Known secrets that are long enough to be recognized within other text. */
-  readonly #known: readonly string[];
   /** The variables of all secrets, as they are, URL-encoded and JSON-encoded. */
   readonly #variables = new Map<string, string>();
   /** The secrets that are searched for in texts. */
@@ -55,7 +48,6 @@ export class Mask {
   readonly #counts = new Map<string, number>();
 
   constructor(known: readonly Secret[] = [], exchanges: readonly Exchange[] = []) {
-    this.#known = known.map(({ value }) => value).filter(isLong);
     for (const { value, variable } of known) {
       this.#counts.set(variable, 1);
       if (value !== '') this.#add(value, variable, true);
@@ -82,9 +74,8 @@ export class Mask {
   }
 
   #pieces(text: string, named: readonly Span[]): Piece[] {
-    const positions = [...named, ...apparentSecrets(text)].flatMap(({ start, end, variable: name }) => {
-      const variable = this.#variableOf(name, text.slice(start, end));
-      return variable === undefined ? [] : [{ start, end, variable }];
+    const positions = [...named, ...apparentSecrets(text)].map((span) => {
+      return { ...span, variable: this.#variableOf(text.slice(span.start, span.end), span.variable) };
     });
     const found = [...this.#literals].flatMap(([value, variable]) => occurrences(text, value, variable));
     const pieces: Piece[] = [];
@@ -98,12 +89,9 @@ export class Mask {
     return pieces;
   }
 
-  /** The variable of a secret; undefined if it is a known one with an addition. */
-  #variableOf(name: string, value: string): string | undefined {
+  #variableOf(value: string, name: string): string {
     const variable = this.#variables.get(value);
     if (variable !== undefined) return variable;
-    if (this.#known.some((one) => value.includes(one) && value.length - one.length <= longestAddition))
-      return undefined;
     // Another credential needs another variable: to replace it with `$TOKEN` would change the request.
     const count = (this.#counts.get(name) ?? 0) + 1;
     this.#counts.set(name, count);
@@ -112,10 +100,10 @@ export class Mask {
   }
 
   #add(value: string, variable: string, isSearched: boolean): string {
-    const forms = [value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)];
-    for (const form of forms) {
+    for (const form of [value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)]) {
       if (!this.#variables.has(form)) this.#variables.set(form, variable);
-      if (isSearched && isLong(value) && !this.#literals.has(form)) this.#literals.set(form, variable);
+      if (isSearched && value.length >= shortestLiteral && !this.#literals.has(form))
+        this.#literals.set(form, variable);
     }
     return variable;
   }
@@ -124,15 +112,6 @@ export class Mask {
 /** Pieces as text, with `$TOKEN` for a secret. */
 export function shown(pieces: readonly Piece[]): string {
   return pieces.map((piece) => (typeof piece === 'string' ? piece : `$${piece.variable}`)).join('');
-}
-
-function isLong(value: string): boolean {
-  return value.length >= shortestLiteral;
-}
-
-/** Masks known secrets and text that looks like a secret. */
-export function maskText(text: string, secrets: readonly Secret[]): string {
-  return new Mask(secrets).text(text);
 }
 
 /** The secrets in a header, with the variables that are usual for them. */

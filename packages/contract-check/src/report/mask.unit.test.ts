@@ -2,11 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Exchange } from '../http/call.ts';
 import { renderJson, renderSarif } from './formats.ts';
-import { isSecretName, Mask, maskText, type Secret } from './mask.ts';
+import { isSecretName, Mask, type Secret } from './mask.ts';
 import { maskedExchange } from './masked.ts';
 import { renderTerminal } from './terminal.ts';
 import { exchangeOf, findingOf, reportWith } from './test-report.ts';
 
+const maskText = (text: string, secrets: readonly Secret[]) => new Mask(secrets).text(text);
 const maskExchange = (exchange: Exchange, secrets: readonly Secret[] = []) =>
   maskedExchange(exchange, new Mask(secrets));
 
@@ -111,13 +112,12 @@ test('a known secret is masked everywhere, even if encoded', () => {
   expect(maskText('It sent k/1"2+3é twice: k/1"2+3é.', secrets)).toBe('It sent $API_KEY twice: $API_KEY.');
 });
 
-test('an unknown credential becomes another variable, and additions to a known one are visible', () => {
+test('another credential than a known one becomes another variable', () => {
   const secrets = [{ value: 'right-one', variable: 'TOKEN' }];
   const headers = (value: string) =>
     maskExchange(exchangeOf({ headers: { authorization: value } }), secrets).request.headers;
   expect(headers('Bearer right-one')).toEqual({ authorization: 'Bearer $TOKEN' });
   expect(headers('Bearer wrong')).toEqual({ authorization: 'Bearer $TOKEN_2' });
-  expect(headers('Bearer right-onex')).toEqual({ authorization: 'Bearer $TOKENx' });
   expect(headers('Bearer right-one and another secret')).toEqual({ authorization: 'Bearer $TOKEN_2' });
 });
 

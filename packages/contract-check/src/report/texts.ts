@@ -17,13 +17,10 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 
-/** `4 ms`, `0.8 s`, `41 s`, `2 min 5 s`. */
+/** `0 s`, `41 s`, `2 min 5 s`. */
 export function durationText(milliseconds: number): string {
-  if (milliseconds < 100) return `${Math.round(milliseconds)} ms`;
-  const seconds = milliseconds / 1000;
-  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
-  const whole = Math.round(seconds);
-  return whole < 120 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 /** The path of a file relative to a directory that contains it; unchanged otherwise. */
