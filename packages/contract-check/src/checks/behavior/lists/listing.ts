@@ -159,8 +159,18 @@ export class Listing {
 
   /** The page after others, as the last response indicates it, otherwise from the position in the contract. */
   async after(pages: readonly Page[], settings: Settings): Promise<Page | undefined> {
+    const isLinked = pages.at(-1)?.metadata.next !== undefined;
+    return isLinked ? this.linked(pages, settings) : this.positioned(pages, settings);
+  }
+
+  /** The page that the last of several links. */
+  async linked(pages: readonly Page[], settings: Settings): Promise<Page | undefined> {
     const next = pages.at(-1)?.metadata.next;
-    if (next !== undefined) return this.pageOf(await this.follow(next, settings));
+    return next && this.pageOf(await this.follow(next, settings));
+  }
+
+  /** The page after others by its position. */
+  async positioned(pages: readonly Page[], settings: Settings): Promise<Page | undefined> {
     const { position } = this.controls;
     if (position === undefined) return undefined;
     const first = position.default ?? position.shape.minimum ?? 0;

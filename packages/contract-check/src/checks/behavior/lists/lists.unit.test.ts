@@ -341,6 +341,14 @@ const wrong: readonly [what: string, twist: Twist, ...checks: string[]][] = [
     },
     'filter-page',
   ],
+  [
+    'later pages by position ignore conditions, unlike those by cursor',
+    {
+      operation: 'searchBooks',
+      request: (settings) => (Number(settings.offset ?? 0) > 0 ? without(settings, 'where') : settings),
+    },
+    'filter-page',
+  ],
   ...['ids', 'anyTag', 'allTags'].map((name): [string, Twist, string] => [
     `of several ${name} the first one counts`,
     { operation: 'listBooks', request: (settings) => ({ ...settings, [name]: [settings[name]].flat()[0] }) },
