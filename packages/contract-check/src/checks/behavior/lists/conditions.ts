@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../json.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
 import { keyOfName, withoutContainer } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
@@ -39,7 +39,6 @@ export interface Condition {
   readonly slot: Slot;
   readonly settings: Settings;
   readonly label: string;
-  readonly operand?: unknown;
   holds(row: JsonObject): Truth;
 }
 
@@ -50,19 +49,36 @@ export interface Conditions {
 }
 
 /** Counts the rows that definitely match, and those that definitely do not. */
-export function reach(list: FullList, { holds }: Condition): { yes: number; no: number } {
+function reach(list: FullList, { holds }: Condition): { yes: number; no: number } {
   const results = list.rows.map(holds);
   return { yes: results.filter((one) => one === true).length, no: results.filter((one) => one === false).length };
 }
 
-function splits(list: FullList, condition: Condition): boolean {
+/** Whether some rows match, and some do not. */
+export function splits(list: FullList, condition: Condition, least = 1): boolean {
   const { yes, no } = reach(list, condition);
-  return yes > 0 && no > 0;
+  return yes >= least && no > 0;
+}
+
+/** Two conditions of one request, joined by a word of the label. */
+export function joined(
+  [left, right]: readonly [Condition, Condition],
+  word: 'and' | 'or',
+  settings: Settings = [...left.settings, ...right.settings],
+): Condition {
+  const join = word === 'or' ? or : and;
+  return {
+    slot: right.slot,
+    settings,
+    label: `${left.label} ${word} ${right.label}`,
+    holds: (row) => join([left.holds(row), right.holds(row)]),
+  };
 }
 
 /** What a slot filters by. */
 interface Meaning extends Match {
-  readonly operator: string;
+  /** The name of the operator. */
+  readonly name: string;
   /** Whether the contract declares it, so that days are days in UTC. */
   readonly isDeclared?: boolean;
 }
@@ -73,76 +89,66 @@ function meaningOf({ declared }: Listing, { properties }: FullList, slot: Slot):
   const stated = slot.declared.filter ?? filters?.[slot.name] ?? filters?.[slot.path[0] ?? ''];
   if (stated === false) return undefined;
   if (typeof stated === 'string') {
-    const [name, operator = 'is'] = stated.split(' ');
-    const property = properties.find((one) => one.name === name);
-    return property && { property, isExact: true, isDeclared: true, operator };
+    const [path, name = 'is'] = stated.split(' ');
+    const property = properties.find((one) => one.name === path);
+    return property && { property, isExact: true, isDeclared: true, name };
   }
   const words = withoutContainer(slot.words);
   const whole = matchOf(properties, words);
-  if (whole !== undefined) return { ...whole, operator: 'is' };
+  if (whole !== undefined) return { ...whole, name: 'is' };
   const affixes = [
-    { operator: words[0], rest: words.slice(1) },
-    { operator: words.at(-1), rest: words.slice(0, -1) },
-    { operator: words.slice(-2).join(''), rest: words.slice(0, -2) },
+    { name: words[0], rest: words.slice(1) },
+    { name: words.at(-1), rest: words.slice(0, -1) },
+    { name: words.slice(-2).join(''), rest: words.slice(0, -2) },
   ];
-  for (const { operator = '', rest } of affixes) {
-    const match = operatorOf(operator) && matchBeginning(properties, rest);
+  for (const { name = '', rest } of affixes) {
+    const match = operatorOf(name) && matchBeginning(properties, rest);
     // `nameLike` has no wildcards.
-    if (match !== undefined) return { ...match, operator: operator === 'like' ? 'contains' : operator };
+    if (match !== undefined) return { ...match, name: name === 'like' ? 'contains' : name };
   }
   // `client` may mean `clientId`, or the ID of the embedded `client`.
   const reference = matchOf(properties, [...words, 'id']);
-  return reference && { ...reference, isExact: false, operator: 'is' };
+  return reference && { ...reference, isExact: false, name: 'is' };
+}
+
+/** A comparison of a property that a request can contain. */
+interface Comparison {
+  readonly slot: Slot;
+  readonly property: Property;
+  /** The name of the operator. */
+  readonly name: string;
+  readonly operator: Operator;
+  /** The type of the operands. */
+  readonly shape: Shape;
+  readonly hasUtcDays?: boolean | undefined;
+  /** The value of the slot for an operand. */
+  written(operand: unknown): unknown;
 }
 
 /** The conditions that a slot can express with values of rows, and with values that no row has. */
 export function conditionsOf(listing: Listing, list: FullList, slot: Slot): Conditions[] {
   const meaning = slot.shape.types.has('object') ? undefined : meaningOf(listing, list, slot);
-  const operator = operatorOf(meaning?.operator ?? '');
+  const operator = operatorOf(meaning?.name ?? '');
   if (meaning === undefined || operator === undefined) return [];
-  const { property, isExact, isDeclared = false, operator: name } = meaning;
+  const { property, isExact, isDeclared = false } = meaning;
   const isList = slot.shape.types.has('array');
-  const isClosed = (slot.shape.enum ?? property.enum) !== undefined;
-  const by = (name: string, least: number, operator = operatorOf(name)): Conditions => {
-    const stated = (operand: unknown) => ({
-      settings: [[slot, isList ? [operand].flat() : operand]] as const,
-      label: `${property.name} ${name} ${JSON.stringify(operand)}`,
-    });
-    const all = operator && expressed({ listing, list, slot, property, operator, hasUtcDays: isDeclared, stated });
-    const conditions = (all ?? []).map((condition) => {
-      const { operand } = condition;
-      // A filter by free text may match parts, or search other properties as well.
-      const isText = name === 'is' && typeof operand === 'string' && !isClosed && instantOf(operand) === undefined;
-      const isOpen = (row: JsonObject) => isText && mentions(row, operand);
-      const holds = (row: JsonObject) => (isOpen(row) ? condition.holds(row) || undefined : condition.holds(row));
-      return { ...condition, holds };
-    });
-    return { conditions, least };
+  const by = (name: string, least: number, own = operatorOf(name)): Conditions[] => {
+    const written = (operand: unknown) => (isList ? [operand].flat() : operand);
+    const comparison = { slot, property, name, shape: slot.shape, hasUtcDays: isDeclared, written };
+    return own === undefined ? [] : [{ least, conditions: expressed(listing, list, { ...comparison, operator: own }) }];
   };
+  const { name } = meaning;
   const least = isExact && (!operator.isRange || isDeclared) ? 1 : 2;
-  if (isList) return [by('is', least), by(name === 'is' ? 'several' : name, isDeclared && name !== 'is' ? 1 : 2)];
+  if (isList) return [...by('is', least), ...by(name === 'is' ? 'several' : name, isDeclared && name !== 'is' ? 1 : 2)];
   const hasTimes = operator.isRange && list.rows.some((row) => isInstant(valueIn(row, property)));
-  return [by(name, least), ...(hasTimes ? [by(name, 2, { ...operator, operand: undefined })] : [])];
-}
-
-/** An operator on a property, and how to send an operand. */
-interface Expression {
-  readonly listing: Listing;
-  readonly list: FullList;
-  readonly slot: Slot;
-  /** The type of the operands. */
-  readonly shape?: Shape;
-  readonly property: Property;
-  readonly operator: Operator;
-  readonly hasUtcDays: boolean;
-  stated(operand: unknown): Pick<Condition, 'settings' | 'label'>;
+  return [...by(name, least), ...(hasTimes ? by(name, 2, { ...operator, operand: undefined }) : [])];
 }
 
 const maxValues = 8;
 
 /** Two conditions that split the rows, if the contract allows them, and one that all or none of the rows match. */
-function expressed(expression: Expression): Condition[] {
-  const { listing, list, slot, shape = slot.shape, property, operator, hasUtcDays, stated } = expression;
+function expressed(listing: Listing, list: FullList, comparison: Comparison): Condition[] {
+  const { slot, property, name, operator, hasUtcDays = false, written } = comparison;
   const values = [...new Set(distinct(list.rows, property).flat())].filter(isScalar);
   const isShown = isSurelyShown(listing, property, values);
   const sorted = operator.isRange ? values.sort((left, right) => compare(left, right) ?? 0) : values;
@@ -151,20 +157,23 @@ function expressed(expression: Expression): Condition[] {
     operator.operand === undefined
       ? of
       : of.map((value, index) => operator.operand?.(value, of[(index + 1) % of.length]));
-  const all = operator.fixed ?? [
-    ...operands(known),
-    ...operands(unusedValues(listing, list, { slot, shape, property })),
-  ];
-  const isAllowed = (operand: unknown) => operand !== '' && listing.callOf(stated(operand).settings) !== undefined;
+  const all = operator.fixed ?? [...operands(known), ...operands(unusedValues(listing, list, comparison))];
+  const settingsOf = (operand: unknown) => [[slot, written(operand)]] as const;
+  const isAllowed = (operand: unknown) => operand !== '' && listing.callOf(settingsOf(operand)) !== undefined;
+  const isOpen = name === 'is' && (slot.shape.enum ?? property.enum) === undefined;
   const conditions = all
     .filter((operand) => operand !== undefined)
     .flatMap((operand) => [operand, ...otherForms(operand)].filter(isAllowed).slice(0, 1))
     .map((operand): Condition => {
+      // A filter by free text may match parts, or search other properties as well.
+      const isText = isOpen && typeof operand === 'string' && instantOf(operand) === undefined;
       const holds = (row: JsonObject) => {
         const value = valueIn(row, property);
-        return value === undefined ? undefined : operator.holds(value, operand, { isShown, hasUtcDays });
+        const result = value === undefined ? undefined : operator.holds(value, operand, { isShown, hasUtcDays });
+        return isText && mentions(row, operand) ? result || undefined : result;
       };
-      return { slot, operand, holds, ...stated(operand) };
+      const label = `${property.name} ${name} ${JSON.stringify(operand)}`;
+      return { slot, label, settings: settingsOf(operand), holds };
     });
   const splitting = conditions.filter((one) => splits(list, one));
   const others = conditions.filter((one) => !splitting.includes(one) && reach(list, one).yes + reach(list, one).no > 0);
@@ -190,7 +199,7 @@ function otherForms(value: unknown): unknown[] {
 function unusedValues(
   { session, operation }: Listing,
   list: FullList,
-  { slot, shape, property }: Pick<Expression, 'slot' | 'property'> & { shape: Shape },
+  { slot, shape, property }: Pick<Comparison, 'slot' | 'shape' | 'property'>,
 ): unknown[] {
   const known = distinct(list.rows, property).flat().map(folded);
   const seed = Math.abs(session.seedFor(`${operation.id} ${slot.name} ${property.name} nobody`));
@@ -227,6 +236,7 @@ function operatorsIn({ properties }: Shape): string[] {
   return [...properties.keys()].filter(isOperatorName);
 }
 
+/** A condition on one column, as `value` states it. */
 interface ColumnCondition extends Condition {
   readonly column: string;
   readonly operator: string;
@@ -265,50 +275,42 @@ function columnConditions(listing: Listing, list: FullList, slot: Slot): ColumnC
       const operator = operatorOf(name);
       if (operator === undefined) return [];
       const shape = shapeOf(listing.document, ...(inner.properties.get(name) ?? []));
-      const whole = (operand: unknown) => ({ [column]: { [name]: operand } });
-      const stated = (operand: unknown) => labelled(slot, whole(operand));
-      return expressed({ listing, list, slot, shape, property, operator, hasUtcDays: false, stated }).map(
-        (condition) => ({ ...condition, column, operator: name, value: whole(condition.operand) }),
-      );
+      const written = (operand: unknown) => ({ [column]: { [name]: operand } });
+      return expressed(listing, list, { slot, property, name, operator, shape, written }).map((condition) => {
+        const [[, value] = []] = condition.settings;
+        return { ...condition, column, operator: name, value: isObject(value) ? value : {} };
+      });
     });
   });
 }
 
-function labelled(slot: Slot, value: JsonObject): Pick<Condition, 'settings' | 'label'> {
-  return { settings: [[slot, value]], label: JSON.stringify(value) };
-}
-
 /** Combinations of two columns with `_and` and `_or` and beside each other, and the negation of one. */
-function combined(
-  listing: Listing,
-  list: FullList,
-  slot: Slot,
-  [first, ...rest]: readonly ColumnCondition[],
-): Condition[] {
-  if (first === undefined) return [];
-  const others = rest.filter(({ column }) => column !== first.column).slice(0, maxConditions);
+function combined(listing: Listing, list: FullList, slot: Slot, splitting: readonly ColumnCondition[]): Condition[] {
+  const some = splitting.slice(0, maxConditions);
   const results = (one: Condition) => JSON.stringify(list.rows.map(one.holds));
-  const found = [...slot.shape.properties.keys(), 'and'].flatMap((name, index, { length }): Condition[] => {
-    const isBeside = index === length - 1;
+  /** Two columns that together do not return what one of them returns alone. */
+  const pair = (word: 'and' | 'or', written: (...parts: JsonObject[]) => JsonObject): Condition[] => {
+    for (const [index, left] of some.entries())
+      for (const right of some.slice(index + 1).filter(({ column }) => column !== left.column)) {
+        const both = joined([left, right], word, [[slot, written(left.value, right.value)]]);
+        if (results(both) !== results(left) && reach(list, both).no > 0) return [both];
+      }
+    return [];
+  };
+  const found = [...slot.shape.properties.keys()].flatMap((name): Condition[] => {
     const connective = connectiveOf(name);
-    if (connective === undefined) return [];
-    if (connective === 'not') return [negation(slot, name, first)];
-    const join = connective === 'or' ? or : and;
-    const pairs = others.map((other) => ({
-      slot,
-      ...labelled(slot, isBeside ? { ...first.value, ...other.value } : { [name]: [first.value, other.value] }),
-      holds: (row: JsonObject) => join([first.holds(row), other.holds(row)]),
-    }));
-    // Only worth sending if neither condition alone would return the same rows.
-    return pairs.filter((one) => results(one) !== results(first) && reach(list, one).no > 0).slice(0, 1);
+    if (connective === 'not') return some.slice(0, 1).map((one) => negation(slot, name, one));
+    return connective === undefined ? [] : pair(connective, (...parts) => ({ [name]: parts }));
   });
-  return found.filter(({ settings }) => listing.callOf(settings) !== undefined);
+  const beside = pair('and', (left, right) => ({ ...left, ...right }));
+  return [...found, ...beside].filter(({ settings }) => listing.callOf(settings) !== undefined);
 }
 
 function negation(slot: Slot, name: string, inner: ColumnCondition): Condition {
   return {
     slot,
-    ...labelled(slot, { [name]: inner.value }),
+    settings: [[slot, { [name]: inner.value }]],
+    label: `not ${inner.label}`,
     holds: (row) => {
       const result = inner.holds(row);
       // The negation of a condition on a null is unspecified.

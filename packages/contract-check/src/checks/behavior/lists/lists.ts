@@ -4,7 +4,7 @@ import { eachOperation } from '../../../run/parallel.ts';
 import type { CheckContext } from '../../check.ts';
 import { observe } from '../observe.ts';
 import { defaultChecks } from './defaults.ts';
-import { filterChecks, searchChecks } from './filters.ts';
+import { filterChecks } from './filters.ts';
 import { isSameSet, type ListCheck, Listing, type ListSubject } from './listing.ts';
 import { orderChecks } from './order.ts';
 import { pagingChecks } from './paging.ts';
@@ -32,7 +32,7 @@ async function checkList(context: CheckContext, original: Listing): Promise<void
   // A list that changes by itself cannot be checked.
   const again = await subject?.listing.walk();
   if (subject === undefined || again === undefined || !isSameSet(subject.list.keys, again.keys)) return;
-  for (const checksOf of [() => pagingChecks, defaultChecks, orderChecks, filterChecks, searchChecks])
+  for (const checksOf of [() => pagingChecks, defaultChecks, orderChecks, filterChecks])
     for (const check of checksOf(subject)) await run(subject, check);
 }
 

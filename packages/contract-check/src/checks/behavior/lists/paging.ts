@@ -1,5 +1,3 @@
-import { shapeOf } from '../../../schema/shape.ts';
-import { responseSchema } from '../../../schema/view.ts';
 import { type Difference, need, valued } from '../observe.ts';
 import {
   type FullList,
@@ -15,7 +13,7 @@ import {
   type Page,
   shown,
 } from './listing.ts';
-import { isTotalName, type Slot } from './slots.ts';
+import type { Slot } from './slots.ts';
 
 interface Meaning {
   readonly paging: 'offset' | 'page';
@@ -105,11 +103,7 @@ function totalDifferences(listing: Listing, list: FullList, pages: readonly Page
     const exchanges = [...list.exchanges, exchange];
     if (wrong) return finding(listing, 'page-total', total, { ...valued(wrong.name, all, wrong.value), exchanges });
   }
-  const missing = pages.find(({ metadata }) => metadata.totals.length === 0);
-  const schema = responseSchema(listing.operation);
-  const isDeclared = schema !== undefined && [...shapeOf(listing.document, schema).properties.keys()].some(isTotalName);
-  if (total === undefined || missing === undefined || !isDeclared) return [];
-  return finding(listing, 'total-missing', total, { actual: 'no total', exchanges: [missing.exchange] });
+  return [];
 }
 
 /** A response must indicate correctly whether more rows follow. */

@@ -195,10 +195,6 @@ const isCount = (value: unknown): value is number => typeof value === 'number' &
 const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
 const hrefOf = (value: unknown) => (isObject(value) ? value.href : value);
 
-export function isTotalName(name: string): boolean {
-  return totals.test(keyOfName(name));
-}
-
 export function listMetadataOf({ response, request }: Exchange, rowsMember: string): ListMetadata {
   const members = membersOf(response.json?.value, rowsMember);
   const find = <Value>(names: RegExp, isFit: (value: unknown) => value is Value): Named<Value> | undefined =>
