@@ -1,7 +1,6 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import { type Call, type Exchange, isJson } from '../http/call.ts';
-import { isObject } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import { isHarmless, withKnownIds } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
@@ -41,7 +40,6 @@ export async function checkInvalidInput(
   const probes = [
     ...breaks.map(({ place, value }) => probeAt(context, place, value)),
     ...absences(context, known.call),
-    ...returnedMembers(context, known),
     ...bodyProbes(context, operation, known.call),
     ...unreadable(context, known.call),
   ];
@@ -128,27 +126,6 @@ function absences({ session }: CheckContext, call: Call): Probe[] {
   if (body?.required !== true || call.body === undefined) return probes;
   const place = document.placeOf(body.node, keyword);
   return [...probes, { keyword, at: 'body', note: 'the body is missing', place, call: { ...call, body: undefined } }];
-}
-
-/** Maximum number of response properties to send in a body that does not allow them. */
-const maxReturned = 6;
-
-/** Read-only properties from the response, in a body that allows no others. */
-function returnedMembers({ session }: CheckContext, { call, exchange }: KnownRequest): Probe[] {
-  const [place] = bodiesOf(session, [call]);
-  const response = exchange.response.json?.value;
-  if (place === undefined || place.isForm || !isObject(place.value) || !isObject(response)) return [];
-  const body = place.value;
-  const probes = Object.entries(response).flatMap(([name, value]): Probe[] => {
-    if (name in body || typeof value === 'object') return [];
-    const whole = { ...body, [name]: value };
-    const [breach, ...others] = session.validators.breaches(place.schema, whole, 'request');
-    if (!/^(?:additional|unevaluated)Properties$/.test(breach?.keyword ?? '') || others.length > 0) return [];
-    const note = `${name} is returned in responses, but is not part of the request body`;
-    const { keyword = '', place: source } = breach ?? {};
-    return [{ keyword, place: source, at: `body/${name}`, note, call: place.with(whole), base: place }];
-  });
-  return probes.slice(0, maxReturned);
 }
 
 /** An `Accept` header that the operation cannot satisfy, if 406 is declared (RFC 9110, 15.5.7). */
