@@ -73,7 +73,6 @@ const fixed = {
     'server-error': error('Handle the input, or reject it with a declared 4xx: no request may cause a server error.'),
   }),
   ...of('behavior', {
-    'action-idle': error('An action that returns success must change what it is named after.'),
     'action-lost': error('The effect of an action must be visible when the resource is read.'),
     'bulk-lost': error('Every item that a bulk response reports as done must be stored.'),
     'bulk-results': error('A bulk response must have a result for every item.'),
@@ -103,7 +102,6 @@ const fixed = {
     'if-none-match': note('If-None-Match must be evaluated.'),
     'key-another': error('A repeated request with the same idempotency key must return the first resource.'),
     'key-rejected': warning('A repeated request with the same idempotency key must be accepted.'),
-    'key-twice': error('A repeated request with the same idempotency key must not create a second resource.'),
     location: warning('Location must be the URL of the created resource (RFC 9110, 10.2.2).'),
     'order-ignored': error('A list must have the requested or declared order, in the requested direction.'),
     'order-nulls': warning('Null values must be where the documented order has them.'),
@@ -120,18 +118,14 @@ const fixed = {
     'page-size': error('A page must have the requested or default number of rows.'),
     'page-total': warning('The total must be the number of rows in the list.'),
     'read-another': error('Reading a resource by its ID must return this resource.'),
-    'read-changes': error('Reading must not change anything.'),
     'read-disagrees': error('A resource must have the same values in a list and by itself.'),
     'read-unknown': warning('Reading a resource that does not exist must return 404.'),
     'read-unsteady': warning('Reading an unchanged resource twice must return the same.'),
     'replace-kept': warning('PUT must clear omitted properties, or be declared as merging (x-contract-check: merges).'),
-    'search-ignored': error('A search must have an effect.'),
-    'search-lost': error('A search must return all rows that match.'),
     'tenant-changes': error('A tenant must not change resources of another one.'),
     'tenant-deletes': error('A tenant must not delete resources of another one.'),
     'tenant-lists': error('A list must not have resources of another tenant.'),
     'tenant-reads': error('A tenant must not read resources of another one.'),
-    'total-missing': warning('A list must have its total if the request asks for it.'),
     'unique-ignored': error('A value that is declared as unique must be rejected if another resource has it.'),
     'update-echo': error('The response to an update must have the values of the request.'),
     'update-lost': error('An update must be stored.'),
@@ -162,7 +156,7 @@ const shared: readonly CheckName[] = [
   ...(['reject-accept', 'reject-malformed', 'reject-media-type', 'reject-unknown-parameter'] as const),
   ...(['expired-credentials', 'forged-credentials', 'missing-credentials', 'missing-permission'] as const),
   ...(['if-match-ignored', 'if-match-missing', 'if-match-status', 'if-none-match'] as const),
-  ...(['total-missing', 'problem-status', 'change-unknown', 'read-unknown'] as const),
+  ...(['problem-status', 'change-unknown', 'read-unknown'] as const),
 ];
 
 export function isShared(check: CheckName): boolean {
@@ -193,7 +187,6 @@ const consequencesForParameter: Readonly<Partial<Record<CheckName, readonly Chec
   'create-lost': ['create-echo'],
   'filter-ignored': ['filter-lost', 'filter-page', 'filter-total'],
   'order-ignored': ['order-nulls', 'order-ties'],
-  'search-ignored': ['search-lost'],
 };
 
 /** Whether a finding follows from another one. */

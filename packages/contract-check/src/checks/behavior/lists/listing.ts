@@ -42,7 +42,6 @@ export interface FullList {
   readonly exchanges: readonly Exchange[];
   /** That of the last page. */
   readonly exchange: Exchange;
-  readonly total: number | undefined;
   readonly rowSchema: JsonObject | undefined;
   readonly properties: readonly Property[];
 }
@@ -185,8 +184,8 @@ export class Listing {
   }
 
   /** Reads the whole list with the largest page size; undefined if it cannot be read. */
-  async walk(more: Settings = []): Promise<FullList | undefined> {
-    const settings = [...this.widest, ...more];
+  async walk(): Promise<FullList | undefined> {
+    const settings = this.widest;
     const first = await this.read(settings);
     if (first === undefined) return undefined;
     const pages: Page[] = [first];
@@ -205,7 +204,7 @@ export class Listing {
     const keyOf = keyFor(rows);
     const exchanges = pages.map(({ exchange }) => exchange);
     const properties = propertiesOf(this.document, rows, this.rowSchema);
-    const { exchange, metadata } = pages.at(-1) ?? first;
+    const { exchange } = pages.at(-1) ?? first;
     return {
       rows,
       keyOf,
@@ -215,7 +214,6 @@ export class Listing {
       exchanges,
       exchange,
       properties,
-      total: metadata.totals[0]?.value,
       rowSchema: this.rowSchema,
     };
   }
@@ -248,21 +246,8 @@ export async function readCollection(
   context: CheckContext,
   operation: Operation,
   path: Readonly<Record<string, unknown>> = {},
-  query: Readonly<Record<string, unknown>> = {},
 ): Promise<FullList | undefined> {
-  const listing = Listing.of(context, operation, path);
-  const settings = (listing?.slots ?? []).filter(({ name }) => Object.hasOwn(query, name));
-  return listing?.walk(settings.map((slot) => [slot, query[slot.name]] as const));
-}
-
-/** The first page of a list with the largest size, requested by another identity. */
-export async function listAs(
-  context: CheckContext,
-  operation: Operation,
-  identity: Identity,
-): Promise<Page | undefined> {
-  const listing = Listing.of(context, operation);
-  return listing?.pageOf(await listing.request(listing.widest, identity));
+  return Listing.of(context, operation, path)?.walk();
 }
 
 export function isOffsetName(name: string): boolean {

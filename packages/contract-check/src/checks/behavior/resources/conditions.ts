@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { type BehaviorCheck, type Difference, differ, need, needs } from '../observe.ts';
-import { isGone, isScalar } from './compare.ts';
+import { type BehaviorCheck, type Difference, differ, need } from '../observe.ts';
+import { isScalar } from './compare.ts';
 import type { ResourceHarness, Shown } from './harness.ts';
 import { conditionOf, declares } from './resource-types.ts';
 import type { Updating } from './update.ts';
@@ -83,28 +83,6 @@ export const updateTags: BehaviorCheck<Updating> = {
     const without = declares(update, 428) ? await updating.send(resource, second, { 'if-match': null }) : undefined;
     if (without && isSuccess(without)) differs('if-match-missing', 'none', '428, as declared', without);
     return found;
-  },
-};
-
-export const removedUnchanged: BehaviorCheck<ResourceHarness> = {
-  name: 'delete unchanged',
-  describe: 'A delete with an outdated ETag is rejected without effect.',
-  applies: ({ resourceType: { remove } }) => remove !== undefined && declares(remove, 412),
-  async run(harness, label) {
-    const remove = need(harness.resourceType.remove);
-    const { node, schema } = need(conditionOf(remove));
-    const created = await harness.createAndRead(label);
-    const etag = need(etagOf(created));
-    // The ETag of another version in the same format.
-    const stale = etag.replace(/[\da-z](?=[^\da-z]*$)/i, (last) => (last === '7' ? '3' : '7'));
-    needs(stale !== etag && harness.session.validators.accepts(schema, stale, 'request'));
-    const response = await harness.remove(created.resource, { 'if-match': stale });
-    needs(isSuccess(response) || response.response.status === 412);
-    const after = await harness.read(created.resource);
-    const check = isSuccess(response) ? 'if-match-ignored' : 'if-match-stored';
-    const exchanges = [created.exchange, response];
-    const isWrong = isSuccess(response) || (after !== undefined && isGone(after));
-    return isWrong ? [differ(check, remove, 'If-Match', { actual: statusesOf(exchanges), node, exchanges })] : [];
   },
 };
 

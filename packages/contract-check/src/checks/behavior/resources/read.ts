@@ -6,7 +6,7 @@ import { collectionPath, isOwnId, kindOfPath, lastParameter, rowsSchema } from '
 import { responseSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { readCollection } from '../lists/listing.ts';
-import { type BehaviorCheck, type Difference, differ, need, valued } from '../observe.ts';
+import { type BehaviorCheck, type Difference, differ, need, needs, valued } from '../observe.ts';
 import { isFleeting, isNothing, isSame, isScalar, isServerOwned, isSteady, ownId, resourceIn } from './compare.ts';
 import { isRead, listsOf } from './resource-types.ts';
 
@@ -33,12 +33,6 @@ export function readingsOf(context: CheckContext): Reading[] {
 /** Maximum number of additional rows to read. */
 const maxExtraReads = 8;
 
-/** A difference between a row of a list and the read of it. */
-interface Disagreement {
-  readonly row: JsonObject;
-  readonly difference: Difference;
-}
-
 const idIn = (row: JsonObject, name: string) => row[name] ?? ownId(row);
 
 /** The number of properties with a value. */
@@ -53,62 +47,55 @@ export const agreement: BehaviorCheck<Reading> = {
     const { session, requests } = context;
     const known = need(requests.of(read)).call;
     const rows = (await readCollection(context, list))?.rows ?? [];
-    if (rows.length === 0) return undefined;
     const send = (row: JsonObject) => session.send({ ...known, path: { ...known.path, [name]: idIn(row, name) } });
     // Rows with the most values reveal the most. The second observation uses other rows if possible.
     const [fullest, second] = rows.toSorted((one, other) => fullness(other) - fullness(one));
     const chosen = label.endsWith('two') ? [second ?? fullest, rows.at(-1)] : [fullest, rows[0]];
-    const found: Disagreement[] = [];
-    let isSeen = false;
+    const seen: { readonly row: JsonObject; readonly reads: readonly [Exchange, Exchange] }[] = [];
     for (const row of new Set(chosen)) {
       if (row === undefined || idIn(row, name) === undefined || session.isOver) continue;
-      const [exchange, again] = [await send(row), await send(row)];
-      if (!isSuccess(exchange) || !isObject(exchange.response.json?.value)) continue;
-      isSeen = true;
-      found.push(...differences(reading, row, exchange, again).map((difference) => ({ row, difference })));
+      const reads = [await send(row), await send(row)] as const;
+      if (isSuccess(reads[0]) && isObject(reads[0].response.json?.value)) seen.push({ row, reads });
     }
+    needs(seen.length > 0);
     // Some properties occur only in some resources. Their responses are checked as usual.
     const others = label.endsWith('one') ? rows.filter((one) => !chosen.includes(one)).slice(0, maxExtraReads) : [];
     for (const row of others) await send(row);
-    // Volatile properties count only if the list has not changed in between.
-    const moves = ({ difference }: Disagreement) => !isSteady(difference.about);
-    const later = found.some(moves) ? ((await readCollection(context, list))?.rows ?? []) : [];
-    const isUnmoved = ({ row, difference: { about } }: Disagreement) =>
-      later.some((one) => idIn(one, name) === idIn(row, name) && isSame(one[about], row[about]));
-    const steady = found.filter((one) => !moves(one) || isUnmoved(one)).map(({ difference }) => difference);
-    return isSeen ? steady : undefined;
+    const later = (await readCollection(context, list))?.rows ?? [];
+    return seen.flatMap(({ row, reads }) => {
+      const now = later.find((one) => idIn(one, name) === idIn(row, name));
+      return now === undefined ? [] : differences(reading, [row, now], reads);
+    });
   },
 };
 
+/** Compares what a list has of a resource with what a read returns. Values that change by themselves do not count. */
 function differences(
   { context, read, name, list }: Reading,
-  row: JsonObject,
-  exchange: Exchange,
-  again: Exchange,
+  [row, later]: readonly [JsonObject, JsonObject],
+  reads: readonly [Exchange, Exchange],
 ): Difference[] {
   const { document } = context.session;
-  const [shown, second] = [resourceIn(exchange), resourceIn(again)];
+  const [shown, again] = [resourceIn(reads[0]), resourceIn(reads[1])];
   const view = View.ofResponse(document, read);
-  const differs = (check: CheckName, about: string, expected: unknown, actual: unknown, ...exchanges: Exchange[]) => {
+  const differs = (check: CheckName, about: string, expected: unknown, actual: unknown) => {
     const { node } = view.member(about);
-    return [differ(check, read, about, { ...valued(about, expected, actual), node, exchanges })];
+    return [differ(check, read, about, { ...valued(about, expected, actual), node, exchanges: reads })];
   };
   const key = row[name] === undefined ? Object.keys(row).find(isOwnId) : name;
   if (key !== undefined && isScalar(shown[key]) && String(shown[key]) !== String(row[key]))
-    return differs('read-another', key, row[key], shown[key], exchange);
+    return differs('read-another', key, row[key], shown[key]);
   const ofRow = View.of(document, rowsSchema(document, responseSchema(list))?.schema);
-  const shared = view.names.filter((one) => !ofRow.member(one).isEmpty);
+  const shared = view.names.filter((one) => !ofRow.member(one).isEmpty && !isFleeting.test(one));
   return shared.flatMap((one) => {
-    const [listed, read1, read2] = [row[one], shown[one], second[one]];
-    // Some properties change on their own, but are the same in all responses at one time.
-    const mayMove = /count|total|status|state|updated|modified/i.test(one) && !isFleeting.test(one);
-    if (!isSteady(one) && (!mayMove || read1 !== read2)) return [];
+    const [listed, first, second] = [row[one], shown[one], again[one]];
+    if (isScalar(first) && first !== second)
+      return typeof first === 'string' && isSteady(one) && !isServerOwned(one)
+        ? differs('read-unsteady', one, first, second)
+        : [];
     // Rows are usually abbreviated, not reads.
-    const isShorter = Array.isArray(listed) && Array.isArray(read1) && read1.length < listed.length;
-    const isOther = isScalar(listed) && isScalar(read1) && !isSame(listed, read1, { name: one });
-    if (isOther || isShorter) return differs('read-disagrees', one, listed, read1, exchange);
-    return typeof read1 === 'string' && typeof read2 === 'string' && !isServerOwned(one) && read1 !== read2
-      ? differs('read-unsteady', one, read1, read2, exchange, again)
-      : [];
+    const isShorter = Array.isArray(listed) && Array.isArray(first) && first.length < listed.length;
+    const isOther = isScalar(listed) && isScalar(first) && !isSame(listed, first, { name: one });
+    return (isOther || isShorter) && isSame(listed, later[one]) ? differs('read-disagrees', one, listed, first) : [];
   });
 }

@@ -1,12 +1,12 @@
-import { eachOperation, ifSent } from '../../../run/parallel.ts';
+import { eachOperation } from '../../../run/parallel.ts';
 import type { CheckContext } from '../../check.ts';
 import { type BehaviorCheck, runChecks } from '../observe.ts';
 import { actionEffects } from './actions.ts';
 import { bulked, bulksOf } from './bulk.ts';
-import { readTags, removedUnchanged, updateTags } from './conditions.ts';
+import { readTags, updateTags } from './conditions.ts';
 import { defaults, echo, idempotency, listed, location, unique } from './create.ts';
 import { ResourceHarness } from './harness.ts';
-import { checkSafety, separated } from './isolation.ts';
+import { separated } from './isolation.ts';
 import { operationChecks } from './operations.ts';
 import { agreement, readingsOf } from './read.ts';
 import { removed } from './remove.ts';
@@ -31,7 +31,6 @@ export async function checkResources(context: CheckContext): Promise<void> {
     if (known !== undefined) await runChecks(session, operationChecks, { context, operation, known }, [operation]);
   });
   for (const bulk of bulksOf(context)) await runChecks(session, [bulked], bulk, [bulk.operation]);
-  await ifSent(() => checkSafety(context));
 }
 
 async function checkResourceType(context: CheckContext, resourceType: ResourceType): Promise<void> {
@@ -50,14 +49,13 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
     if ((await branch.start()) !== undefined && (branch.isReadable || hasCertainRead))
       await runChecks(session, [echo, defaults], branch, [create]);
   }
-  await runChecks(session, [location, ...lists.slice(0, 3).map(listed)], harness, [create]);
+  await runChecks(session, [location, listed, idempotency], harness, [create]);
   for (const update of updates.slice(0, 3))
     await runChecks(session, updateChecks, new Updating(harness, update), [update]);
   if (read !== undefined) await runChecks(session, [readTags], harness, [read]);
-  await runChecks(session, [idempotency], harness, [create]);
   await runChecks(session, [unique], harness, [create, ...updates]);
   await runChecks(session, [separated], harness, [create, ...concerned]);
   const [action] = actions;
   if (action !== undefined) await runChecks(session, [actionEffects], harness, [action, ...actions]);
-  if (remove !== undefined) await runChecks(session, [removed, removedUnchanged], harness, [remove]);
+  if (remove !== undefined) await runChecks(session, [removed], harness, [remove]);
 }
