@@ -1,9 +1,10 @@
 import type { Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import { type Call, type Exchange, isSuccess } from '../../../http/call.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
-import { isDeleting, isOwnId, isReadingPost, kindOfPath, kindOfReference, lastParameter } from '../../../run/names.ts';
-import { requestSchema, View } from '../../../schema/view.ts';
+import { isObject, type JsonObject, sizeOf } from '../../../json.ts';
+import { isDeleting, isReadingPost, kindOfPath, lastParameter } from '../../../run/names.ts';
+import { atEveryDepth, type Freshness, renewed } from '../../../run/renewal.ts';
+import { View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { type ItemResult, itemResultsIn } from '../../outcome.ts';
 import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
@@ -65,50 +66,22 @@ interface Accepted {
   readonly results: readonly ItemResult[];
 }
 
-/** Sends items that are accepted: new ones if possible, otherwise known ones. */
-async function accepted(bulk: Bulk, label: string): Promise<Accepted | undefined> {
-  const { operation, member, context } = bulk;
-  const calls = [
-    ...(operation.method === 'POST' ? [twoNew(bulk, label, true), twoNew(bulk, label, false)] : []),
-    context.requests.of(operation)?.call,
-  ];
-  for (const call of calls) {
-    const exchange = call && (await context.session.send(call));
-    const results = exchange && isSuccess(exchange) ? itemResultsIn(exchange) : undefined;
-    if (call && exchange && results?.some(({ isFailure }) => !isFailure))
-      return { items: listIn(call, member).filter(isObject), exchange, results };
+/** Sends items that are accepted: two new ones with as many properties as possible, otherwise the known ones. */
+async function accepted({ operation, member, context }: Bulk, label: string): Promise<Accepted | undefined> {
+  const { session, requests } = context;
+  const known = need(requests.of(operation)).call;
+  const calls = [known, ...(await requests.variants(operation))];
+  const fullest = calls.reduce((most, call) => (sizeOf(call.body) > sizeOf(most.body) ? call : most));
+  const [item] = listIn(fullest, member);
+  const twice = { ...fullest, body: { ...Object(fullest.body), [member]: [item, item] } };
+  for (const call of operation.method === 'POST' ? [twice, known] : [known]) {
+    const fresh = (freshness: Freshness) => renewed(session, call, label, { ...atEveryDepth, keys: freshness.keys });
+    const sent = need(await requests.untilNew(operation, fresh));
+    const results = isSuccess(sent.exchange) ? itemResultsIn(sent.exchange) : undefined;
+    if (results?.some(({ isFailure }) => !isFailure))
+      return { items: listIn(sent.call, member).filter(isObject), exchange: sent.exchange, results };
   }
   return undefined;
-}
-
-/** The known call with two items that are derived from one that was accepted. */
-function twoNew({ operation, member, items, context }: Bulk, label: string, isFull: boolean): Call | undefined {
-  const { session, requests } = context;
-  const known = requests.of(operation);
-  const [schema, shape] = [requestSchema(operation), items.node];
-  if (known === undefined || !isObject(known.call.body) || schema === undefined || shape === undefined)
-    return undefined;
-  const failed = (itemResultsIn(known.exchange) ?? []).filter((one) => one.isFailure).map(({ index }) => index);
-  const first = listIn(known.call, member).find((item, index) => isObject(item) && !failed.includes(index));
-  const seed = session.seedFor(`${operation.id} ${label}`);
-  const most = isFull ? session.values.sample(shape, 'request', 'most', seed)?.value : undefined;
-  const more = Object.entries(isObject(most) ? most : {}).filter(
-    ([name, value]) => typeof value !== 'object' && kindOfReference(name) === undefined && !isKey(name),
-  );
-  const isFree = (_pointer: string, key: string) =>
-    key !== 'type' && !isOwnId(key) && (kindOfReference(key) === undefined || isKey(key));
-  const fresh = [1, 2].map((turn) =>
-    session.values.fresh(shape, { ...Object.fromEntries(more), ...Object(first) }, seed + turn, isFree),
-  );
-  const body = { ...known.call.body, [member]: fresh };
-  return first !== undefined && session.validators.accepts(schema, body, 'request')
-    ? { ...known.call, body }
-    : undefined;
-}
-
-/** Whether a property may identify an existing resource. */
-function isKey(name: string): boolean {
-  return isOwnId(name) || /(?:Ref|_ref|Key|_key|^key|^code|^sku|Code|^externalId|^type)$/.test(name);
 }
 
 function listIn({ body }: Call, member: string): unknown[] {

@@ -5,7 +5,7 @@ import { escapeSegment, isObject, type JsonObject } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
 import { isOwnId } from '../../../run/names.ts';
 import type { View } from '../../../schema/view.ts';
-import { type Difference, differ, ifSeen, valued } from '../observe.ts';
+import { type Difference, differ, valued } from '../observe.ts';
 
 /** The effect of a write: what was sent, and what a response or a later read shows of it. */
 
@@ -98,15 +98,6 @@ function plain(text: string, isCaseless: boolean): string {
 /** The name of a part of a body: `lines.*.price`. */
 export function memberAt(pointer: string): string {
   return general(pointer).slice(1).replaceAll('/', '.');
-}
-
-/** The differences that any of several observations shows; undefined if none can be made. */
-export async function anyOf(
-  ...observations: readonly (() => Promise<readonly Difference[]>)[]
-): Promise<Difference[] | undefined> {
-  const found: (readonly Difference[] | undefined)[] = [];
-  for (const observation of observations) found.push(await ifSeen(observation));
-  return found.some((one) => one !== undefined) ? found.flatMap((one) => one ?? []) : undefined;
 }
 
 /** The resource in a response that may wrap it in an object. */

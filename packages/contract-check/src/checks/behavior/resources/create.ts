@@ -8,23 +8,21 @@ import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
 import type { FullList } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, ifSeen, need, needs, text, valued } from '../observe.ts';
-import { anyOf, innerView, isGone, isSame, isScalar, memberAt, notKept, resourceIn, unlikes } from './compare.ts';
+import { innerView, isGone, isSame, isScalar, memberAt, notKept, resourceIn, unlikes } from './compare.ts';
 import { type Created, type Filling, locationIn, type Resource, type ResourceHarness } from './harness.ts';
 import { Updating } from './update.ts';
 
 type CreateCheck = BehaviorCheck<ResourceHarness>;
 
-export const echo: CreateCheck = {
-  name: 'echo',
-  describe:
-    'Created values are returned, in the response and when the resource is read; two values of booleans and enums.',
-  applies: ({ resourceType }) => extensionOf(resourceType.create.node).echo !== false,
-  run: (harness, label) =>
-    anyOf(
-      () => echoOf(harness, `${label} known`, 'known'),
-      () => echoOf(harness, `${label} varied`, 'varied'),
-    ),
-};
+/** Created values are returned, in the response and when the resource is read: known ones, and others for booleans and enums. */
+export const echo = (['known', 'varied'] as const).map(
+  (filling): CreateCheck => ({
+    name: `echo ${filling}`,
+    describe: `Created values are returned, in the response and when the resource is read (${filling}).`,
+    applies: ({ resourceType }) => extensionOf(resourceType.create.node).echo !== false,
+    run: (harness, label) => echoOf(harness, label, filling),
+  }),
+);
 
 async function echoOf(harness: ResourceHarness, label: string, filling: Filling): Promise<Difference[]> {
   const { document, resourceType } = harness;
@@ -48,16 +46,15 @@ async function echoOf(harness: ResourceHarness, label: string, filling: Filling)
   return [...found, differ('create-lost', create, '', facts)];
 }
 
-export const defaults: CreateCheck = {
-  name: 'default',
-  describe: 'Omitted properties get their defaults, also in nested objects.',
-  applies: ({ document, resourceType }) => !View.ofRequest(document, resourceType.create).isEmpty,
-  run: (harness, label) =>
-    anyOf(
-      async () => defaultsIn(harness, need(await harness.create(label, 'least'))),
-      async () => defaultsIn(harness, need(await harness.create(`${label} shallow`, 'shallow'))),
-    ),
-};
+/** Omitted properties get their defaults: all that are optional, and only those of nested objects. */
+export const defaults = (['least', 'shallow'] as const).map(
+  (filling): CreateCheck => ({
+    name: `default ${filling}`,
+    describe: `Omitted properties get their defaults (${filling}).`,
+    applies: ({ document, resourceType }) => !View.ofRequest(document, resourceType.create).isEmpty,
+    run: async (harness, label) => defaultsIn(harness, need(await harness.create(label, filling))),
+  }),
+);
 
 async function defaultsIn(harness: ResourceHarness, resource: Resource): Promise<Difference[]> {
   const { document, resourceType } = harness;

@@ -14,7 +14,6 @@ import { responseSchema } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { rowsIn } from '../lists/slots.ts';
 import { type BehaviorCheck, type Difference, differ, need, needs, text } from '../observe.ts';
-import { anyOf } from './compare.ts';
 import { declaredKind, declares, hasRows } from './resource-types.ts';
 
 /** A single operation with a successful call. */
@@ -56,12 +55,12 @@ const unknown: OperationCheck = {
   },
 };
 
-const omitted: OperationCheck = {
-  name: 'omitted',
+const omitted = (parameter: Parameter): OperationCheck => ({
+  name: `omitted ${parameter.in} ${parameter.name}`,
   describe: 'A read without a parameter equals a read with its default.',
   applies: ({ operation }) => operation.method === 'GET' || isReadingPost(operation),
-  run: (subject) => anyOf(...subject.operation.parameters.map((one) => () => withoutParameter(subject, one))),
-};
+  run: (subject) => withoutParameter(subject, parameter),
+});
 
 async function withoutParameter({ context, operation, known }: Subject, parameter: Parameter): Promise<Difference[]> {
   const { session } = context;
@@ -86,4 +85,6 @@ async function withoutParameter({ context, operation, known }: Subject, paramete
 }
 
 /** Checks that do not require a create operation. */
-export const operationChecks: readonly OperationCheck[] = [unknown, omitted];
+export function operationChecks({ parameters }: Operation): OperationCheck[] {
+  return [unknown, ...parameters.map(omitted)];
+}

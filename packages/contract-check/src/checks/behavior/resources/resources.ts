@@ -28,7 +28,8 @@ export async function checkResources(context: CheckContext): Promise<void> {
   for (const reading of readingsOf(context)) await runChecks(session, [agreement], reading, [reading.read]);
   await eachOperation(session.judged, 1, async (operation) => {
     const known = requests.of(operation)?.call;
-    if (known !== undefined) await runChecks(session, operationChecks, { context, operation, known }, [operation]);
+    if (known !== undefined)
+      await runChecks(session, operationChecks(operation), { context, operation, known }, [operation]);
   });
   for (const bulk of bulksOf(context)) await runChecks(session, [bulked], bulk, [bulk.operation]);
 }
@@ -43,11 +44,11 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
   if ((await harness.start()) === undefined) return;
   // A call that creates nothing may return properties with the same names and other meanings.
   if (harness.isReadable || hasCertainRead || known.exchange.response.status === 201)
-    await runChecks(session, [echo, defaults], harness, [create]);
+    await runChecks(session, [...echo, ...defaults], harness, [create]);
   for (const call of (await requests.branches(create)).slice(0, 4)) {
     const branch = new ResourceHarness(context, resourceType, { ...known, call });
     if ((await branch.start()) !== undefined && (branch.isReadable || hasCertainRead))
-      await runChecks(session, [echo, defaults], branch, [create]);
+      await runChecks(session, [...echo, ...defaults], branch, [create]);
   }
   await runChecks(session, [location, listed, idempotency], harness, [create]);
   for (const update of updates.slice(0, 3))
