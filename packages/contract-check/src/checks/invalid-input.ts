@@ -2,16 +2,16 @@ import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import { type Call, type Exchange, isJson } from '../http/call.ts';
 import { general } from '../judge/judge.ts';
-import { isHarmless, withKnownIds } from '../run/ids.ts';
+import { isHarmless } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
-import { isCreating, isDeleting } from '../run/names.ts';
+import { isDeleting } from '../run/names.ts';
 import { inParallel } from '../run/parallel.ts';
 import { renewedAround } from '../run/renewal.ts';
 import { malformedAround, oddBodies } from '../schema/hostile.ts';
 import { breaksOf, type Variant } from '../schema/variants.ts';
 import type { CheckContext } from './check.ts';
 import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRejected, type Rejection } from './outcome.ts';
-import { bodiesOf, type CallPlace, oncePerConstraint, placesOf, sendable, withText } from './places.ts';
+import { bodiesOf, type CallPlace, oncePerConstraint, placesOf, sendable, withRealIds, withText } from './places.ts';
 
 /** A request that violates the contract in exactly one way. */
 interface Probe {
@@ -86,25 +86,14 @@ async function send({ session, requests }: CheckContext, { call, base }: Probe, 
 /** Maximum number of violations per place. Another seed selects others. */
 const maxProbes = 400;
 
-function probeAt(context: CheckContext, place: CallPlace, { keyword, note, pointer, value, ...one }: Variant): Probe {
-  const call = place.with(withBrokenKnownIds(context, place, value));
-  return { keyword, note, place: one.place, at: `${place.name}${general(pointer)}`, call, base: place };
-}
-
-/** Replaces made-up IDs with existing ones. An ID that is the violation stays invalid. */
-function withBrokenKnownIds(
+function probeAt(
   { session }: CheckContext,
-  { parameter, schema, call: { operation } }: CallPlace,
-  value: unknown,
-): unknown {
-  if (parameter !== undefined) return value;
-  const known = withKnownIds(session, operation, value, { keepsKeys: isCreating(operation) });
-  const breaches = (one: unknown) =>
-    session.validators
-      .breaches(schema, one, 'request')
-      .map(({ pointer, keyword }) => `${pointer} ${keyword}`)
-      .join();
-  return breaches(known) === breaches(value) ? known : value;
+  place: CallPlace,
+  { keyword, note, pointer, value, ...one }: Variant,
+): Probe {
+  const broken = place.with(value);
+  const call = place.parameter === undefined ? withRealIds(session, broken) : broken;
+  return { keyword, note, place: one.place, at: `${place.name}${general(pointer)}`, call, base: place };
 }
 
 /** Requests that omit required parts. */

@@ -1,8 +1,10 @@
 import { type Content, groupOf, type Parameter } from '../document/operation.ts';
-import { type Call, isJson } from '../http/call.ts';
+import { bodySchemaOf, type Call, isJson } from '../http/call.ts';
 import { parsedAs } from '../http/deserialize.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { at, isObject, type JsonObject, put } from '../json.ts';
 import { general } from '../judge/judge.ts';
+import { withKnownIds } from '../run/ids.ts';
+import { isCreating } from '../run/names.ts';
 import type { Session } from '../run/session.ts';
 import { dice, shuffled } from '../schema/numbers.ts';
 import type { Values } from '../schema/values.ts';
@@ -36,6 +38,26 @@ export function placesOf(session: Session, call: Call): CallPlace[] {
 /** The bodies of calls. */
 export function bodiesOf(session: Session, calls: readonly Call[]): CallPlace[] {
   return calls.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
+}
+
+/**
+ * The call with existing IDs in its body instead of made-up ones, if it violates the same constraints as before, or none.
+ *
+ * @param kept JSON Pointer to a value that must not change.
+ */
+export function withRealIds(session: Session, call: Call, kept?: string): Call {
+  const { operation, body } = call;
+  const schema = bodySchemaOf(call);
+  if (schema === undefined || body === undefined) return call;
+  const known = withKnownIds(session, operation, body, { keepsKeys: isCreating(operation) });
+  const isScalar = kept !== undefined && !['object', 'undefined'].includes(typeof at(body, kept));
+  const real = isScalar ? put(known, kept, at(body, kept)) : known;
+  const breaches = (value: unknown) =>
+    session.validators
+      .breaches(schema, value, 'request')
+      .map(({ pointer, keyword }) => `${pointer} ${keyword}`)
+      .join();
+  return breaches(real) === breaches(body) ? { ...call, body: real } : call;
 }
 
 /** The call with a body that no value can express. */

@@ -1,18 +1,26 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
-import { bodySchemaOf, type Call, type Exchange } from '../http/call.ts';
+import type { Call, Exchange } from '../http/call.ts';
 import { at, isObject, parentOf, put } from '../json.ts';
 import { general } from '../judge/judge.ts';
-import { isHarmless, unlikelyIds, withKnownIds } from '../run/ids.ts';
+import { isHarmless, unlikelyIds } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
-import { isCreating, isOwnId, kindOfReference } from '../run/names.ts';
+import { isOwnId, kindOfReference } from '../run/names.ts';
 import { inParallel } from '../run/parallel.ts';
 import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { boundsOf, type Variant } from '../schema/variants.ts';
 import type { CheckContext } from './check.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from './outcome.ts';
-import { bodiesOf, type CallPlace, isDistinguishable, oncePerConstraint, placesOf, sendable } from './places.ts';
+import {
+  bodiesOf,
+  type CallPlace,
+  isDistinguishable,
+  oncePerConstraint,
+  placesOf,
+  sendable,
+  withRealIds,
+} from './places.ts';
 
 /**
  * Boundary values of every constraint must not be rejected as invalid. A server may reject them for reasons that no
@@ -29,8 +37,9 @@ export async function checkValidInput(
   const probes = oncePerConstraint(places, (place) => [...presentAt(context, place), ...boundsAt(context, place)]);
   await inParallel(probes, session.options.concurrency ?? 8, async ({ place, value: bound }, index) => {
     if (session.isOver || !(await isHarmless(session, place.with(bound.value), place.call))) return;
+    const kept = keptIn(place, bound);
     const send = (value: unknown, label: string) =>
-      sendReady(context, place.with(value), keptIn(place, bound), `${index} ${label}`);
+      requests.sendFresh(withRealIds(session, place.with(value), kept), `${index} ${label}`, kept);
     const exchange = await send(bound.value, 'bound');
     session.coverage.recordConstraint(operation, bound.place);
     if (isAccepted(exchange) || !rejectsForm(exchange, rejection)) return;
@@ -111,7 +120,8 @@ async function isAcceptedElsewhere(
     }),
   ];
   for (const [index, [call, pointer]] of calls.entries()) {
-    const exchange = await sendReady(context, call, pointer, `${label} elsewhere ${index}`);
+    const ready = withRealIds(session, call, pointer);
+    const exchange = await requests.sendFresh(ready, `${label} elsewhere ${index}`, pointer);
     if (!rejectsForm(exchange, rejection)) return true;
   }
   return false;
@@ -188,24 +198,4 @@ function boundsAt({ session }: CheckContext, place: CallPlace): Variant[] {
   const isKnown = (bound: Variant) => !isInventedId(place, bound) || place.parameter?.in !== 'path';
   const known: typeof boundsOf = (...of) => boundsOf(...of).filter(isKnown);
   return sendable(session, place, known, { isBreak: false, most: maxProbes });
-}
-
-/** Sends a call with existing IDs and fresh texts. */
-async function sendReady(
-  { session, requests }: CheckContext,
-  call: Call,
-  pointer: string | undefined,
-  label: string,
-): Promise<Exchange> {
-  const { operation } = call;
-  // Generated branches contain made-up IDs. The probed value itself must not change.
-  const known =
-    call.body === undefined
-      ? undefined
-      : withKnownIds(session, operation, call.body, { keepsKeys: isCreating(operation) });
-  const isScalar = pointer !== undefined && !['object', 'undefined'].includes(typeof at(call.body, pointer));
-  const body = isScalar ? put(known, pointer, at(call.body, pointer)) : known;
-  const schema = bodySchemaOf(call);
-  const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
-  return requests.sendFresh(isValid ? { ...call, body } : call, label, pointer);
 }
