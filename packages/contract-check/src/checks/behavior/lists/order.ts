@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../json.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
 import { wordsOf } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
@@ -13,7 +13,7 @@ import {
   type Page,
   type Settings,
 } from './listing.ts';
-import { areDirections, type Direction, directionOf, type Slot } from './slots.ts';
+import { type Direction, directionOf, type Slot } from './slots.ts';
 import { compare, distinct, isScalar, matchBeginning, type Property, valueIn } from './values.ts';
 
 interface OrderKey {
@@ -29,36 +29,37 @@ interface OrderKey {
 }
 
 interface Ordering {
-  readonly slot: Slot;
   readonly keys: readonly OrderKey[];
   /** Maximum number of keys in one request. */
   readonly most: number;
   settings(keys: readonly OrderKey[]): Settings;
 }
 
-type KeyOf = (field: unknown, way: Direction | undefined, unit: unknown, extra?: Settings) => OrderKey[];
-
 /** The orders that a request can ask for. */
 function orderingOf(listing: Listing, properties: readonly Property[]): Ordering | undefined {
   const { controls, declared, document } = listing;
-  const slot = controls.order;
+  const { order: slot, direction } = controls;
   if (slot === undefined || declared.order === false) return undefined;
   const isList = slot.shape.types.has('array');
   const item = isList && slot.shape.items !== undefined ? shapeOf(document, ...slot.shape.items) : slot.shape;
-  const keyOf: KeyOf = (field, way, unit, extra = []) => {
-    const property = matchBeginning(properties, wordsOf(String(field)))?.property;
-    const label = [unit, ...extra.map(([, value]) => value)]
-      .map((part) => (typeof part === 'string' ? part : JSON.stringify(part)))
-      .join(' ');
-    return property === undefined
-      ? []
-      : [{ property, isDescending: way?.isDescending, nulls: way?.nulls, unit, extra, label }];
-  };
   const isObjects = item.types.has('object') && item.properties.size > 0;
-  const keys = isObjects ? objectKeys(listing, item, keyOf) : wordKeys(listing, slot, item, keyOf);
+  const units = isObjects ? objectUnits(listing, item) : wordUnits(listing, slot, item);
+  const ways = (direction?.shape.enum ?? []).filter((way) => directionOf(way) !== undefined);
+  const keys = units.flatMap((unit): OrderKey[] => {
+    const { field, isDescending, nulls } = partsOf(unit);
+    const property = matchBeginning(properties, wordsOf(field))?.property;
+    if (property === undefined) return [];
+    const key = (way: Partial<Direction>, ...extra: Settings): OrderKey => {
+      const label = [unit, ...extra.map(([, value]) => value)].map(wordOf).join(' ');
+      return { property, isDescending: way.isDescending, nulls: way.nulls, unit, extra, label };
+    };
+    if (isDescending !== undefined) return [key({ isDescending, nulls })];
+    if (units.includes(`-${unit}`)) return [key({ isDescending: false })];
+    if (direction === undefined || ways.length === 0) return [key({})];
+    return ways.map((way) => key(directionOf(way) ?? {}, [direction, way]));
+  });
   if (keys.length === 0) return undefined;
   return {
-    slot,
     keys,
     most: isList ? slot.shape.maxItems : 1,
     settings: (chosen) => [
@@ -68,55 +69,52 @@ function orderingOf(listing: Listing, properties: readonly Property[]): Ordering
   };
 }
 
-/** Keys such as `{ name: 'asc' }` or `{ field: 'name', direction: 'asc' }`. */
-function objectKeys({ document }: Listing, item: Shape, keyOf: KeyOf): OrderKey[] {
-  const members = [...item.properties].map(([name, schemas]) => ({
-    name,
-    words: shapeOf(document, ...schemas).enum ?? [],
-  }));
-  const direction = members.find(({ name, words }) => /dir|order|sort/i.test(name) && areDirections(words));
-  const field = members.find(
-    ({ name, words }) =>
-      /^(?:field|by|key|column|property|attribute|name)$/i.test(name) && words.length > 0 && !areDirections(words),
+const wordOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** Units such as `{ name: 'asc' }` or `{ field: 'name', direction: 'asc' }`. */
+function objectUnits({ document }: Listing, item: Shape): JsonObject[] {
+  const members = [...item.properties].flatMap(([name, schemas]) =>
+    (shapeOf(document, ...schemas).enum ?? []).map((word) => ({ name, word })),
   );
-  if (field === undefined)
-    return members
-      .filter(({ words }) => areDirections(words))
-      .flatMap(({ name, words }) => words.flatMap((way) => keyOf(name, directionOf(way), { [name]: way })));
-  if (direction === undefined) return field.words.flatMap((word) => keyOf(word, undefined, { [field.name]: word }));
-  return field.words.flatMap((word) =>
-    direction.words.flatMap((way) => keyOf(word, directionOf(way), { [field.name]: word, [direction.name]: way })),
+  const ways = members.filter(({ word }) => directionOf(word) !== undefined);
+  const fields = members.filter(
+    ({ name, word }) =>
+      /^(?:field|by|key|column|property|attribute|name)$/i.test(name) && directionOf(word) === undefined,
   );
+  const unit = (...parts: typeof members) => Object.fromEntries(parts.map(({ name, word }) => [name, word]));
+  if (fields.length === 0) return ways.map((way) => unit(way));
+  return fields.flatMap((field) => (ways.length === 0 ? [unit(field)] : ways.map((way) => unit(field, way))));
 }
 
-/** Words such as `name`, `-name`, `name:desc` and `name_asc`, with the direction in the word or in another parameter. */
-function wordKeys({ controls: { direction }, declared }: Listing, slot: Slot, item: Shape, keyOf: KeyOf): OrderKey[] {
+/** Words such as `name`, `-name`, `name:desc` and `name_asc`. */
+function wordUnits({ declared }: Listing, slot: Slot, item: Shape): string[] {
   const listed = slot.declared.order ?? declared.order;
   // If any text is allowed, only the default and the examples are known to be supported.
   const free = [slot.default, ...slot.shape.examples, ...item.examples]
     .flat()
     .filter((word) => !String(word).includes(','));
-  const words = [...new Set(Array.isArray(listed) ? listed : (item.enum ?? free))].filter(
+  return [...new Set(Array.isArray(listed) ? listed : (item.enum ?? free))].filter(
     (word): word is string => typeof word === 'string' && word !== '',
   );
-  const ways = (direction?.shape.enum ?? []).filter((way) => directionOf(way) !== undefined);
-  return words.flatMap((unit) => {
-    const { field, isDescending } = parsed(unit);
-    if (isDescending !== undefined || words.includes(`-${unit}`))
-      return keyOf(field, { isDescending: isDescending ?? false, nulls: undefined }, unit);
-    if (ways.length === 0 || direction === undefined) return keyOf(field, undefined, unit);
-    return ways.flatMap((way) => keyOf(field, directionOf(way), unit, [[direction, way]]));
-  });
 }
 
-function parsed(word: string): { field: string; isDescending: boolean | undefined } {
-  const [, sign, name] = /^([-+])(.+)$/.exec(word) ?? [];
+interface Parts extends Partial<Direction> {
+  readonly field: string;
+}
+
+/** The field and the direction of a unit. */
+function partsOf(unit: unknown): Parts {
+  if (isObject(unit)) {
+    const members = Object.entries(unit);
+    const way = members.find(([, value]) => directionOf(value) !== undefined);
+    const other = members.find((one) => one !== way);
+    return { field: String(other?.[1] ?? way?.[0]), ...directionOf(way?.[1]) };
+  }
+  const [, sign, name] = /^([-+])(.+)$/.exec(String(unit)) ?? [];
   if (name !== undefined) return { field: name, isDescending: sign === '-' };
-  const words = wordsOf(word);
-  const way = directionOf(words.at(-1));
-  return words.length > 1 && way !== undefined
-    ? { field: words.slice(0, -1).join(' '), isDescending: way.isDescending }
-    : { field: word, isDescending: undefined };
+  const words = wordsOf(String(unit));
+  const way = words.length > 1 ? directionOf(words.at(-1)) : undefined;
+  return { field: way === undefined ? String(unit) : words.slice(0, -1).join(' '), ...way };
 }
 
 /** What `x-contract-check` declares about the order of a list. */
@@ -133,7 +131,7 @@ interface DeclaredOrder {
 function declaredOrder({ declared }: Listing, { properties }: FullList): DeclaredOrder {
   const nulls = (['first', 'last'] as const).find((one) => one === declared.nulls);
   const keyOf = (word: unknown): OrderKey[] => {
-    const { field, isDescending } = parsed(String(word));
+    const { field, isDescending } = partsOf(word);
     const property = properties.find(({ name }) => name === field);
     return property === undefined ? [] : [{ property, isDescending, nulls, label: property.name }];
   };

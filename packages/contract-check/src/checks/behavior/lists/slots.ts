@@ -109,7 +109,10 @@ export function controlsOf(slots: readonly Slot[]): Controls {
   const position = find('position', (slot) => isInteger(slot) && slot !== size);
   const cursor = find('cursor', (slot) => isText(slot) && !isDated(slot));
   const total = find('total', isFlag);
-  const direction = find('direction', ({ shape }) => areDirections(shape.enum ?? [], 2));
+  const direction = find('direction', ({ shape }) => {
+    const words = (shape.enum ?? []).filter((word) => word !== null);
+    return words.length > 1 && words.every((word) => directionOf(word) !== undefined);
+  });
   const order = slots.find(
     (slot) =>
       slot !== direction &&
@@ -155,11 +158,6 @@ export function directionOf(word: unknown): Direction | undefined {
   if (word === 1 || word === -1) return { isDescending: word === -1, nulls: undefined };
   const match = typeof word === 'string' ? /^(asc|desc)(?:ending)?(?:nulls(first|last))?$/.exec(keyOfName(word)) : null;
   return (match && { isDescending: match[1] === 'desc', nulls: match[2] as Direction['nulls'] }) || undefined;
-}
-
-export function areDirections(words: readonly unknown[], least = 1): boolean {
-  const directions = words.filter((word) => word !== null);
-  return directions.length >= least && directions.every((word) => directionOf(word) !== undefined);
 }
 
 interface Named<Value> {
