@@ -39,6 +39,8 @@ export interface Condition {
   readonly slot: Slot;
   readonly settings: Settings;
   readonly label: string;
+  /** How many rows can be returned that do not match: some, if a server may find similar texts. Default: none. */
+  readonly tolerated?: number;
   holds(row: JsonObject): Truth;
 }
 

@@ -70,13 +70,13 @@ async function filtered(subject: ListSubject, { conditions, least }: Conditions)
 
 async function filteredOnce(
   { listing, list }: ListSubject,
-  { slot, settings, label, holds }: Condition,
+  { slot, settings, label, holds, tolerated = 0 }: Condition,
 ): Promise<Difference[]> {
   const page = await listing.page([...listing.widest, ...settings]);
   const exchanges = [...list.exchanges, page.exchange];
   const keys = page.rows.map(list.keyOf);
   const wrong = page.rows.filter((row) => holds(row) === false);
-  if (wrong.length > 0)
+  if (wrong.length > tolerated)
     return finding(listing, 'filter-ignored', slot, {
       expected: `only rows with ${label}`,
       actual: `of ${page.rows.length} rows, these do not match: ${shown(wrong.map(list.keyOf))}`,

@@ -35,7 +35,7 @@ export function searchConditions({ listing, list }: ListSubject, search: Slot): 
       });
   });
   return [
-    { conditions: [condition(unknown, () => false)], least: 1 },
+    { conditions: [{ ...condition(unknown, () => false), tolerated: list.rows.length - 1 }], least: 1 },
     // One word may be a stop word.
     ...words.map((conditions) => ({ conditions, least: 2 })),
   ];
