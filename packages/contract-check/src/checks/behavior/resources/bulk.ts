@@ -1,9 +1,8 @@
 import type { Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
-import { type Call, type Exchange, isSuccess } from '../../../http/call.ts';
+import { bodySchemaOf, type Call, type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, type JsonObject, sizeOf } from '../../../json.ts';
-import { isDeleting, isReadingPost, kindOfPath, lastParameter } from '../../../run/names.ts';
-import { atEveryDepth, type Freshness, renewed } from '../../../run/renewal.ts';
+import { isDeleting, isOwnId, isReadingPost, kindOfPath, kindOfReference, lastParameter } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { type ItemResult, itemResultsIn } from '../../outcome.ts';
@@ -66,20 +65,25 @@ interface Accepted {
   readonly results: readonly ItemResult[];
 }
 
-/** Sends items that are accepted: two new ones with as many properties as possible, otherwise the known ones. */
+/** Sends items that are accepted: two new ones if possible, otherwise the known ones. */
 async function accepted({ operation, member, context }: Bulk, label: string): Promise<Accepted | undefined> {
   const { session, requests } = context;
   const known = need(requests.of(operation)).call;
-  const calls = [known, ...(await requests.variants(operation))];
-  const fullest = calls.reduce((most, call) => (sizeOf(call.body) > sizeOf(most.body) ? call : most));
+  const schema = need(bodySchemaOf(known));
+  const all = [known, ...(await requests.variants(operation))];
+  const fullest = all.reduce((most, call) => (sizeOf(call.body) > sizeOf(most.body) ? call : most));
   const [item] = listIn(fullest, member);
-  const twice = { ...fullest, body: { ...Object(fullest.body), [member]: [item, item] } };
-  for (const call of operation.method === 'POST' ? [twice, known] : [known]) {
-    const fresh = (freshness: Freshness) => renewed(session, call, label, { ...atEveryDepth, keys: freshness.keys });
-    const sent = need(await requests.untilNew(operation, fresh));
-    const results = isSuccess(sent.exchange) ? itemResultsIn(sent.exchange) : undefined;
+  const twice = { ...Object(fullest.body), [member]: [item, item] };
+  // What refers to other resources stays the same, but not what identifies the items.
+  const isFree = (_pointer: string, key: string) =>
+    key !== 'type' && !isOwnId(key) && (kindOfReference(key) === undefined || session.pool.isKey(operation, key));
+  const body = session.values.fresh(schema, twice, session.seedFor(`${operation.id} ${label}`), isFree);
+  const isNew = operation.method === 'POST' && session.validators.accepts(schema, body, 'request');
+  for (const call of isNew ? [{ ...fullest, body }, known] : [known]) {
+    const exchange = await session.send(call);
+    const results = isSuccess(exchange) ? itemResultsIn(exchange) : undefined;
     if (results?.some(({ isFailure }) => !isFailure))
-      return { items: listIn(sent.call, member).filter(isObject), exchange: sent.exchange, results };
+      return { items: listIn(call, member).filter(isObject), exchange, results };
   }
   return undefined;
 }

@@ -438,7 +438,8 @@ class Library {
       condition !== undefined &&
       condition !== '*' &&
       condition !== etagOf(found.row) &&
-      !this.#has('If-Match ignored')
+      !this.#has('If-Match ignored') &&
+      !this.#has('DELETE ignores If-Match')
     )
       return problem(412, 'It has changed since');
     if (this.#has('delete does nothing'))

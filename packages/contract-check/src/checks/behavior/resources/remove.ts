@@ -5,16 +5,23 @@ import { isSuccess } from '../../../http/call.ts';
 import { type BehaviorCheck, type Difference, differ, need, text } from '../observe.ts';
 import { isGone } from './compare.ts';
 import type { ResourceHarness } from './harness.ts';
+import { conditionOf, declares } from './resource-types.ts';
 
 export const removed: BehaviorCheck<ResourceHarness> = {
   name: 'delete',
-  describe: 'A deleted resource is gone or marked as deleted.',
+  describe: 'A deleted resource is gone or marked as deleted. With the ETag of another version, a delete is rejected.',
   applies: ({ resourceType: { remove, read } }) => remove !== undefined && read !== undefined,
   async run(harness, label) {
     const { list, ...type } = harness.resourceType;
     const [remove, read] = [need(type.remove), need(type.read)];
     const { resource, exchange } = await harness.createAndRead(label);
     const before = list && (await harness.list(list));
+    const condition = declares(remove, 412) ? conditionOf(remove) : undefined;
+    const stale = condition && (await harness.remove(resource, { 'if-match': '"of-no-version"' }));
+    if (stale !== undefined && isSuccess(stale)) {
+      const facts = { actual: responseText(stale), node: condition?.node, exchanges: [exchange, stale] };
+      return [differ('if-match-ignored', remove, 'If-Match', facts)];
+    }
     const response = await harness.remove(resource);
     if (!isSuccess(response) || response.response.status === 202) return undefined;
     const after = need(await harness.read(resource));

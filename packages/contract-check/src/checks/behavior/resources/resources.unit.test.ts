@@ -66,7 +66,7 @@ describe('a server with a defect', () => {
     'etag-response': ['change returns old etag'],
     'if-none-match': ['never 304'],
     'if-match-rejected': ['If-Match always fails', 'etag constant'],
-    'if-match-ignored': ['If-Match ignored'],
+    'if-match-ignored': ['If-Match ignored', 'DELETE ignores If-Match'],
     'if-match-stored': ['stale is stored'],
     'action-lost': ['lending is not stored'],
     'if-match-missing': ['no 428'],
