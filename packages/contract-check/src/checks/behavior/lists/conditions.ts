@@ -1,7 +1,6 @@
-import { isObject, type JsonObject } from '../../../json.ts';
+import type { JsonObject } from '../../../json.ts';
 import { keyOfName, withoutContainer } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
-import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { View } from '../../../schema/view.ts';
 import type { FullList, Listing, Settings } from './listing.ts';
 import {
@@ -83,6 +82,14 @@ interface Meaning extends Match {
   readonly name: string;
   /** Whether the contract declares it, so that days are days in UTC. */
   readonly isDeclared?: boolean;
+  /** Whether the operator has a name that leaves no doubt, such as `_gte`. */
+  readonly isCertain?: boolean;
+}
+
+/** The column and the operator of a slot of conditions such as `where: { price: { _gte: 5 } }`; undefined if it is none. */
+function columnOf({ path }: Slot): { readonly name: string; readonly operator: string } | undefined {
+  const [name = '', operator = ''] = path.slice(-2);
+  return path.length > 2 && isOperatorName(operator) ? { name, operator } : undefined;
 }
 
 /** What a filter means: as declared, or inferred from its name: `status`, `minPrice`, `createdAfter`, `nameContains`. */
@@ -95,6 +102,11 @@ function meaningOf({ declared }: Listing, { properties }: FullList, slot: Slot):
     const property = properties.find((one) => one.name === path);
     return property && { property, isExact: true, isDeclared: true, name };
   }
+  const column = columnOf(slot);
+  const own = properties.find(
+    ({ path, words }) => path.length === 1 && words.join('') === keyOfName(column?.name ?? ''),
+  );
+  if (column !== undefined) return own && { property: own, isExact: true, isCertain: true, name: column.operator };
   const words = withoutContainer(slot.words);
   const whole = matchOf(properties, words);
   if (whole !== undefined) return { ...whole, name: 'is' };
@@ -120,28 +132,23 @@ interface Comparison {
   /** The name of the operator. */
   readonly name: string;
   readonly operator: Operator;
-  /** The type of the operands. */
-  readonly shape: Shape;
-  readonly hasUtcDays?: boolean | undefined;
-  /** The value of the slot for an operand. */
-  written(operand: unknown): unknown;
+  readonly hasUtcDays: boolean;
 }
 
 /** The conditions that a slot can express with values of rows, and with values that no row has. */
-export function conditionsOf(listing: Listing, list: FullList, slot: Slot): Conditions[] {
+function conditionsOf(listing: Listing, list: FullList, slot: Slot): Conditions[] {
   const meaning = slot.shape.types.has('object') ? undefined : meaningOf(listing, list, slot);
   const operator = operatorOf(meaning?.name ?? '');
   if (meaning === undefined || operator === undefined) return [];
-  const { property, isExact, isDeclared = false } = meaning;
-  const isList = slot.shape.types.has('array');
+  const { property, name, isExact, isDeclared = false, isCertain = isDeclared } = meaning;
   const by = (name: string, least: number, own = operatorOf(name)): Conditions[] => {
-    const written = (operand: unknown) => (isList ? [operand].flat() : operand);
-    const comparison = { slot, property, name, shape: slot.shape, hasUtcDays: isDeclared, written };
-    return own === undefined ? [] : [{ least, conditions: expressed(listing, list, { ...comparison, operator: own }) }];
+    if (own === undefined) return [];
+    const comparison = { slot, property, name, operator: own, hasUtcDays: isDeclared };
+    return [{ least, conditions: expressed(listing, list, comparison) }];
   };
-  const { name } = meaning;
-  const least = isExact && (!operator.isRange || isDeclared) ? 1 : 2;
-  if (isList) return [...by('is', least), ...by(name === 'is' ? 'several' : name, isDeclared && name !== 'is' ? 1 : 2)];
+  const least = isExact && (!operator.isRange || isCertain) ? 1 : 2;
+  if (slot.shape.types.has('array') && columnOf(slot) === undefined)
+    return [...by('is', least), ...by(name === 'is' ? 'several' : name, isDeclared && name !== 'is' ? 1 : 2)];
   const hasTimes = operator.isRange && list.rows.some((row) => isInstant(valueIn(row, property)));
   return [...by(name, least), ...(hasTimes ? by(name, 2, { ...operator, operand: undefined }) : [])];
 }
@@ -150,7 +157,8 @@ const maxValues = 8;
 
 /** Two conditions that split the rows, if the contract allows them, and one that all or none of the rows match. */
 function expressed(listing: Listing, list: FullList, comparison: Comparison): Condition[] {
-  const { slot, property, name, operator, hasUtcDays = false, written } = comparison;
+  const { slot, property, name, operator, hasUtcDays } = comparison;
+  const isList = slot.shape.types.has('array');
   const values = [...new Set(distinct(list.rows, property).flat())].filter(isScalar);
   const isShown = isSurelyShown(listing, property, values);
   const sorted = operator.isRange ? values.sort((left, right) => compare(left, right) ?? 0) : values;
@@ -160,7 +168,7 @@ function expressed(listing: Listing, list: FullList, comparison: Comparison): Co
       ? of
       : of.map((value, index) => operator.operand?.(value, of[(index + 1) % of.length]));
   const all = operator.fixed ?? [...operands(known), ...operands(unusedValues(listing, list, comparison))];
-  const settingsOf = (operand: unknown) => [[slot, written(operand)]] as const;
+  const settingsOf = (operand: unknown) => [[slot, isList ? [operand].flat() : operand]] as const;
   const isAllowed = (operand: unknown) => operand !== '' && listing.callOf(settingsOf(operand)) !== undefined;
   const isOpen = name === 'is' && (slot.shape.enum ?? property.enum) === undefined;
   const conditions = all
@@ -201,14 +209,14 @@ function otherForms(value: unknown): unknown[] {
 function unusedValues(
   { session, operation }: Listing,
   list: FullList,
-  { slot, shape, property }: Pick<Comparison, 'slot' | 'shape' | 'property'>,
+  { slot, property }: Pick<Comparison, 'slot' | 'property'>,
 ): unknown[] {
   const known = distinct(list.rows, property).flat().map(folded);
   const seed = Math.abs(session.seedFor(`${operation.id} ${slot.name} ${property.name} nobody`));
   const hex = seed.toString(16).padStart(12, '0').slice(-12);
   const number = (seed % 800_000) + 100_007;
   const texts = [`0199a1c2-0c01-7c01-8a4f-${hex}`, `unused${hex}`, `${number}`, number, `unused${hex}@example.com`];
-  return (shape.enum ?? property.enum ?? texts).filter(
+  return (slot.shape.enum ?? property.enum ?? texts).filter(
     (value) => isScalar(value) && typeof value !== 'boolean' && !known.includes(folded(value)),
   );
 }
@@ -229,94 +237,71 @@ export function isSurelyShown(
   return (value) => (typeof value === 'number' ? isStepped : !isInstant(value) || (isSet && isWholeMinute(value)));
 }
 
-/** Whether a slot has conditions of the form `{ column: { operator: value } }`, joined by `_and`, `_or` and `_not`. */
-export function isWhere({ document }: Listing, { shape }: Slot): boolean {
-  return [...shape.properties.values()].some((schemas) => operatorsIn(shapeOf(document, ...schemas)).length > 0);
-}
-
-function operatorsIn({ properties }: Shape): string[] {
-  return [...properties.keys()].filter(isOperatorName);
-}
-
-/** A condition on one column, as `value` states it. */
-interface ColumnCondition extends Condition {
-  readonly column: string;
-  readonly operator: string;
-  readonly value: JsonObject;
-}
-
 const maxConditions = 30;
 
-/** Conditions on single columns that cover each operator and column, and combinations of them. */
-export function whereConditions(listing: Listing, list: FullList, slot: Slot): Conditions[] {
-  const seed = listing.session.seedFor(`${listing.operation.id} ${slot.name}`);
-  const all = shuffled(columnConditions(listing, list, slot), dice(seed));
-  const splitting = all.filter((one) => splits(list, one));
-  const best = [...splitting, ...all];
-  const firstOfEach = (key: (one: ColumnCondition) => string) =>
-    [...Map.groupBy(best, key).values()].flatMap((group) => group.slice(0, 1));
-  // A column that is ignored shows with any of its conditions.
-  const chosen = new Set([
-    ...firstOfEach(({ operator }) => operatorKey(operator)),
-    ...firstOfEach(({ column }) => column),
-    ...best,
-  ]);
-  return [...combined(listing, list, slot, splitting), ...chosen]
-    .slice(0, maxConditions)
-    .map((condition) => ({ conditions: [condition], least: 1 }));
+/** The conditions that a list can filter by: of parameters, and of columns in an object such as `where`. */
+export function filterConditions(
+  listing: Listing,
+  list: FullList,
+): { readonly simple: readonly Conditions[]; readonly ofColumns: readonly Condition[] } {
+  const roll = dice(listing.session.seedFor(`${listing.operation.id} filters`));
+  const bySlot = shuffled(listing.controls.others, roll).map((slot) => conditionsOf(listing, list, slot));
+  // Each slot gets its turn before the second of any.
+  const all = [...bySlot.flatMap((own) => own.slice(0, 1)), ...bySlot.flatMap((own) => own.slice(1))];
+  const isOfColumn = ({ conditions: [first] }: Conditions) => first !== undefined && columnOf(first.slot) !== undefined;
+  const columns = all.filter(isOfColumn).flatMap(({ conditions }) => conditions);
+  const ofColumns = [...combined(listing, list, columns), ...covering(list, columns)].slice(0, maxConditions);
+  return { simple: all.filter((one) => !isOfColumn(one)), ofColumns };
 }
 
-function columnConditions(listing: Listing, list: FullList, slot: Slot): ColumnCondition[] {
-  return [...slot.shape.properties].flatMap(([column, schemas]): ColumnCondition[] => {
-    const inner = shapeOf(listing.document, ...schemas);
-    const property = list.properties.find(
-      ({ path, words }) => path.length === 1 && words.join('') === keyOfName(column),
-    );
-    if (connectiveOf(column) !== undefined || property === undefined) return [];
-    return operatorsIn(inner).flatMap((name) => {
-      const operator = operatorOf(name);
-      if (operator === undefined) return [];
-      const shape = shapeOf(listing.document, ...(inner.properties.get(name) ?? []));
-      const written = (operand: unknown) => ({ [column]: { [name]: operand } });
-      return expressed(listing, list, { slot, property, name, operator, shape, written }).map((condition) => {
-        const [[, value] = []] = condition.settings;
-        return { ...condition, column, operator: name, value: isObject(value) ? value : {} };
-      });
-    });
-  });
+/** The conditions in another order: first one for each operator and column. A column that is ignored shows with any. */
+function covering(list: FullList, all: readonly Condition[]): Iterable<Condition> {
+  const best = [...all.filter((one) => splits(list, one)), ...all];
+  const firstOfEach = (place: number) => {
+    const groups = Map.groupBy(best, ({ slot }) => operatorKey(slot.path.at(place) ?? ''));
+    return [...groups.values()].flatMap((group) => group.slice(0, 1));
+  };
+  return new Set([...firstOfEach(-1), ...firstOfEach(-2), ...best]);
 }
 
 /** Combinations of two columns with `_and` and `_or` and beside each other, and the negation of one. */
-function combined(listing: Listing, list: FullList, slot: Slot, splitting: readonly ColumnCondition[]): Condition[] {
-  const some = splitting.slice(0, maxConditions);
+function combined(listing: Listing, list: FullList, ofColumns: readonly Condition[]): Condition[] {
+  const some = ofColumns.filter((one) => splits(list, one)).slice(0, maxConditions);
   const results = (one: Condition) => JSON.stringify(list.rows.map(one.holds));
   /** Two columns that together do not return what one of them returns alone. */
-  const pair = (word: 'and' | 'or', written: (...parts: JsonObject[]) => JsonObject): Condition[] => {
+  const pair = (word: 'and' | 'or', settingsOf?: (...parts: JsonObject[]) => Settings): Condition[] => {
     for (const [index, left] of some.entries())
-      for (const right of some.slice(index + 1).filter(({ column }) => column !== left.column)) {
-        const both = joined([left, right], word, [[slot, written(left.value, right.value)]]);
+      for (const right of some.slice(index + 1).filter(({ slot }) => slot.path.at(-2) !== left.slot.path.at(-2))) {
+        const both = joined([left, right], word, settingsOf?.(columnIn(left), columnIn(right)));
         if (results(both) !== results(left) && reach(list, both).no > 0) return [both];
       }
     return [];
   };
-  const found = [...slot.shape.properties.keys()].flatMap((name): Condition[] => {
+  const [first] = some;
+  const outer = listing.slots.find(({ path }) => path.join() === first?.slot.path.slice(0, -2).join());
+  if (first === undefined || outer === undefined) return [];
+  const found = [...outer.shape.properties.keys()].flatMap((name): Condition[] => {
     const connective = connectiveOf(name);
-    if (connective === 'not') return some.slice(0, 1).map((one) => negation(slot, name, one));
-    return connective === undefined ? [] : pair(connective, (...parts) => ({ [name]: parts }));
+    if (connective === 'not') return [negation(outer, name, first)];
+    return connective === undefined ? [] : pair(connective, (...parts) => [[outer, { [name]: parts }]]);
   });
-  const beside = pair('and', (left, right) => ({ ...left, ...right }));
-  return [...found, ...beside].filter(({ settings }) => listing.callOf(settings) !== undefined);
+  return [...found, ...pair('and')].filter(({ settings }) => listing.callOf(settings) !== undefined);
 }
 
-function negation(slot: Slot, name: string, inner: ColumnCondition): Condition {
+/** A condition as the object that states it: `{ price: { _gte: 5 } }`. */
+function columnIn({ slot: { path }, settings: [setting] }: Condition): JsonObject {
+  return { [path.at(-2) ?? '']: { [path.at(-1) ?? '']: setting?.[1] } };
+}
+
+function negation(outer: Slot, name: string, inner: Condition): Condition {
   return {
-    slot,
-    settings: [[slot, { [name]: inner.value }]],
+    slot: outer,
+    settings: [[outer, { [name]: columnIn(inner) }]],
     label: `not ${inner.label}`,
     holds: (row) => {
       const result = inner.holds(row);
       // The negation of a condition on a null is unspecified.
-      return result === undefined || isBlank(row[inner.column]) ? undefined : !result;
+      return result === undefined || isBlank(row[inner.slot.path.at(-2) ?? '']) ? undefined : !result;
     },
   };
 }

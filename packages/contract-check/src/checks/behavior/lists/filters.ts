@@ -1,14 +1,5 @@
-import { dice, shuffled } from '../../../schema/numbers.ts';
 import { type Difference, valued } from '../observe.ts';
-import {
-  type Condition,
-  type Conditions,
-  conditionsOf,
-  isWhere,
-  joined,
-  splits,
-  whereConditions,
-} from './conditions.ts';
+import { type Condition, type Conditions, filterConditions, joined, splits } from './conditions.ts';
 import {
   type FullList,
   finding,
@@ -28,32 +19,22 @@ const maxPages = 6;
 
 /** Checks of filters: each alone, two combined, some across pages, and the free-text search. */
 export function filterChecks({ listing, list }: ListSubject): ListCheck[] {
-  const { others, size, search } = listing.controls;
+  const { size, search } = listing.controls;
   if (listing.declared.filters === false || list.rows.length === 0) return [];
-  const all = others.filter((slot) => isWhere(listing, slot));
-  const wheres = all.filter((slot) => !all.some((outer) => isInside(slot, outer)));
-  const simple = others.filter((slot) => !wheres.some((where) => where === slot || isInside(slot, where)));
-  const roll = dice(listing.session.seedFor(`${listing.operation.id} filters`));
-  const bySlot = shuffled(simple, roll).map((slot) => conditionsOf(listing, list, slot));
-  const groups = [
-    // Each slot gets its turn before the second of any.
-    ...bySlot.flatMap((own) => own.slice(0, 1)),
-    ...bySlot.flatMap((own) => own.slice(1)),
-    ...wheres.flatMap((slot) => whereConditions(listing, list, slot)),
-  ];
-  const sure = groups.flatMap(({ conditions, least }) => (least === 1 ? conditions : []));
+  const { simple, ofColumns } = filterConditions(listing, list);
+  const sure = simple.flatMap(({ conditions, least }) => (least === 1 ? conditions : []));
+  const firstPaged = (all: readonly Condition[]) => all.filter((one) => splits(list, one, 2)).slice(0, 1);
   // One for each slot: a server may lose only some filters on later pages.
-  const paged = sure
-    .filter((one) => splits(list, one, 2))
-    .filter((one, index, of) => of.findIndex(({ slot }) => slot === one.slot) === index)
-    .slice(0, maxPaged);
+  const bySlot = [...Map.groupBy(sure, ({ slot }) => slot).values(), ofColumns];
+  const paged = size === undefined ? [] : bySlot.flatMap(firstPaged).slice(0, maxPaged);
   const searched = search === undefined || list.rows.length < 2 ? [] : searchConditions({ listing, list }, search);
+  const alone = ofColumns.map((condition) => ({ conditions: [condition], least: 1 }));
   return [
-    ...(size === undefined ? [] : paged).map((condition) => ({
+    ...paged.map((condition) => ({
       describe: 'Later pages of a filtered list match as well.',
       run: (subject: ListSubject) => filteredPages(subject, condition),
     })),
-    ...[...together(list, sure), ...groups, ...searched].map((conditions) => ({
+    ...[...together(list, sure), ...simple, ...alone, ...searched].map((conditions) => ({
       describe: 'Every returned row matches, no matching row is missing, and the total is correct.',
       run: (subject: ListSubject) => filtered(subject, conditions),
     })),

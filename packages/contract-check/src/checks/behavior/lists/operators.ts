@@ -135,7 +135,8 @@ const part = (test: 'includes' | 'startsWith' | 'endsWith', cut: (text: string) 
 
 const presence = (isNull: boolean): Operator => ({
   holds: (value, operand) => (typeof operand === 'boolean' ? isBlank(value) === (operand === isNull) : undefined),
-  fixed: [true, false],
+  // A server that only looks at whether the condition is there shows with false.
+  fixed: [false, true],
 });
 
 /**

@@ -43,7 +43,7 @@ function orderingOf(listing: Listing, properties: readonly Property[]): Ordering
   const isList = slot.shape.types.has('array');
   const item = isList && slot.shape.items !== undefined ? shapeOf(document, ...slot.shape.items) : slot.shape;
   const isObjects = item.types.has('object') && item.properties.size > 0;
-  const units = isObjects ? objectUnits(listing, item) : wordUnits(listing, slot, item);
+  const units: unknown[] = isObjects ? objectUnits(listing, item) : wordUnits(listing, slot, item);
   const ways = (direction?.shape.enum ?? []).filter((way) => directionOf(way) !== undefined);
   const keys = units.flatMap((unit): OrderKey[] => {
     const { field, isDescending, nulls } = partsOf(unit);
