@@ -20,7 +20,7 @@ interface OrderKey {
   readonly property: Property;
   /** Undefined if it is not specified: `sort=price` may be either. */
   readonly isDescending: boolean | undefined;
-  readonly nulls: Direction['nulls'];
+  readonly nulls?: Direction['nulls'];
   /** The value to send, or one item of it. */
   readonly unit?: unknown;
   /** Settings to send in addition, such as the direction. */
@@ -117,31 +117,13 @@ function partsOf(unit: unknown): Parts {
   return { field: way === undefined ? String(unit) : words.slice(0, -1).join(' '), ...way };
 }
 
-/** What `x-contract-check` declares about the order of a list. */
-interface DeclaredOrder {
-  /** The default order: `sorted: [-createdAt, id]`. */
-  readonly keys: readonly OrderKey[];
-  /** The last key of every order: `ties: id`. */
-  readonly ties: OrderKey | undefined;
-  /** Where rows without a value are, in every order. */
-  readonly nulls: Direction['nulls'];
-  readonly ignoresCase: boolean;
-}
-
-function declaredOrder({ declared }: Listing, { properties }: FullList): DeclaredOrder {
-  const nulls = (['first', 'last'] as const).find((one) => one === declared.nulls);
-  const keyOf = (word: unknown): OrderKey[] => {
+/** The keys that `x-contract-check` declares: `sorted: [-createdAt, id]`, the default order, or `ties: id`, the last key of every order. */
+function declaredKeys({ properties }: FullList, words: unknown): OrderKey[] {
+  return [words].flat().flatMap((word) => {
     const { field, isDescending } = partsOf(word);
     const property = properties.find(({ name }) => name === field);
-    return property === undefined ? [] : [{ property, isDescending, nulls, label: property.name }];
-  };
-  const keys = (Array.isArray(declared.sorted) ? declared.sorted : []).flatMap(keyOf);
-  return {
-    keys: keys.map((key) => ({ ...key, isDescending: key.isDescending ?? false })),
-    ties: keyOf(declared.ties)[0],
-    nulls,
-    ignoresCase: declared.ignoresCase === true,
-  };
+    return property === undefined ? [] : [{ property, isDescending, label: property.name }];
+  });
 }
 
 /** Enum values may sort in an order that the contract does not specify. */
@@ -151,18 +133,20 @@ function isNamed({ enum: words }: Property): boolean {
 
 /** The first deviation from an order, if it is one in all plausible collations. */
 function breaches(
-  { listing, list }: ListSubject,
+  { listing }: ListSubject,
   rows: readonly JsonObject[],
   keys: readonly OrderKey[],
   pages: readonly Page[],
 ): Difference[] {
-  const declared = declaredOrder(listing, list);
-  const folded = (value: unknown) => (declared.ignoresCase && typeof value === 'string' ? value.toLowerCase() : value);
+  const { declared } = listing;
+  const ofAll = (['first', 'last'] as const).find((one) => one === declared.nulls);
+  const folded = (value: unknown) =>
+    declared.ignoresCase === true && typeof value === 'string' ? value.toLowerCase() : value;
   const shownIn = new Map(
     keys.map(({ property }) => [property, isSurelyShown(listing, property, distinct(rows, property))]),
   );
   /** How a key orders two values: positive if they are in the wrong order, undefined if that is not specified. */
-  const ranked = ({ property, isDescending, nulls = declared.nulls }: OrderKey, one: unknown, other: unknown) => {
+  const ranked = ({ property, isDescending, nulls = ofAll }: OrderKey, one: unknown, other: unknown) => {
     if (one === undefined || other === undefined) return undefined;
     if (one === other) return one === null || shownIn.get(property)?.(one) ? 0 : undefined;
     if (one === null || other === null) return nulls && ((one === null) === (nulls === 'first') ? -1 : 1);
@@ -201,12 +185,15 @@ const maxProperties = 8;
 
 /** Checks of the order: each property in both directions, the position of nulls, and ties. */
 export function* orderChecks({ listing, list }: ListSubject): Generator<ListCheck> {
-  const { keys } = declaredOrder(listing, list);
+  const sorted = declaredKeys(list, listing.declared.sorted).map(({ isDescending = false, ...key }) => ({
+    ...key,
+    isDescending,
+  }));
   const { order, direction } = listing.controls;
-  if (listing.declared.order !== false && (order ?? direction) === undefined && keys.length > 0)
+  if (listing.declared.order !== false && (order ?? direction) === undefined && sorted.length > 0)
     yield {
       describe: 'The list has its declared order.',
-      run: async (subject) => breaches(subject, subject.list.rows, keys, subject.list.pages),
+      run: async (subject) => breaches(subject, subject.list.rows, sorted, subject.list.pages),
     };
   const ordering = orderingOf(listing, list.properties);
   if (ordering === undefined) return;
@@ -243,11 +230,11 @@ function keysOf(ordering: Ordering, property: Property): OrderKey[] {
 async function ordered(subject: ListSubject, ordering: Ordering, keys: readonly OrderKey[]): Promise<Difference[]> {
   const { listing, list } = subject;
   const page = await listing.page([...listing.widest, ...ordering.settings(keys)]);
-  const { ties } = declaredOrder(listing, list);
   // Without a declared direction, ties are ascending; a descending order may reverse them.
-  const isAscending = keys.some(({ isDescending }) => isDescending === false);
-  const last = ties && { ...ties, isDescending: ties.isDescending ?? (isAscending ? false : undefined) };
-  return breaches(subject, page.rows, [...keys, ...(last === undefined ? [] : [last])], [page]);
+  const ascending = keys.some(({ isDescending }) => isDescending === false) ? false : undefined;
+  const ties = declaredKeys(list, listing.declared.ties);
+  const last = ties.map((key) => ({ ...key, isDescending: key.isDescending ?? ascending }));
+  return breaches(subject, page.rows, [...keys, ...last], [page]);
 }
 
 /** Two keys for each direction of the second, where rows with the same first key differ in the second. */
