@@ -87,7 +87,6 @@ const fixed = {
     'delete-lost': error('A deleted resource must not be readable.'),
     'deleted-hidden': warning('A resource that is only marked as deleted must be readable as declared.'),
     'deleted-shown': warning('A deleted resource must be returned only with the parameter that includes it.'),
-    'etag-moves': warning('An ETag must not change while the resource is unchanged.'),
     'etag-response': warning('The ETag of a response to a change must be the one of the next read.'),
     'etag-stays': error('An ETag must change when the resource changes.'),
     'filter-ignored': error('A filter must have an effect.'),
@@ -95,7 +94,6 @@ const fixed = {
     'filter-page': error('Pages of a filtered list must have the rows of the filtered list.'),
     'filter-total': warning('The total of a filtered list must count the rows that match.'),
     'if-match-ignored': error('A request whose precondition does not hold must be rejected with 412 (RFC 9110, 13.1).'),
-    'if-match-missing': warning('A request without a required If-Match must be rejected.'),
     'if-match-rejected': error('A request with the current ETag in If-Match must be accepted.'),
     'if-match-status': warning('An outdated If-Match must be rejected with 412.'),
     'if-match-stored': error('A request that is rejected because of If-Match must not be stored.'),
@@ -155,7 +153,7 @@ const shared: readonly CheckName[] = [
   ...(['allow-header', 'method-fault', 'method-not-405', 'trailing-slash'] as const),
   ...(['reject-accept', 'reject-malformed', 'reject-media-type', 'reject-unknown-parameter'] as const),
   ...(['expired-credentials', 'forged-credentials', 'missing-credentials', 'missing-permission'] as const),
-  ...(['if-match-ignored', 'if-match-missing', 'if-match-status', 'if-none-match'] as const),
+  ...(['if-match-ignored', 'if-match-status', 'if-none-match'] as const),
   ...(['problem-status', 'change-unknown', 'read-unknown'] as const),
 ];
 

@@ -375,7 +375,7 @@ class Library {
     const { method, body, headers } = incoming;
     const condition = headers['if-match'];
     const isStale = condition !== undefined && condition !== '*' && condition !== etagOf(found.row);
-    if (condition === undefined && method === 'PUT' && !this.#has('no 428')) return problem(428, 'Say which version');
+    if (condition === undefined && method === 'PUT') return problem(428, 'Say which version');
     if (isStale && !this.#has('If-Match ignored')) {
       if (this.#has('stale is stored')) Object.assign(found.row, writable(kind, body));
       if (this.#has('stale is a conflict')) return problem(409, 'It has changed since');
