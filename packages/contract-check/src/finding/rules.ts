@@ -105,7 +105,6 @@ const fixed = {
     'order-nulls': warning('Null values must be where the documented order has them.'),
     'order-ties': warning('Rows with the same first key must have the order of the next one.'),
     'page-beyond': warning('A page beyond the end must be empty.'),
-    'page-cursor-rejected': error('A cursor from a response must be accepted.'),
     'page-lost': error('The pages of a list must have all of its rows.'),
     'page-more': error('A page must state correctly whether there are more.'),
     'page-next': error('Every page but the last must lead to the next one.'),

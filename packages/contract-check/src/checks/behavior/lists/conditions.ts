@@ -13,7 +13,7 @@ import {
   or,
   type Truth,
 } from './operators.ts';
-import type { Slot } from './slots.ts';
+import { isInside, type Slot } from './slots.ts';
 import {
   compare,
   distinct,
@@ -266,7 +266,10 @@ function covering(list: FullList, all: readonly Condition[]): Iterable<Condition
 
 /** Combinations of two columns with `_and` and `_or` and beside each other, and the negation of one. */
 function combined(listing: Listing, list: FullList, ofColumns: readonly Condition[]): Condition[] {
-  const some = ofColumns.filter((one) => splits(list, one)).slice(0, maxConditions);
+  const [first, ...rest] = ofColumns.filter((one) => splits(list, one));
+  const outer = listing.slots.find(({ path }) => path.join() === first?.slot.path.slice(0, -2).join());
+  if (first === undefined || outer === undefined) return [];
+  const some = [first, ...rest.filter(({ slot }) => isInside(slot, outer))].slice(0, maxConditions);
   const results = (one: Condition) => JSON.stringify(list.rows.map(one.holds));
   /** Two columns that together do not return what one of them returns alone. */
   const pair = (word: 'and' | 'or', settingsOf?: (...parts: JsonObject[]) => Settings): Condition[] => {
@@ -277,9 +280,6 @@ function combined(listing: Listing, list: FullList, ofColumns: readonly Conditio
       }
     return [];
   };
-  const [first] = some;
-  const outer = listing.slots.find(({ path }) => path.join() === first?.slot.path.slice(0, -2).join());
-  if (first === undefined || outer === undefined) return [];
   const found = [...outer.shape.properties.keys()].flatMap((name): Condition[] => {
     const connective = connectiveOf(name);
     if (connective === 'not') return [negation(outer, name, first)];

@@ -103,15 +103,9 @@ async function filteredPages(
   { slot, settings: own, label, holds }: Condition,
 ): Promise<Difference[]> {
   const settings = [...listing.widest, ...own, ...listing.sized(1)];
-  const first = await listing.page(settings);
   // A list that links its pages may have positions as well.
   for (const way of ['linked', 'positioned'] as const) {
-    const pages = [first];
-    while (pages.length < maxPages && pages.at(-1)?.rows.length !== 0) {
-      const next = await listing[way](pages, settings);
-      if (next === undefined) break;
-      pages.push(next);
-    }
+    const pages = await listing.pages(settings, maxPages, way);
     const wrong = pages.find(({ rows }) => rows.some((row) => holds(row) === false));
     if (wrong !== undefined)
       return finding(listing, 'filter-page', slot, {

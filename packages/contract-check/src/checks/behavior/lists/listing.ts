@@ -14,7 +14,6 @@ import {
   controlsOf,
   type ListMetadata,
   listMetadataOf,
-  type Next,
   placed,
   rowsIn,
   type Slot,
@@ -143,19 +142,6 @@ export class Listing {
     return call === undefined ? undefined : this.session.send(call, { identity });
   }
 
-  /** Requests the next page that a response indicates. */
-  async follow(next: Next, settings: Settings): Promise<Exchange | undefined> {
-    const { cursor, position } = this.controls;
-    if (next.kind === 'address') {
-      this.left -= 1;
-      const { pathname, search } = new URL(next.value);
-      return this.session.send({ ...this.base, raw: { path: this.session.below(pathname), query: search.slice(1) } });
-    }
-    const slot = next.kind === 'token' ? cursor : (position ?? cursor);
-    if (slot === undefined) return undefined;
-    return this.request([...settings.filter(([one]) => one !== position && one !== slot), [slot, next.value]]);
-  }
-
   /** The page after others, as the last response indicates it, otherwise from the position in the contract. */
   async after(pages: readonly Page[], settings: Settings): Promise<Page | undefined> {
     const isLinked = pages.at(-1)?.metadata.next !== undefined;
@@ -165,7 +151,17 @@ export class Listing {
   /** The page that the last of several links. */
   async linked(pages: readonly Page[], settings: Settings): Promise<Page | undefined> {
     const next = pages.at(-1)?.metadata.next;
-    return next && this.pageOf(await this.follow(next, settings));
+    if (next === undefined) return undefined;
+    const { cursor, position } = this.controls;
+    if (next.kind === 'address') {
+      this.left -= 1;
+      const { pathname, search } = new URL(next.value);
+      const raw = { path: this.session.below(pathname), query: search.slice(1) };
+      return this.pageOf(await this.session.send({ ...this.base, raw }));
+    }
+    const slot = next.kind === 'token' ? cursor : (position ?? cursor);
+    if (slot === undefined) return undefined;
+    return this.read([...settings.filter(([one]) => one !== position && one !== slot), [slot, next.value]]);
   }
 
   /** The page after others by its position. */
@@ -176,6 +172,17 @@ export class Listing {
     const isOffset = (this.declared.paging ?? (isOffsetName(position.name) ? 'offset' : 'page')) === 'offset';
     const before = isOffset ? pages.flatMap(({ rows }) => rows).length : pages.length + Number(first);
     return this.read([...settings, [position, before]]);
+  }
+
+  /** The first page and those that follow it in one way, up to the end. */
+  async pages(settings: Settings, most: number, way: 'linked' | 'positioned'): Promise<Page[]> {
+    const pages = [await this.page(settings)];
+    while (pages.length < most && pages.at(-1)?.rows.length !== 0) {
+      const next = await this[way](pages, settings);
+      if (next === undefined) break;
+      pages.push(next);
+    }
+    return pages;
   }
 
   pageOf(exchange: Exchange | undefined): Page | undefined {

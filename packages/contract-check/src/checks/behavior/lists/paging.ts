@@ -170,38 +170,25 @@ async function linkedPages({ listing, list }: ListSubject): Promise<Difference[]
   const { cursor, position, size: slot } = listing.controls;
   const size = Math.min(largest(need(slot)), Math.max(1, Math.ceil(list.rows.length / 4)));
   const settings = [...listing.widest, ...listing.sized(size)];
-  const first = await listing.page(settings);
-  const pages: Sized[] = [];
-  const exchanges = [first.exchange];
-  for (let page = first, start = 0; ; ) {
-    pages.push({ page, start, size });
-    const { next } = page.metadata;
-    if (next === undefined || pages.length > list.rows.length / size + 2 || (start > 0 && page.rows.length === 0))
-      break;
-    const exchange = await listing.follow(next, settings);
-    if (exchange === undefined) break;
-    exchanges.push(exchange);
-    const { status, text } = exchange.response;
-    const following = listing.pageOf(exchange);
-    if (following === undefined)
-      return status < 400 || status >= 500
-        ? undefined
-        : finding(listing, 'page-cursor-rejected', cursor, { actual: `${status} ${text.slice(0, 160)}`, exchanges });
-    start += page.rows.length;
-    page = following;
-  }
-  if (pages.length === 1 && !first.metadata.namesNext) return undefined;
-  const keys = pages.flatMap(({ page }) => page.rows.map(list.keyOf));
+  const read = await listing.pages(settings, list.rows.length / size + 3, 'linked');
+  if (read.length === 1 && read[0]?.metadata.namesNext !== true) return undefined;
+  const keys = read.flatMap(({ rows }) => rows.map(list.keyOf));
+  const exchanges = read.map(({ exchange }) => exchange);
   const repeated = firstRepeated(list.keys) === undefined ? firstRepeated(keys) : undefined;
   const differs = (check: 'page-overlap' | 'page-lost' | 'page-order', expected: string, actual: string) =>
     finding(listing, check, cursor, { expected, actual, exchanges });
   if (repeated !== undefined) return differs('page-overlap', 'every row once', `${repeated} is repeated`);
   // A page number is not a cursor: without links, the position check covers paging.
-  if (!list.isComplete || (pages.length === 1 && position !== undefined)) return [];
+  if (!list.isComplete || (read.length === 1 && position !== undefined)) return [];
   const lost = list.keys.filter((key) => !keys.includes(key));
   if (lost.length > 0)
     return differs('page-lost', shown(list.keys), `${shown(lost)} missing from all pages of size ${size}`);
   if (!isSameSequence(keys, list.keys)) return differs('page-order', shown(list.keys), shown(keys));
+  let start = 0;
+  const pages = read.map((page) => {
+    start += page.rows.length;
+    return { page, start: start - page.rows.length, size };
+  });
   return metadataDifferences(listing, list, pages);
 }
 
