@@ -1,13 +1,61 @@
 import type { Exchange } from '../http/call.ts';
 import { isObject } from '../json.ts';
 import type { Candidate, Finding, Observed } from './finding.ts';
-import { followsFrom, isShared, ruleOf, severities } from './rules.ts';
+import { type CheckName, ruleOf, severities } from './rules.ts';
 
 /** So many constraints of a body that are not enforced have one cause: the body is not validated. */
 const manyConstraints = 6;
 
 /** So many operations that treat the same kind of value alike have one cause: all use the same validator. */
 const manyOperations = 4;
+
+/** Checks of what servers usually do in one place for all operations: findings of several operations have one cause. */
+const shared: readonly CheckName[] = [
+  ...(['allow-header', 'method-fault', 'method-not-405', 'trailing-slash'] as const),
+  ...(['reject-accept', 'reject-malformed', 'reject-media-type', 'reject-unknown-parameter'] as const),
+  ...(['expired-credentials', 'forged-credentials', 'missing-credentials', 'missing-permission'] as const),
+  ...(['if-match-ignored', 'if-match-status', 'if-none-match'] as const),
+  ...(['problem-status', 'change-unknown', 'read-unknown'] as const),
+];
+
+function isShared(check: CheckName): boolean {
+  return shared.includes(check) || check.startsWith('page-');
+}
+
+const ofPages = [
+  'page-beyond',
+  'page-lost',
+  'page-more',
+  'page-next',
+  'page-order',
+  'page-overlap',
+  'page-rows',
+] as const;
+
+/** What follows from a finding of the same operation: if an update is not stored, its ETag stays, too. */
+const consequences: Readonly<Partial<Record<CheckName, readonly CheckName[]>>> = {
+  'create-lost': ['create-not-listed', 'location'],
+  'delete-lost': ['delete-listed'],
+  'page-position': ofPages,
+  'page-size': [...ofPages, 'page-position'],
+  'update-lost': ['etag-stays', 'update-echo', 'update-timestamp'],
+};
+
+/** The same, but only for the same part, such as a parameter. */
+const consequencesForPart: Readonly<Partial<Record<CheckName, readonly CheckName[]>>> = {
+  'create-lost': ['create-echo'],
+  'filter-ignored': ['filter-lost', 'filter-page', 'filter-total'],
+  'order-ignored': ['order-nulls', 'order-ties'],
+};
+
+/** Whether a finding follows from another one. */
+function followsFrom(one: Observed, other: Observed): boolean {
+  if (one.operation !== other.operation) return false;
+  return (
+    consequences[other.check]?.includes(one.check) === true ||
+    (consequencesForPart[other.check]?.includes(one.check) === true && one.about === other.about)
+  );
+}
 
 /** One finding for each cause, the worst first. Whatever else has the same cause is among its places. */
 export function mergedByCause(all: readonly Observed[]): Finding[] {
