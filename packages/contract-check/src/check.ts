@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { CannotRun, required } from './cannot-run.ts';
+import type { Check } from './checks/check.ts';
 import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { operationsOf } from './document/operation.ts';
@@ -27,42 +28,36 @@ export async function check(options: CheckOptions): Promise<Report> {
   try {
     options.onPlan?.(session.plan.entries);
     await reachable(session, url);
-    const progress = (phase: string) => (done: number, all: number) =>
-      options.onProgress?.({ phase, done, all, requests: session.transport.requests, findings: session.registry.size });
     const requests = new KnownRequests(session);
-    const phases = await runPhases(session, requests, progress);
+    const missed = await runPhases(session, requests);
     if (!session.transport.hasResponded)
       throw new CannotRun(`The server at ${url} accepts connections, but responded to no request.`);
     await cleanUp(session, requests);
-    return reportOf(session, url, performance.now() - started, phases);
+    return reportOf(session, url, performance.now() - started, missed);
   } finally {
     await session.transport.close();
   }
 }
 
 /** Runs all phases until the run ends; returns those that did not complete. */
-async function runPhases(
-  session: Session,
-  requests: KnownRequests,
-  progress: (phase: string) => (done: number, all: number) => void,
-): Promise<string[]> {
-  const finding = 'Finding a request that succeeds for each operation';
-  const expected = checks.filter(({ finds }) => finds.some((category) => session.includesCategory(category)));
-  const phases = [
-    { phase: finding, run: () => requests.find(progress(finding)) },
-    ...expected.map(({ phase, run }) => ({
-      phase,
-      run: () => run({ session, requests, onProgress: progress(phase) }),
-    })),
-  ];
-  for (const [index, { run }] of phases.entries()) {
+async function runPhases(session: Session, requests: KnownRequests): Promise<string[]> {
+  const finding: Pick<Check, 'phase' | 'run'> = {
+    phase: 'Finding a request that succeeds for each operation',
+    run: ({ onProgress }) => requests.find(onProgress),
+  };
+  const isIncluded = ({ finds }: Check) => finds.some((category) => session.includesCategory(category));
+  const phases = [finding, ...checks.filter(isIncluded)];
+  const { options, registry, transport } = session;
+  for (const [index, { phase, run }] of phases.entries()) {
+    const onProgress = (done: number, all: number) =>
+      options.onProgress?.({ phase, done, all, requests: transport.requests, findings: registry.size });
     try {
-      await run();
+      await run({ session, requests, onProgress });
     } catch (error) {
       if (!(error instanceof RunStopped)) throw error;
     }
-    if (index === 0 && session.transport.hasResponded && !session.isOver) session.reach.check(session.transport.url);
-    if (session.isOver) return phases.slice(index).map(({ phase }) => phase);
+    if (index === 0 && transport.hasResponded && !session.isOver) session.reach.check(transport.url);
+    if (session.isOver) return phases.slice(index).map((one) => one.phase);
   }
   return [];
 }
