@@ -1,9 +1,8 @@
 #!/usr/bin/env node
-import { reasonAgainstNode } from './node-version.ts';
-
-const reason = reasonAgainstNode(process.versions.node);
-if (reason !== undefined) {
-  console.error(reason);
+try {
+  await import('./require-node.ts');
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
   process.exit(2);
 }
 // A closed pipe, for example to `head`, is not an error.
