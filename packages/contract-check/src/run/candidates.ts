@@ -12,7 +12,7 @@ import {
   kindOfReference,
   lastParameter,
   pathNames,
-  rowsSchema,
+  rowsOf,
 } from './names.ts';
 import type { Session } from './session.ts';
 
@@ -203,8 +203,7 @@ export function withoutFailed(call: Call, exchange: Exchange): Call | undefined 
 /** Whether a list is empty; another call may return rows. A created resource is not a list. */
 export function hasNoRows({ document }: Session, { operation, response }: Exchange): boolean {
   if (operation !== undefined && isCreating(operation)) return false;
-  const schema = operation?.responses.find(({ status }) => status === String(response.status))?.contents[0]?.schema;
-  const rows = rowsSchema(document, schema);
+  const rows = operation && rowsOf(document, operation, response.status);
   const list = rows === undefined ? undefined : at(response.json?.value, rows.member === '' ? '' : `/${rows.member}`);
   return Array.isArray(list) && list.length === 0;
 }

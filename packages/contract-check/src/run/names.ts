@@ -3,7 +3,7 @@ import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import { isObject, type JsonObject, remembered } from '../json.ts';
 import { type Shape, shapeOf } from '../schema/shape.ts';
-import { View } from '../schema/view.ts';
+import { responseSchema, View } from '../schema/view.ts';
 
 /** The words of a name in lower case: `createdAt`, `created_at` and `filter[created-at]` contain `created` and `at`. */
 export function wordsOf(name: string): string[] {
@@ -82,6 +82,12 @@ export function kindOfPath(path: string): string | undefined {
   return last === undefined ? undefined : singular(last);
 }
 
+/** The parameter that a path ends with, and the path of the collection that it selects from. */
+export function itemOf(path: string): { readonly name: string; readonly collection: string } | undefined {
+  const name = path.endsWith('}') ? lastParameter(path) : undefined;
+  return name === undefined ? undefined : { name, collection: collectionPath(path, name) };
+}
+
 /** The path of the collection that a parameter selects from. */
 export function collectionPath(path: string, parameter: string): string {
   return path.slice(0, path.indexOf(`{${parameter}}`)).replace(/\/$/, '');
@@ -104,10 +110,8 @@ function nameOfReference(reference: string): string | undefined {
 
 /** The resource types of an operation, from its response schema and its path. */
 export function kindsOfOperation(document: OpenApiDocument, operation: Operation): string[] {
-  const success = operation.responses.find(({ status }) => status.startsWith('2'));
-  const schema = success?.contents[0]?.schema;
-  const rows = rowsSchema(document, schema);
-  const kinds = [...kindsOfSchema(document, rows?.schema ?? schema)];
+  const rows = rowsOf(document, operation);
+  const kinds = [...kindsOfSchema(document, rows?.schema ?? responseSchema(operation))];
   const path = kindOfPath(operation.path);
   const name = lastParameter(operation.path) ?? '';
   // The rows of `/tasks/project/{projectId}` are no projects.
@@ -124,9 +128,11 @@ export interface Rows {
 }
 
 /**
- * The rows of a response: the response itself if it is a list, otherwise its only property that is a list of objects.
+ * The rows in a response with a status, or in the first success: the response itself if it is a list, otherwise its only
+ * property that is a list of objects.
  */
-export function rowsSchema(document: OpenApiDocument, schema: JsonObject | undefined): Rows | undefined {
+export function rowsOf(document: OpenApiDocument, operation: Operation, status?: number): Rows | undefined {
+  const schema = responseSchema(operation, status);
   if (schema === undefined) return undefined;
   const { properties, ...shape } = shapeOf(document, schema);
   if (isList(shape)) return listedIn(document, shape).map((rows) => ({ member: '', schema: rows }))[0];
@@ -151,6 +157,15 @@ function listedIn(document: OpenApiDocument, shape: Pick<Shape, 'sources' | 'ite
   return items !== undefined && isOfObjects ? [items] : [];
 }
 
+/** Whether an operation returns a list, and not a resource that contains one. */
+export function hasRows(document: OpenApiDocument, operation: Operation): boolean {
+  if (rowsOf(document, operation) === undefined) return false;
+  // A response with the ID of the resource is the resource itself, although it contains a list.
+  const kind = kindOfPath(operation.path);
+  const { names } = View.ofResponse(document, operation);
+  return operation.method === 'GET' || !names.some((name) => kindOfReference(name) === kind);
+}
+
 /** Whether the operation creates the resource that it returns. */
 export function isCreating(operation: Operation): boolean {
   return operation.method === 'POST' && !isReadingPost(operation) && !isDeleting(operation);
@@ -158,10 +173,10 @@ export function isCreating(operation: Operation): boolean {
 
 /** Whether PUT is the only way to create a resource of this collection. */
 export function isPutCreation({ method, path, responses }: Operation, operations: readonly Operation[]): boolean {
-  const name = lastParameter(path);
-  if (method !== 'PUT' || name === undefined || !path.endsWith(`{${name}}`)) return false;
-  const collection = collectionPath(path, name);
+  const collection = itemOf(path)?.collection;
   return (
+    method === 'PUT' &&
+    collection !== undefined &&
     responses.some(({ status }) => status === '201') &&
     !operations.some((one) => one.method === 'POST' && one.path === collection)
   );

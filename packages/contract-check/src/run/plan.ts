@@ -5,15 +5,16 @@ import type { CheckOptions } from '../options.ts';
 import { type Effect, effects, type PlanEntry } from '../report/report.ts';
 import {
   collectionPath,
-  isDeleting,
+  hasRows,
+  isCreating,
   isPutCreation,
   isReadingPost,
+  itemOf,
   kindOfPath,
   kindOfReference,
   kindsOfOperation,
   lastParameter,
   pathNames,
-  rowsSchema,
 } from './names.ts';
 
 /** Effects that a run has only on servers whose data may be changed. */
@@ -105,26 +106,20 @@ function effectIn(
   if (creators.includes(operation)) return 'create';
   if (creators.some((creator) => creates(document, creator, operation))) return 'change own';
   const read = operations.find(({ method, path }) => method === 'GET' && path === operation.path);
-  const isRead = read !== undefined && (operation.method !== 'POST' || !isList(document, read));
+  const isRead = read !== undefined && (operation.method !== 'POST' || !hasRows(document, read));
   return isRead && operation.method !== 'DELETE' ? 'change existing' : 'irreversible';
-}
-
-function isList(document: OpenApiDocument, { responses }: Operation): boolean {
-  const success = responses.find(({ status }) => status.startsWith('2'));
-  return rowsSchema(document, success?.contents[0]?.schema) !== undefined;
 }
 
 /** A POST that declares 201 or has a path for each resource below its own, or a PUT to an unused path. */
 function isCreator(operation: Operation, operations: readonly Operation[]): boolean {
   if (isPutCreation(operation, operations)) return true;
-  if (operation.method !== 'POST' || isReadingPost(operation) || isDeleting(operation)) return false;
+  if (!isCreating(operation)) return false;
   const { creates: declared } = extensionOf(operation.node);
   if (declared !== undefined) return declared !== false;
-  const isItem = (path: string) => {
-    const name = lastParameter(path);
-    return name !== undefined && path.endsWith(`/{${name}}`) && collectionPath(path, name) === operation.path;
-  };
-  return operation.responses.some(({ status }) => status === '201') || operations.some(({ path }) => isItem(path));
+  return (
+    operation.responses.some(({ status }) => status === '201') ||
+    operations.some(({ path }) => itemOf(path)?.collection === operation.path)
+  );
 }
 
 /** Whether an operation creates what the path of another one names. */

@@ -12,7 +12,7 @@ import {
   kindsOfOperation,
   lastParameter,
   pathNames,
-  rowsSchema,
+  rowsOf,
   singular,
   wordsOf,
 } from './names.ts';
@@ -76,10 +76,7 @@ export class Pool {
     this.#follow(exchange);
     if (value === undefined || operation.method === 'DELETE') return;
     const created: Creation = !isNew ? 'no' : response.status === 201 ? 'yes' : 'unless there';
-    const declared =
-      operation.responses.find(({ status }) => status === String(response.status)) ?? operation.responses[0];
-    const schema = declared?.contents[0]?.schema;
-    const rows = rowsSchema(this.#document, schema);
+    const rows = rowsOf(this.#document, operation, response.status);
     const kinds = kindsOfOperation(this.#document, operation);
     const list = rows === undefined ? undefined : rows.member === '' ? value : at(value, `/${rows.member}`);
     if (Array.isArray(list)) for (const row of list.slice(0, maxIds)) this.#add(row, kinds, path, created, parents);

@@ -4,9 +4,8 @@ import type { CheckName } from '../../../finding/rules.ts';
 import { bodySchemaOf, type Call, type Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
-import { isOwnId, type Rows, rowsSchema } from '../../../run/names.ts';
+import { isOwnId, type Rows, rowsOf } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
-import { responseSchema } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { type BehaviorCheck, type Difference, differ, type Facts, need } from '../observe.ts';
 import {
@@ -86,7 +85,7 @@ export class Listing {
     path: Readonly<Record<string, unknown>> = {},
   ): Listing | undefined {
     const call = requests.of(operation)?.call;
-    const rows = rowsSchema(session.document, responseSchema(operation));
+    const rows = rowsOf(session.document, operation);
     if (call === undefined || rows === undefined) return undefined;
     const base = withoutOptional(session, { ...call, path: { ...call.path, ...path } });
     return new Listing(session, base, rows);

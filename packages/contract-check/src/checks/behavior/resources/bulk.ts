@@ -2,7 +2,15 @@ import type { Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import { bodySchemaOf, type Call, type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, type JsonObject, sizeOf } from '../../../json.ts';
-import { isDeleting, isOwnId, isReadingPost, kindOfPath, kindOfReference, lastParameter } from '../../../run/names.ts';
+import {
+  isDeleting,
+  isOwnId,
+  isReadingPost,
+  itemOf,
+  kindOfPath,
+  kindOfReference,
+  lastParameter,
+} from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { type ItemResult, itemResultsIn } from '../../outcome.ts';
@@ -34,8 +42,7 @@ export function bulksOf(context: CheckContext): Bulk[] {
     if (!isBulk || path.includes('{') || member === undefined || others.length > 0 || view.names.length > 2) return [];
     const kind = kindOfPath(path);
     const read = operations.find(
-      (one) =>
-        isRead(document, one) && kindOfPath(one.path) === kind && one.path.endsWith(`{${lastParameter(one.path)}}`),
+      (one) => isRead(document, one) && kindOfPath(one.path) === kind && itemOf(one.path) !== undefined,
     );
     return [{ context, operation, member, items: itemsOf(member), read }];
   });

@@ -3,18 +3,18 @@ import { responseText } from '../../../finding/finding.ts';
 import { type Call, isSuccess } from '../../../http/call.ts';
 import { isHarmless, withUnknownId } from '../../../run/ids.ts';
 import {
+  hasRows,
   isOwnId,
   isPutCreation,
   isReadingPost,
   kindOfReference,
   lastParameter,
-  rowsSchema,
+  rowsOf,
 } from '../../../run/names.ts';
-import { responseSchema } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { rowsIn } from '../lists/slots.ts';
 import { type BehaviorCheck, type Difference, differ, need, needs, text } from '../observe.ts';
-import { declaredKind, declares, hasRows } from './resource-types.ts';
+import { declaredKind, declares } from './resource-types.ts';
 
 /** A single operation with a successful call. */
 export interface Subject {
@@ -37,7 +37,7 @@ const unknown: OperationCheck = {
     if (!isReader(operation) && (isUnchecked || !isDeclared || isPutCreation(operation, context.session.operations)))
       return false;
     const isReference = name !== undefined && (isOwnId(name) || kindOfReference(name) !== undefined);
-    return isDeclared || (isReference && rowsSchema(context.session.document, responseSchema(operation)) !== undefined);
+    return isDeclared || (isReference && rowsOf(context.session.document, operation) !== undefined);
   },
   async run({ context: { session }, operation, known }, label) {
     const name = lastParameter(operation.path) ?? '';
@@ -46,7 +46,7 @@ const unknown: OperationCheck = {
     const exchange = await session.send(call);
     // Codes of a few letters are often generated twice, also for a resource that was created a moment ago.
     if (session.pool.isCreated(operation, name, call.path[name])) return undefined;
-    const rows = rowsSchema(session.document, responseSchema(operation));
+    const rows = rowsOf(session.document, operation);
     // An empty list is a valid response for an unknown parent.
     if (!isSuccess(exchange) || (rows !== undefined && (rowsIn(exchange, rows.member) ?? []).length === 0)) return [];
     const node = operation.parameters.find((one) => one.in === 'path' && one.name === name)?.node;

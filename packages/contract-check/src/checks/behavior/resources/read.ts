@@ -2,8 +2,8 @@ import type { Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
-import { collectionPath, isOwnId, kindOfPath, lastParameter, rowsSchema } from '../../../run/names.ts';
-import { responseSchema, View } from '../../../schema/view.ts';
+import { isOwnId, itemOf, kindOfPath, rowsOf } from '../../../run/names.ts';
+import { View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { readCollection } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, need, needs, valued } from '../observe.ts';
@@ -22,9 +22,9 @@ export interface Reading {
 export function readingsOf(context: CheckContext): Reading[] {
   const { document, operations } = context.session;
   return operations.flatMap((read) => {
-    const name = lastParameter(read.path);
-    if (!isRead(document, read) || name === undefined || !read.path.endsWith(`{${name}}`)) return [];
-    const collection = collectionPath(read.path, name);
+    const item = itemOf(read.path);
+    if (!isRead(document, read) || item === undefined) return [];
+    const { name, collection } = item;
     const lists = listsOf(document, operations, collection, read, kindOfPath(collection) ?? '');
     return lists.slice(0, 2).map((list) => ({ context, read, name, list }));
   });
@@ -85,7 +85,7 @@ function differences(
   const key = row[name] === undefined ? Object.keys(row).find(isOwnId) : name;
   if (key !== undefined && isScalar(shown[key]) && String(shown[key]) !== String(row[key]))
     return differs('read-another', key, row[key], shown[key]);
-  const ofRow = View.of(document, rowsSchema(document, responseSchema(list))?.schema);
+  const ofRow = View.of(document, rowsOf(document, list)?.schema);
   const shared = view.names.filter((one) => !ofRow.member(one).isEmpty && !isFleeting.test(one));
   return shared.flatMap((one) => {
     const [listed, first, second] = [row[one], shown[one], again[one]];

@@ -1,16 +1,7 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
-import {
-  collectionPath,
-  isPutCreation,
-  isReadingPost,
-  kindOfPath,
-  kindOfReference,
-  kindsOfSchema,
-  lastParameter,
-  rowsSchema,
-  singular,
-} from '../../../run/names.ts';
+import { hasRows, isReadingPost, itemOf, kindOfPath, kindsOfSchema, rowsOf, singular } from '../../../run/names.ts';
+import type { Session } from '../../../run/session.ts';
 import { responseSchema, View } from '../../../schema/view.ts';
 
 /** A type of resource that can be created, and its other operations. */
@@ -34,28 +25,23 @@ export interface ResourceType {
 type Declared = 'creates' | 'reads' | 'lists' | 'updates' | 'deletes';
 
 /** The declared resource type of an operation; false if it acts on none. */
-export function declaredKind({ node }: Operation, member: Declared): string | false | undefined {
+export function declaredKind({ node }: Pick<Operation, 'node'>, member: Declared): string | false | undefined {
   const value = extensionOf(node)[member];
   return typeof value === 'string' ? singular(value) : value === false ? value : undefined;
 }
 
-/** The resource types of a contract, inferred from paths and names. No finding is based on this alone. */
-export function resourceTypesOf(document: OpenApiDocument, operations: readonly Operation[]): ResourceType[] {
+/** The types of the resources that the plan says are created. No finding is based on this alone. */
+export function resourceTypesOf({ document, operations, plan }: Session): ResourceType[] {
   return operations
-    .filter((operation) => isCreation(document, operation) || isPutCreation(operation, operations))
+    .filter((operation) => plan.effectOf(operation) === 'create' && !hasRows(document, operation))
     .map((create) => resourceTypeOf(document, operations, create));
 }
 
 function resourceTypeOf(document: OpenApiDocument, operations: readonly Operation[], create: Operation): ResourceType {
   const kind = declaredKind(create, 'creates') || kindOfPath(create.path) || '';
-  const collection =
-    create.method === 'PUT' ? collectionPath(create.path, lastParameter(create.path) ?? '') : create.path;
+  const collection = itemOf(create.path)?.collection ?? create.path;
   const items = operations.filter((one) => isOfItem(one, collection, kind));
-  const sure = operations.find((one) => {
-    const name = lastParameter(one.path);
-    if (!isRead(document, one) || name === undefined || !one.path.endsWith(`{${name}}`)) return false;
-    return collectionPath(one.path, name) === collection;
-  });
+  const sure = operations.find((one) => isRead(document, one) && itemOf(one.path)?.collection === collection);
   const read = sure ?? items.find((one) => isRead(document, one));
   const updates = items.filter(
     (one) =>
@@ -87,16 +73,6 @@ function isAction({ method, path }: Operation, item: string | undefined, operati
 }
 
 const isUpdatePath = /\/(?:update|edit|modify)$/;
-const isNoCreation =
-  /\/(?:update|edit|modify|upsert|delete|remove|cancel|validate|test|login|logout|token|bulk|batch)(?:\/|$)/i;
-
-function isCreation(document: OpenApiDocument, operation: Operation): boolean {
-  const declared = declaredKind(operation, 'creates');
-  if (declared !== undefined) return declared !== false;
-  if (operation.method !== 'POST' || isReadingPost(operation) || operation.path.endsWith('}')) return false;
-  const isDone = operation.responses.some(({ status }) => ['200', '201', '202'].includes(status));
-  return isDone && !isNoCreation.test(operation.path) && !hasRows(document, operation);
-}
 
 const members: Readonly<Record<string, Declared>> = {
   GET: 'reads',
@@ -107,12 +83,10 @@ const members: Readonly<Record<string, Declared>> = {
 };
 
 /** Whether an operation acts on one resource of a type: below the collection's path, or with the same type. */
-function isOfItem(operation: Operation, collectionOfAll: string, kind: string): boolean {
-  const path = operation.path.replace(isUpdatePath, '');
-  const name = lastParameter(path);
-  const member = members[operation.method];
-  if (name === undefined || !path.endsWith(`{${name}}`) || member === undefined) return false;
-  const collection = collectionPath(path, name);
+function isOfItem({ method, path, ...operation }: Operation, collectionOfAll: string, kind: string): boolean {
+  const collection = itemOf(path.replace(isUpdatePath, ''))?.collection;
+  const member = members[method];
+  if (collection === undefined || member === undefined) return false;
   const declared = declaredKind(operation, member);
   if (typeof declared === 'string') return declared === kind;
   if (collection === collectionOfAll) return true;
@@ -135,7 +109,7 @@ export function listsOf(
   const schemas = read === undefined ? [] : kindsOfSchema(document, responseSchema(read));
   return operations.filter((operation) => {
     if (operation.method !== 'GET' && !isReadingPost(operation)) return false;
-    const rows = rowsSchema(document, responseSchema(operation));
+    const rows = rowsOf(document, operation);
     const declared = declaredKind(operation, 'lists');
     if (rows === undefined || declared === false) return false;
     if (typeof declared === 'string') return declared === kind;
@@ -143,14 +117,6 @@ export function listsOf(
     if (operation.path.includes('{') || kindOfPath(operation.path) !== kind) return false;
     return kindsOfSchema(document, rows.schema).some((one) => schemas.includes(one));
   });
-}
-
-export function hasRows(document: OpenApiDocument, operation: Operation): boolean {
-  const schema = responseSchema(operation);
-  if (rowsSchema(document, schema) === undefined) return false;
-  // A response with the ID of the resource is the resource itself, although it contains a list.
-  const kind = kindOfPath(operation.path);
-  return operation.method === 'GET' || !View.of(document, schema).names.some((name) => kindOfReference(name) === kind);
 }
 
 /** Whether an update keeps omitted properties: PATCH does, and a PUT that requires any one property, but none of them. */

@@ -18,7 +18,7 @@ const updateChecks: readonly BehaviorCheck<Updating>[] = [changed, replaced, upd
 /** Checks the effects of operations that create, read, update and delete resources. */
 export async function checkResources(context: CheckContext): Promise<void> {
   const { session, requests, onProgress } = context;
-  const resourceTypes = resourceTypesOf(session.document, session.operations);
+  const resourceTypes = resourceTypesOf(session);
   let done = 0;
   await eachOperation(resourceTypes, 1, async (resourceType) => {
     if (!session.isOver) await checkResourceType(context, resourceType);
