@@ -1,4 +1,4 @@
-import type { Exchange } from '../http/call.ts';
+import { type Exchange, isSuccess } from '../http/call.ts';
 import { isObject, type JsonObject } from '../json.ts';
 
 /** How the server reports contract violations, learned from its rejections: statuses, and error codes if any. */
@@ -109,6 +109,11 @@ export function itemErrorsIn({ response }: Exchange): unknown[] {
     );
   };
   return visit(response.json?.value, 0);
+}
+
+/** Whether a call succeeded, with all of its items. */
+export function isComplete(exchange: Exchange): boolean {
+  return isSuccess(exchange) && !hasItemErrors(exchange);
 }
 
 export function isAccepted(exchange: Exchange): boolean {

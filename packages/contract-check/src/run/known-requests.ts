@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { hasItemErrors } from '../checks/outcome.ts';
+import { hasItemErrors, isComplete } from '../checks/outcome.ts';
 import type { Operation } from '../document/operation.ts';
 import { responseText } from '../finding/finding.ts';
 import { bodySchemaOf, type Call, type Exchange, isSuccess } from '../http/call.ts';
@@ -38,7 +38,7 @@ export class KnownRequests {
   /** Consecutive times that a new resource did not help, by operation. */
   readonly #fruitlessAttempts = new Map<string, number>();
 
-  /** As an index: how fresh a new resource must be at least. */
+  /** As an index: the first freshness that succeeded. */
   readonly #freshness = new Map<string, number>();
 
   /** The call with other bodies that also succeed: what one context rejects, another may accept. */
@@ -89,35 +89,33 @@ export class KnownRequests {
     }
   }
 
-  /**
-   * Repeats the call of an operation with fresh texts, so that unique values do not conflict. Updates and deletes run
-   * on a resource that is created for them. Returns undefined if no call succeeds.
-   */
+  /** Creates another resource: repeats the call of an operation with fresh texts. Returns undefined if no call succeeds. */
   async again(operation: Operation, label: string): Promise<KnownRequest | undefined> {
     const known = this.#known.get(operation.id);
     if (known === undefined) return undefined;
     const session = this.#session;
-    const sent = await this.untilNew(operation, async (freshness) => {
+    const fresh = (freshness: Freshness) => {
       const call = renewed(session, known.call, `fresh ${label}`, freshness);
-      if (isPutCreation(operation, session.operations)) return this.putNew(call, label);
-      return isDestructive(operation) ? this.#onNewResource(call, label) : call;
-    });
+      return operation.method === 'PUT' ? this.putNew(call, label) : call;
+    };
+    const sent = await this.untilNew(operation, fresh, isComplete);
     if (sent === undefined || isComplete(sent.exchange)) return sent;
-    return isConflict(sent.exchange) && isCreating(operation) ? this.#withOthers(known.call, label) : undefined;
+    return isConflict(sent.exchange) ? this.#withOthers(known.call, label) : undefined;
   }
 
-  /** Sends a call with fresh texts, and with more of them as long as it conflicts with what exists. */
+  /** Sends a call with fresh texts, and with others as long as it conflicts with what exists, or does not succeed. */
   async untilNew(
     operation: Operation,
     fresh: (freshness: Freshness, turn: number) => Call | undefined | Promise<Call | undefined>,
+    isDone = (exchange: Exchange) => !isConflict(exchange),
   ): Promise<KnownRequest | undefined> {
     let sent: KnownRequest | undefined;
     for (const [turn, freshness] of freshnesses.entries()) {
-      if (turn < (this.#freshness.get(operation.id) ?? 0)) continue;
+      if (turn < (this.#freshness.get(operation.id) ?? 0) || this.#session.isOver) continue;
       const call = await fresh(freshness, turn);
       if (call === undefined) return undefined;
       sent = { call, exchange: await this.#session.send(call) };
-      if (isConflict(sent.exchange)) continue;
+      if (!isDone(sent.exchange)) continue;
       this.#freshness.set(operation.id, turn);
       break;
     }
@@ -373,11 +371,6 @@ export class KnownRequests {
 function perOperation<Value>(find: (operation: Operation) => Promise<Value>) {
   const known = new Map<string, Promise<Value>>();
   return (operation: Operation): Promise<Value> => remembered(known, operation.id, () => find(operation));
-}
-
-/** Whether a call succeeded, with all of its items. */
-function isComplete(exchange: Exchange): boolean {
-  return isSuccess(exchange) && !hasItemErrors(exchange);
 }
 
 /** Whether fresh texts may help, because an existing resource conflicts. */

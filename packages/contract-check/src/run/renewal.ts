@@ -1,27 +1,23 @@
 import { bodySchemaOf, type Call } from '../http/call.ts';
 import { at, mapped } from '../json.ts';
-import { isOwnId, kindOfReference } from './names.ts';
+import { isOwnId, kindOfPath, kindOfReference } from './names.ts';
 import type { Session } from './session.ts';
 
 /** Which texts of a body are replaced to avoid conflicts with earlier calls. */
 export interface Freshness {
   readonly depth: number;
-  /** Whether to replace keys that identify resources, too. */
+  /** Whether to replace keys that may refer to other resources, too. */
   readonly keys: boolean;
 }
 
 /** Replaces all texts except keys. */
 export const atEveryDepth: Freshness = { depth: 9, keys: false };
 
-/**
- * Ordered by how much changes, least first. Conflicting values are usually at the top level. Deeper texts may depend on each other, and keys on existing data, so
- * they change only if needed.
- */
-export const freshnesses: readonly Freshness[] = [
-  { depth: 1, keys: false },
-  atEveryDepth,
-  { ...atEveryDepth, keys: true },
-];
+/** Replaces only the properties of the body itself. */
+export const atTheTop: Freshness = { depth: 1, keys: false };
+
+/** In the order of attempts: keys can depend on existing data, and deeper texts on each other. */
+export const freshnesses: readonly Freshness[] = [atEveryDepth, { ...atEveryDepth, keys: true }, atTheTop];
 
 /**
  * A call with fresh texts.
@@ -32,11 +28,14 @@ export function renewed(session: Session, call: Call, label: string, { depth, ke
   const { operation, body } = call;
   const schema = bodySchemaOf(call);
   if (schema === undefined || body === undefined) return call;
-  const isFree = (at: string, key: string) =>
-    at.split('/').length - 1 <= depth &&
-    (kept === undefined || (at !== kept && !at.startsWith(`${kept}/`))) &&
-    !isOwnId(key) &&
-    (kindOfReference(key) === undefined || (keys && session.pool.isKey(operation, key)));
+  const isFree = (at: string, name: string) => {
+    if (at.split('/').length - 1 > depth || at === kept || at.startsWith(`${kept}/`)) return false;
+    const kind = kindOfReference(name);
+    if (kind === undefined) return !isOwnId(name);
+    // A key that is named after the resource's own type identifies the new resource.
+    const isOwnKey = kind === kindOfPath(operation.path) && !/ids?$/i.test(name);
+    return isOwnKey || (keys && session.pool.isKey(operation, name));
+  };
   return { ...call, body: session.values.fresh(schema, body, session.seedFor(`${operation.id} ${label}`), isFree) };
 }
 

@@ -1,44 +1,40 @@
-import { type Call, isSuccess } from '../../../http/call.ts';
-import { isObject, type JsonObject, propertiesIn, put } from '../../../json.ts';
+import type { Call } from '../../../http/call.ts';
+import { isObject, type JsonObject, propertiesIn, put, withMember } from '../../../json.ts';
 import { withKnownIds } from '../../../run/ids.ts';
 import { isNoReference } from '../../../run/names.ts';
+import { atTheTop, renewed } from '../../../run/renewal.ts';
 import type { Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
-import { hasItemErrors } from '../../outcome.ts';
+import { isComplete } from '../../outcome.ts';
 import { isSame } from './compare.ts';
 
 /** Maximum number of requests that add optional properties. */
 const maxAdditions = 12;
 
-type Freshen = (schema: JsonObject, body: unknown, seed: number) => unknown;
-
 /** A create call with as many optional properties and list entries as the server accepts. */
-export async function enriched(session: Session, start: Call, freshened: Freshen): Promise<Call> {
+export async function enriched(session: Session, start: Call): Promise<Call> {
   const { operation } = start;
-  const schema = requestSchema(operation);
-  if (schema === undefined || !isObject(start.body)) return start;
-  const { validators } = session;
+  const schema = requestSchema(operation) ?? {};
   const view = View.of(session.document, schema);
+  const seed = session.seedFor(`${operation.id} rich`);
+  const most = withKnownIds(session, operation, session.values.sample(schema, 'request', 'most', seed)?.value);
+  if (!isObject(start.body) || !isObject(most)) return start;
+  const accepts = (one: unknown) => session.validators.accepts(schema, one, 'request');
   let body = start.body;
   let left = maxAdditions;
   /** Takes over a body if the server accepts it. */
   const isTaken = async (next: JsonObject, label: string): Promise<boolean> => {
-    if (session.isOver || left <= 0 || !validators.accepts(schema, next, 'request')) return false;
+    if (session.isOver || left <= 0 || !accepts(next)) return false;
     left -= 1;
-    const fresh = freshened(schema, next, session.seedFor(`${operation.id} ${label}`));
-    const created = await session.send({ ...start, body: fresh });
-    if (!isSuccess(created) || hasItemErrors(created)) return false;
+    if (!isComplete(await session.send(renewed(session, { ...start, body: next }, label, atTheTop)))) return false;
     body = next;
     return true;
   };
-  const sample = session.values.sample(schema, 'request', 'most', session.seedFor(`${operation.id} rich`));
-  const most = withKnownIds(session, operation, sample?.value);
-  if (!isObject(most)) return start;
   /** Adds properties together or, if they are rejected, in halves. */
   const add = async (names: readonly string[]): Promise<void> => {
-    if (names.length === 0) return;
     const more = Object.fromEntries(names.map((name) => [name, most[name]]));
-    if ((await isTaken({ ...body, ...more }, `add ${names.join(' ')}`)) || names.length === 1) return;
+    if (names.length === 0 || (await isTaken({ ...body, ...more }, `add ${names.join(' ')}`)) || names.length === 1)
+      return;
     const half = Math.ceil(names.length / 2);
     await add(names.slice(0, half));
     await add(names.slice(half));
@@ -51,12 +47,10 @@ export async function enriched(session: Session, start: Call, freshened: Freshen
     isObject(value) ? { ...Object(most[name]), ...value } : value,
   ]);
   await isTaken(Object.fromEntries(deeper), 'deeper');
-  const seed = session.seedFor(`${operation.id} longer`);
-  let longer = body;
-  for (const [name, value] of Object.entries(body)) {
-    const next = { ...longer, [name]: withSibling(session, view.member(name), value, seed) };
-    if (validators.accepts(schema, next, 'request')) longer = next;
-  }
+  const longer = Object.entries(body).reduce((whole, [name, value]) => {
+    const next = withMember(whole, name, withSibling(session, view.member(name), value, seed));
+    return accepts(next) ? next : whole;
+  }, body);
   await isTaken(longer, 'longer');
   return { ...start, body };
 }

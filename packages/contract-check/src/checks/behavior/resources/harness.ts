@@ -6,10 +6,11 @@ import { isObject, type JsonObject, withMember } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
 import type { KnownRequest } from '../../../run/known-requests.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
+import { atEveryDepth, type Freshness, renewed } from '../../../run/renewal.ts';
 import type { Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
-import { hasItemErrors } from '../../outcome.ts';
+import { isComplete } from '../../outcome.ts';
 import { type FullList, readCollection } from '../lists/listing.ts';
 import { need } from '../observe.ts';
 import { innerView, isScalar, ownId, resourceIn } from './compare.ts';
@@ -56,10 +57,6 @@ export class ResourceHarness {
   isReadable = false;
   /** The create call with as many properties as the server accepts. */
   #rich: Call;
-  /** The create call that is known to succeed. */
-  #plain: Call;
-  /** Maximum depth of texts that may change. Deeper texts may depend on each other. */
-  #depth = 9;
   /** Where the ID of a new resource is; first where the read of one succeeded. */
   #sources = idSources;
 
@@ -67,8 +64,7 @@ export class ResourceHarness {
     this.context = context;
     this.session = context.session;
     this.resourceType = resourceType;
-    this.#plain = withoutKey(known.call);
-    this.#rich = this.#plain;
+    this.#rich = withoutKey(known.call);
   }
 
   get document() {
@@ -82,9 +78,7 @@ export class ResourceHarness {
 
   /** Determines which properties a create request accepts, and where the resource can be read. */
   async start(): Promise<Resource | undefined> {
-    this.#rich = await enriched(this.session, this.#rich, (schema, body, seed) =>
-      this.#freshened(schema, body, seed, 1),
-    );
+    this.#rich = await enriched(this.session, this.#rich);
     const resource = await this.create('first');
     if (resource === undefined || this.resourceType.read === undefined) return resource;
     for (const source of idSources) {
@@ -96,30 +90,19 @@ export class ResourceHarness {
     return resource;
   }
 
-  /** Creates a resource; with fewer properties and fewer fresh texts if the server rejects the request. */
+  /** Creates a resource; with fewer properties if the server rejects the request. */
   async create(label: string, filling: Filling = 'known'): Promise<Resource | undefined> {
+    const { create } = this.resourceType;
+    const { requests } = this.context;
     // An earlier run with the same seed may have used the values.
-    const other = `${label} ${randomUUID()}`;
-    const ways: readonly (() => Promise<Call | undefined>)[] = [
-      () => this.callTo(label, filling),
-      () => this.callTo(other, filling, 1),
-      () => this.callTo(other, 'known', 1, this.#plain),
-    ];
-    for (const [turn, way] of ways.entries()) {
-      const call = this.session.isOver ? undefined : await way();
-      if (call === undefined) continue;
-      const created = await this.session.send(call);
-      const isNew = call.operation.method !== 'PUT' || created.response.status === 201;
-      if (!isNew || !isSuccess(created) || hasItemErrors(created)) continue;
-      if (turn > 0) this.#depth = 1;
-      if (turn > 1) this.#rich = this.#plain;
-      return this.resourceOf(call, created);
-    }
-    // Keys may be used, too, or what the request refers to: a seat is sold only once.
-    const known = this.session.isOver ? undefined : await this.context.requests.again(this.resourceType.create, other);
+    const labelOf = (turn: number) => (turn === 0 ? label : `${label} ${randomUUID()}`);
+    const fresh = (freshness: Freshness, turn: number) => this.callTo(labelOf(turn), filling, freshness);
+    const sent = await requests.untilNew(create, fresh, isComplete);
+    if (sent !== undefined && isComplete(sent.exchange)) return this.resourceOf(sent.call, sent.exchange);
+    const known = this.session.isOver ? undefined : await requests.again(create, labelOf(1));
     if (known === undefined) return undefined;
-    this.#plain = withoutKey(known.call);
-    this.#rich = this.#plain;
+    // What the request refers to can be used up: a seat is sold only once.
+    if (filling === 'known') this.#rich = withoutKey(known.call);
     return this.resourceOf(known.call, known.exchange);
   }
 
@@ -142,32 +125,30 @@ export class ResourceHarness {
   }
 
   /** A create call with fresh texts; undefined if no unused path is found. */
-  async callTo(
-    label: string,
-    filling: Filling = 'known',
-    depth = this.#depth,
-    base = this.#rich,
-  ): Promise<Call | undefined> {
+  async callTo(label: string, filling: Filling = 'known', freshness = atEveryDepth): Promise<Call | undefined> {
     const { create } = this.resourceType;
-    const schema = requestSchema(create);
-    const seed = this.session.seedFor(`${create.id} ${label}`);
-    if (schema === undefined || !isObject(base.body)) return base;
+    const base = this.#rich;
+    if (!isObject(base.body)) return base;
     const isLess = filling === 'least' || filling === 'shallow';
     const accepts = (one: unknown) => this.accepts(create, one);
     const body = isLess ? withoutOptional(base.body, filling === 'shallow', accepts) : base.body;
-    const fresh = this.#freshened(schema, body, seed, depth);
-    const call = { ...base, body: filling === 'varied' && isObject(fresh) ? this.#varied(schema, fresh, seed) : fresh };
+    const fresh = renewed(this.session, { ...base, body }, label, freshness);
+    const call = filling === 'varied' ? this.#varied(fresh, label) : fresh;
     return create.method === 'PUT' ? this.context.requests.putNew(call, label) : call;
   }
 
-  /** The body with every scalar changed that can be changed alone. */
-  #varied(schema: JsonObject, body: JsonObject, seed: number): JsonObject {
-    const view = View.of(this.document, schema);
-    return Object.keys(body).reduce((varied, name) => {
+  /** The call with every scalar changed that can be changed alone. */
+  #varied(call: Call, label: string): Call {
+    const { operation } = call;
+    const view = View.ofRequest(this.document, operation);
+    const seed = this.session.seedFor(`${operation.id} ${label}`);
+    const start: JsonObject = Object(call.body);
+    const body = Object.keys(start).reduce((varied, name) => {
       const others = otherValues(this.session, view.member(name), varied[name], name, seed);
       const bodies = others.map((value) => withMember(varied, name, value));
-      return bodies.find((one) => this.session.validators.accepts(schema, one, 'request')) ?? varied;
-    }, body);
+      return bodies.find((one) => this.accepts(operation, one)) ?? varied;
+    }, start);
+    return { ...call, body };
   }
 
   async read(resource: Resource, headers: Headers = {}, identity: Identity = 'caller'): Promise<Exchange | undefined> {
@@ -231,15 +212,6 @@ export class ResourceHarness {
     // Without an ID, a row is identified by a name or a token, which the path calls otherwise.
     const values = own === undefined ? Object.values(row).filter((value) => typeof value === 'string') : [own];
     return values.some((value) => String(value) === String(resource.id));
-  }
-
-  #freshened(schema: JsonObject, body: unknown, seed: number, depth: number): unknown {
-    return this.session.values.fresh(schema, body, seed, (pointer, key) => {
-      const kind = kindOfReference(key);
-      // A key named after the resource's own type identifies the new resource.
-      const isReference = kind !== undefined && !(kind === this.resourceType.kind && !/ids?$/i.test(key));
-      return pointer.split('/').length - 1 <= depth && !isReference && !isOwnId(key);
-    });
   }
 }
 
