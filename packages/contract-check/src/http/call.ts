@@ -70,6 +70,6 @@ export function isJson(mediaType: string): boolean {
   return /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);
 }
 
-export function isSuccess({ response }: Exchange): boolean {
+export function isSuccess({ response }: Pick<Exchange, 'response'>): boolean {
   return response.status >= 200 && response.status < 300;
 }

@@ -1,7 +1,7 @@
 import { itemResultsIn } from '../checks/outcome.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
 import { type Call, type Exchange, isJson } from '../http/call.ts';
-import { at, isObject, sizeOf } from '../json.ts';
+import { isObject, sizeOf } from '../json.ts';
 import { shapeOf } from '../schema/shape.ts';
 import { withKnownIds } from './ids.ts';
 import {
@@ -12,6 +12,7 @@ import {
   kindOfReference,
   lastParameter,
   pathNames,
+  rowsIn,
   rowsOf,
 } from './names.ts';
 import type { Session } from './session.ts';
@@ -201,11 +202,10 @@ export function withoutFailed(call: Call, exchange: Exchange): Call | undefined 
 }
 
 /** Whether a list is empty; another call may return rows. A created resource is not a list. */
-export function hasNoRows({ document }: Session, { operation, response }: Exchange): boolean {
-  if (operation !== undefined && isCreating(operation)) return false;
-  const rows = operation && rowsOf(document, operation, response.status);
-  const list = rows === undefined ? undefined : at(response.json?.value, rows.member === '' ? '' : `/${rows.member}`);
-  return Array.isArray(list) && list.length === 0;
+export function hasNoRows({ document }: Session, exchange: Exchange): boolean {
+  const { operation, response } = exchange;
+  if (operation === undefined || isCreating(operation)) return false;
+  return rowsIn(exchange, rowsOf(document, operation, response.status))?.length === 0;
 }
 
 /** Lists first, then operations that create, read and update; deletes come last. */

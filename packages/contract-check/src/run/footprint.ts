@@ -4,11 +4,11 @@ import { noResponse } from '../http/client.ts';
 import { pathPattern, pathTexts } from '../http/deserialize.ts';
 import { safeMethods } from '../http/gate.ts';
 import type { WireRequest } from '../http/serialize.ts';
-import { isObject, type JsonObject, remembered } from '../json.ts';
+import { remembered } from '../json.ts';
 import type { Left } from '../report/report.ts';
 import { lastParameter } from './names.ts';
 import type { Plan } from './plan.ts';
-import { idOf, isFailed, isOld, type Pool } from './pool.ts';
+import { idOf, isOld, type Pool } from './pool.ts';
 
 /** Data from before the run that a request changed. */
 export interface Changed {
@@ -73,7 +73,8 @@ export class Footprint {
   }
 
   /** Notes the effect of a request. */
-  note({ operation, response }: Exchange, wire: WireRequest): void {
+  note(exchange: Exchange, wire: WireRequest): void {
+    const { operation, response } = exchange;
     const effect = operation && this.#plan.effectOf(operation);
     if (operation === undefined || effect === 'read' || safeMethods.includes(wire.method)) return;
     const isDone = response.status >= 200 && response.status < 300;
@@ -81,7 +82,7 @@ export class Footprint {
     const target = pathOf(wire);
     if (wire.method === 'DELETE' && isDone) this.#created.delete(target);
     const isNewPath = response.status === 201 || (response.status === noResponse && this.#absent.has(target));
-    if (effect === 'create' && (wire.method === 'POST' || isNewPath)) this.#noteCreated(operation, target, response);
+    if (effect === 'create' && (wire.method === 'POST' || isNewPath)) this.#noteCreated(operation, target, exchange);
     else if (!this.isOwn(operation, target) && !this.#changed.has(target))
       this.#changed.set(target, { operation, target, before: this.#befores.get(target), isRestored: false });
   }
@@ -117,9 +118,13 @@ export class Footprint {
     };
   }
 
-  #noteCreated(operation: Operation, target: string, response: Exchange['response']): void {
+  #noteCreated(operation: Operation, target: string, exchange: Exchange): void {
+    const { response } = exchange;
     const isCertain = response.status === 201;
-    const ids = newIds(response).filter((id) => isCertain || !this.#pool.existedBefore(operation, id));
+    const rows = this.#pool.resourcesIn(exchange).filter((row) => !isOld(row));
+    const ids = rows
+      .flatMap((row) => idOf(row) ?? [])
+      .filter((id) => isCertain || !this.#pool.existedBefore(operation, id));
     const paths = ids.map((id) => `${target}/${encodeURIComponent(String(id))}`);
     const named = paths.length > 0 ? paths : locationOf(response, this.#base);
     const targets = operation.method === 'PUT' ? [target] : named;
@@ -140,23 +145,10 @@ export function pathOf({ target }: WireRequest): string {
   return (target.split('?')[0] ?? '').replace(/(?<=.)\/$/, '');
 }
 
-/** The IDs of created resources in a response. */
-function newIds({ json }: Exchange['response']): unknown[] {
-  const body = json?.value;
-  const rows = Array.isArray(body) ? body : isObject(body) ? (listIn(body) ?? [body]) : [];
-  return rows.filter(isObject).flatMap((row) => (isFailed(row) || isOld(row) ? [] : (idOf(row) ?? [])));
-}
-
 function locationOf({ headers: { location }, status }: Exchange['response'], base: string): string[] {
   if (status !== 201 || location === undefined || !URL.canParse(location, 'http://server')) return [];
   const { pathname } = new URL(location, 'http://server');
   return [pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname];
-}
-
-function listIn(body: JsonObject): unknown[] | undefined {
-  if (idOf(body) !== undefined) return undefined;
-  const lists = Object.values(body).filter((member) => Array.isArray(member));
-  return lists.length === 1 ? lists[0] : undefined;
 }
 
 /** The operation that deletes a resource, by the resource's path. */

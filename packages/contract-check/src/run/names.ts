@@ -1,6 +1,7 @@
 import pluralize from 'pluralize';
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
+import { type Exchange, isSuccess } from '../http/call.ts';
 import { isObject, type JsonObject, remembered } from '../json.ts';
 import { type Shape, shapeOf } from '../schema/shape.ts';
 import { responseSchema, View } from '../schema/view.ts';
@@ -142,6 +143,13 @@ export function rowsOf(document: OpenApiDocument, operation: Operation, status?:
     listedIn(document, shapeOf(document, ...schemas)).map((rows) => ({ member, schema: rows })),
   );
   return lists.find(({ member }) => usualNames.test(member)) ?? (lists.length === 1 ? lists[0] : undefined);
+}
+
+/** The rows that a successful response has. */
+export function rowsIn({ response }: Exchange, rows: Pick<Rows, 'member'> | undefined): JsonObject[] | undefined {
+  const body = response.json?.value;
+  const list = rows?.member === '' ? body : isObject(body) ? body[rows?.member ?? ''] : undefined;
+  return isSuccess({ response }) && Array.isArray(list) ? list.filter(isObject) : undefined;
 }
 
 const usualNames = /^(?:data|items|rows|results|records|content|list|entries|values|elements|collection)$/i;

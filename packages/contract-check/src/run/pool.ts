@@ -2,7 +2,7 @@ import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { evaluate } from '../http/deserialize.ts';
-import { at, isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
   isOwnId,
@@ -12,6 +12,7 @@ import {
   kindsOfOperation,
   lastParameter,
   pathNames,
+  rowsIn,
   rowsOf,
   singular,
   wordsOf,
@@ -76,15 +77,21 @@ export class Pool {
     this.#follow(exchange);
     if (value === undefined || operation.method === 'DELETE') return;
     const created: Creation = !isNew ? 'no' : response.status === 201 ? 'yes' : 'unless there';
-    const rows = rowsOf(this.#document, operation, response.status);
     const kinds = kindsOfOperation(this.#document, operation);
-    const list = rows === undefined ? undefined : rows.member === '' ? value : at(value, `/${rows.member}`);
-    if (Array.isArray(list)) for (const row of list.slice(0, maxIds)) this.#add(row, kinds, path, created, parents);
-    else this.#add(unwrapped(value), kinds, path, created, parents);
+    const all = response.json === undefined ? [sent] : this.resourcesIn(exchange);
+    for (const row of all.slice(0, maxIds)) this.#add(row, kinds, path, created, parents);
     this.#mention(value, 0);
     // Nested resources are not selected by this path.
     const nested = this.#ownsNested ? created : 'no';
     for (const [kind, one] of nestedIn(value)) this.#add(one, [kind], `${operation.path}#${kind}`, nested, parents);
+  }
+
+  /** The resources in a response: its rows, or the resource itself. A failed item does not exist on the server. */
+  resourcesIn(exchange: Exchange): JsonObject[] {
+    const { operation, response } = exchange;
+    const rows = operation && rowsIn(exchange, rowsOf(this.#document, operation, response.status));
+    const all: unknown[] = rows ?? [response.json?.value].flat().map(unwrapped);
+    return all.filter(isObject).filter((row) => !isFailed(row));
   }
 
   /** Excludes a deleted resource. */
@@ -192,17 +199,14 @@ export class Pool {
     return onlyCreated ? this.#resources.filter(({ isCreated }) => isCreated) : this.#resources;
   }
 
-  #add(row: unknown, kinds: readonly string[], path: string, created: Creation, parents: Call['path']): void {
-    // A failed item does not exist on the server.
-    if (!isObject(row) || isFailed(row)) return;
+  #add(row: JsonObject, kinds: readonly string[], path: string, created: Creation, parents: Call['path']): void {
     const id = idOf(row);
-    const before = id === undefined ? undefined : this.#byId.get(id)?.find((resource) => resource.path === path);
-    if (before !== undefined) this.#drop(before);
+    const before = this.#byId.get(id)?.find((resource) => resource.path === path);
     const all = [...new Set([...kinds, ...(before?.kinds ?? [])])];
-    const existedBefore = before?.isCreated === false || this.#hasAs(id, all, false);
-    const isNew = (created === 'yes' || (created === 'unless there' && !existedBefore)) && !isOld(row);
-    const isCreatedNow = isNew || before?.isCreated === true || this.#hasAs(id, all, true);
-    const resource: Known = { kinds: all, path, row, id, parents, isCreated: isCreatedNow };
+    const isNew = (created === 'yes' || (created === 'unless there' && !this.#hasAs(id, all, false))) && !isOld(row);
+    const isCreated = isNew || this.#hasAs(id, all, true);
+    if (before !== undefined) this.#drop(before);
+    const resource: Known = { kinds: all, path, row, id, parents, isCreated };
     this.#resources.unshift(resource);
     if (id !== undefined) this.#byId.set(id, [...(this.#byId.get(id) ?? []), resource]);
     const oldest = this.#resources.length > maxResources ? this.#resources.at(-1) : undefined;
@@ -283,7 +287,7 @@ function unwrapped(value: unknown): unknown {
 }
 
 /** Whether a row of a response is an item that failed. */
-export function isFailed({ error, status }: JsonObject): boolean {
+function isFailed({ error, status }: JsonObject): boolean {
   return isObject(error) || /^fail/i.test(String(status ?? ''));
 }
 

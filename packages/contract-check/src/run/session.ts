@@ -18,7 +18,7 @@ import { miscalculated } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
 import { type Changed, Footprint, pathOf } from './footprint.ts';
 import { Identities, type Identity } from './identities.ts';
-import { isCreating } from './names.ts';
+import { isCreating, isReadingPost } from './names.ts';
 import { ifSent } from './parallel.ts';
 import { chosen, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
@@ -259,7 +259,7 @@ export class Session {
       exchange.response.status >= 400 ||
       exchange.response.status === noResponse;
     const again =
-      isRepeatable || isReading(exchange)
+      isRepeatable || isReadingPost(call.operation)
         ? await this.#exchange(exchange.operation, serialize(call), options)
         : undefined;
     const repeated = again === undefined ? [] : this.#judged(again);
@@ -276,9 +276,4 @@ export class Session {
   #exchange(operation: Operation | undefined, wire: WireRequest, options: SendOptions): Promise<Exchange> {
     return this.transport.exchange(operation, wire, options.identity ?? 'caller');
   }
-}
-
-/** A POST that searches or lists has no side effects, so it can be repeated. */
-function isReading({ request }: Exchange): boolean {
-  return request.method === 'POST' && /search|query|list|lookup|find/i.test(new URL(request.url).pathname);
 }

@@ -4,7 +4,7 @@ import type { CheckName } from '../../../finding/rules.ts';
 import { bodySchemaOf, type Call, type Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
-import { isOwnId, type Rows, rowsOf } from '../../../run/names.ts';
+import { isOwnId, type Rows, rowsIn, rowsOf } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import type { CheckContext } from '../../check.ts';
 import { type BehaviorCheck, type Difference, differ, type Facts, need } from '../observe.ts';
@@ -14,7 +14,6 @@ import {
   type ListMetadata,
   listMetadataOf,
   placed,
-  rowsIn,
   type Slot,
   slotsOf,
 } from './slots.ts';
@@ -185,7 +184,7 @@ export class Listing {
   }
 
   pageOf(exchange: Exchange | undefined): Page | undefined {
-    const rows = exchange === undefined ? undefined : rowsIn(exchange, this.member);
+    const rows = exchange === undefined ? undefined : rowsIn(exchange, this);
     return exchange && rows && { exchange, rows, metadata: listMetadataOf(exchange, this.member) };
   }
 

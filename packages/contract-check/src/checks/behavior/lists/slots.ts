@@ -241,11 +241,3 @@ function nextOf(target: unknown, from: string): Next | undefined {
     return { kind: 'token', value: target };
   return URL.canParse(target, from) ? { kind: 'address', value: new URL(target, from).href } : undefined;
 }
-
-/** The rows of a response; undefined if it has none, for example an error. */
-export function rowsIn({ response }: Exchange, member: string): JsonObject[] | undefined {
-  if (response.status < 200 || response.status > 299) return undefined;
-  const body = response.json?.value;
-  const list = member === '' ? body : isObject(body) ? body[member] : undefined;
-  return Array.isArray(list) ? list.filter(isObject) : undefined;
-}

@@ -9,10 +9,10 @@ import {
   isReadingPost,
   kindOfReference,
   lastParameter,
+  rowsIn,
   rowsOf,
 } from '../../../run/names.ts';
 import type { CheckContext } from '../../check.ts';
-import { rowsIn } from '../lists/slots.ts';
 import { type BehaviorCheck, type Difference, differ, need, needs, text } from '../observe.ts';
 import { declaredKind, declares } from './resource-types.ts';
 
@@ -48,7 +48,7 @@ const unknown: OperationCheck = {
     if (session.pool.isCreated(operation, name, call.path[name])) return undefined;
     const rows = rowsOf(session.document, operation);
     // An empty list is a valid response for an unknown parent.
-    if (!isSuccess(exchange) || (rows !== undefined && (rowsIn(exchange, rows.member) ?? []).length === 0)) return [];
+    if (!isSuccess(exchange) || (rows !== undefined && (rowsIn(exchange, rows) ?? []).length === 0)) return [];
     const node = operation.parameters.find((one) => one.in === 'path' && one.name === name)?.node;
     const facts = { actual: responseText(exchange), node, exchanges: [exchange] };
     return [differ(isReader(operation) ? 'read-unknown' : 'change-unknown', operation, '', facts)];
