@@ -22,35 +22,34 @@ const disposableEffects: readonly Effect[] = ['change existing', 'irreversible']
 
 /** What the run may call, and the effect of each operation. */
 export class Plan {
-  readonly entries: readonly PlanEntry[];
-  readonly #effects: ReadonlyMap<Operation, Effect>;
-  readonly #called: ReadonlySet<Operation>;
+  readonly #entries: ReadonlyMap<Operation, PlanEntry>;
   readonly #excluded: readonly RegExp[];
 
   constructor(document: OpenApiDocument, operations: readonly Operation[], options: CheckOptions) {
-    const selected = new Set(chosen(operations, options));
+    const selected = chosen(operations, options);
     const creators = operations.filter((operation) => isCreator(operation, operations));
-    const effects = operations.map((one) => [one, effectIn(document, one, operations, creators)] as const);
-    this.#effects = new Map(effects);
+    const entryOf = (operation: Operation): PlanEntry => {
+      const { id, method, path } = operation;
+      const effect = effectIn(document, operation, operations, creators);
+      const isDisposing = options.disposable !== true && disposableEffects.includes(effect);
+      const reason = isDisposing ? 'needs --disposable' : undefined;
+      return { operation: id, method, path, effect, skipped: selected.includes(operation) ? reason : 'excluded' };
+    };
+    this.#entries = new Map(operations.map((operation) => [operation, entryOf(operation)]));
     this.#excluded = (options.exclude ?? []).map(patternOf);
-    this.entries = operations.map((operation) => {
-      const effect = this.effectOf(operation);
-      const skipped = !selected.has(operation)
-        ? ('excluded' as const)
-        : options.disposable !== true && disposableEffects.includes(effect)
-          ? ('needs --disposable' as const)
-          : undefined;
-      return { operation: operation.id, method: operation.method, path: operation.path, effect, skipped };
-    });
-    this.#called = new Set(operations.filter((_, index) => this.entries[index]?.skipped === undefined));
+  }
+
+  get entries(): PlanEntry[] {
+    return [...this.#entries.values()];
   }
 
   effectOf(operation: Operation): Effect {
-    return this.#effects.get(operation) ?? 'irreversible';
+    return this.#entries.get(operation)?.effect ?? 'irreversible';
   }
 
   isCalled(operation: Operation): boolean {
-    return this.#called.has(operation);
+    const entry = this.#entries.get(operation);
+    return entry !== undefined && entry.skipped === undefined;
   }
 
   /** Whether an operation changes something that exists once, such as a mode of the server, on which others can depend. */
@@ -60,7 +59,7 @@ export class Plan {
 
   /** Why an operation is not called. */
   reasonFor(operation: Operation): string | undefined {
-    return this.entries.find(({ operation: id }) => id === operation.id)?.skipped;
+    return this.#entries.get(operation)?.skipped;
   }
 
   /** Whether a pattern of `--exclude` matches a path or `METHOD /path`, even of no operation. */
