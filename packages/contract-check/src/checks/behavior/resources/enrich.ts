@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../../../http/call.ts';
 import { isObject, type JsonObject, propertiesIn, put, withMember } from '../../../json.ts';
 import { withKnownIds } from '../../../run/ids.ts';
@@ -8,7 +9,7 @@ import { requestSchema, View } from '../../../schema/view.ts';
 import { isComplete } from '../../outcome.ts';
 import { isSame } from './compare.ts';
 
-/** Maximum number of requests that add optional properties. */
+/** Maximum number of requests that add one property. */
 const maxAdditions = 12;
 
 /** A create call with as many optional properties and list entries as the server accepts. */
@@ -21,27 +22,19 @@ export async function enriched(session: Session, start: Call): Promise<Call> {
   if (!isObject(start.body) || !isObject(most)) return start;
   const accepts = (one: unknown) => session.validators.accepts(schema, one, 'request');
   let body = start.body;
-  let left = maxAdditions;
   /** Takes over a body if the server accepts it. */
   const isTaken = async (next: JsonObject, label: string): Promise<boolean> => {
-    if (session.isOver || left <= 0 || !accepts(next)) return false;
-    left -= 1;
+    if (session.isOver || isDeepStrictEqual(next, body) || !accepts(next)) return false;
     if (!isComplete(await session.send(renewed(session, { ...start, body: next }, label, atTheTop)))) return false;
     body = next;
     return true;
   };
-  /** Adds properties together or, if they are rejected, in halves. */
-  const add = async (names: readonly string[]): Promise<void> => {
-    const more = Object.fromEntries(names.map((name) => [name, most[name]]));
-    if (names.length === 0 || (await isTaken({ ...body, ...more }, `add ${names.join(' ')}`)) || names.length === 1)
-      return;
-    const half = Math.ceil(names.length / 2);
-    await add(names.slice(0, half));
-    await add(names.slice(half));
-  };
   const isMissing = (name: string) => !(name in body) && (most[name] ?? null) !== null;
-  await add(view.names.filter((name) => isMissing(name) && !view.member(name).has('readOnly')));
-  left += 4;
+  const missing = view.names.filter((name) => isMissing(name) && !view.member(name).has('readOnly'));
+  const all = Object.fromEntries(missing.map((name) => [name, most[name]]));
+  // One property can be rejected, and the others accepted.
+  if (!(await isTaken({ ...body, ...all }, 'all')))
+    for (const name of missing.slice(0, maxAdditions)) await isTaken({ ...body, [name]: most[name] }, name);
   const deeper = Object.entries(body).map(([name, value]) => [
     name,
     isObject(value) ? { ...Object(most[name]), ...value } : value,
