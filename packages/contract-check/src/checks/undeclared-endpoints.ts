@@ -114,7 +114,7 @@ function matching(operations: readonly Operation[], target: string): Operation[]
 
 async function isCatchAll({ session }: CheckContext): Promise<boolean> {
   const target = `/undeclared-path-${Math.abs(session.seedFor('catch-all'))}`;
-  const exchange = await session.sendRaw({ method: 'GET', target, headers: { accept: '*/*' }, body: undefined });
+  const exchange = await session.read(target);
   return exchange.response.status < 400 && exchange.response.status > 0;
 }
 

@@ -55,6 +55,12 @@ export interface ReceivedResponse {
   readonly milliseconds: number;
 }
 
+/** The URL in the `Location` header. */
+export function locationOf({ request, response }: Exchange): URL | undefined {
+  const { location } = response.headers;
+  return (location === undefined ? null : URL.parse(location, request.url)) ?? undefined;
+}
+
 /** A call without any values. */
 export function emptyCall(operation: Operation): Call {
   const mediaType = operation.body?.contents.find((content) => isJson(content.mediaType))?.mediaType;

@@ -1,5 +1,5 @@
 import type { Operation } from '../document/operation.ts';
-import type { Exchange } from '../http/call.ts';
+import { type Exchange, locationOf } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { pathPattern, pathTexts } from '../http/deserialize.ts';
 import { safeMethods } from '../http/gate.ts';
@@ -39,6 +39,11 @@ export class Footprint {
     this.#plan = plan;
     this.#pool = pool;
     this.#base = base;
+  }
+
+  /** A path on the server as a path of the contract. */
+  below(path: string): string {
+    return path.startsWith(`${this.#base}/`) ? path.slice(this.#base.length) : path;
   }
 
   /** Notes that a path has no resource, or that an ID was invented, so that a call to it changes nothing. */
@@ -126,7 +131,8 @@ export class Footprint {
       .flatMap((row) => idOf(row) ?? [])
       .filter((id) => isCertain || !this.#pool.existedBefore(operation, id));
     const paths = ids.map((id) => `${target}/${encodeURIComponent(String(id))}`);
-    const named = paths.length > 0 ? paths : locationOf(response, this.#base);
+    const located = isCertain ? locationOf(exchange)?.pathname : undefined;
+    const named = paths.length > 0 || located === undefined ? paths : [this.below(located)];
     const targets = operation.method === 'PUT' ? [target] : named;
     if (targets.length === 0 && (isCertain || hasUnknownEffect(response)))
       this.#unidentified.set(operation, (this.#unidentified.get(operation) ?? 0) + 1);
@@ -143,12 +149,6 @@ const hasUnknownEffect = ({ status }: Exchange['response']) => status === noResp
 /** The path of a request without its query. */
 export function pathOf({ target }: WireRequest): string {
   return (target.split('?')[0] ?? '').replace(/(?<=.)\/$/, '');
-}
-
-function locationOf({ headers: { location }, status }: Exchange['response'], base: string): string[] {
-  if (status !== 201 || location === undefined || !URL.canParse(location, 'http://server')) return [];
-  const { pathname } = new URL(location, 'http://server');
-  return [pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname];
 }
 
 /** The operation that deletes a resource, by the resource's path. */

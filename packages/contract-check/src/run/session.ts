@@ -59,8 +59,6 @@ export class Session {
   readonly #states = new Map<string, OperationState>();
   readonly notices: Set<string>;
   readonly seed: number;
-  /** The path of the server's URL, which precedes every path of the contract. */
-  readonly base: string;
   /** The setting that was changed last, until it is restored. */
   #setting: { readonly target: string; readonly call: Call; restored: Promise<void> | undefined } | undefined;
 
@@ -78,8 +76,8 @@ export class Session {
     this.pool = new Pool(document, options.disposable === true);
     this.coverage = new CoverageBook(document, this.judged);
     this.identities = new Identities(document, options);
-    this.base = new URL(url).pathname.replace(/\/$/, '');
-    this.footprint = new Footprint(this.plan, this.pool, this.base);
+    const base = new URL(url).pathname.replace(/\/$/, '');
+    this.footprint = new Footprint(this.plan, this.pool, base);
     const gate = new Gate({
       operations: this.declared,
       isAllowed: (operation) => this.plan.isCalled(operation),
@@ -87,7 +85,7 @@ export class Session {
       isSelective: (options.only ?? []).length > 0,
       isDisposable: options.disposable === true,
       mayChange: (operation, path) => this.footprint.mayChange(operation, path),
-      base: this.base,
+      base,
     });
     this.transport = new Transport(url, options, gate, this.identities);
     this.notices = this.transport.notices;
@@ -96,11 +94,6 @@ export class Session {
       await this.#remember(operation, wire);
     };
     this.transport.onExchange = (exchange, wire) => this.footprint.note(exchange, wire);
-  }
-
-  /** A path on the server as a path of the contract. */
-  below(path: string): string {
-    return path.startsWith(`${this.base}/`) ? path.slice(this.base.length) : path;
   }
 
   seedFor(label: string): number {

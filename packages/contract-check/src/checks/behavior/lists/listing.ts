@@ -154,7 +154,7 @@ export class Listing {
     if (next.kind === 'address') {
       this.left -= 1;
       const { pathname, search } = new URL(next.value);
-      const raw = { path: this.session.below(pathname), query: search.slice(1) };
+      const raw = { path: this.session.footprint.below(pathname), query: search.slice(1) };
       return this.pageOf(await this.session.send({ ...this.base, raw }));
     }
     const slot = next.kind === 'token' ? cursor : (position ?? cursor);

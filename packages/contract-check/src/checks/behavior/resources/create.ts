@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
-import { type Call, type Exchange, isSuccess } from '../../../http/call.ts';
+import { type Call, type Exchange, isSuccess, locationOf } from '../../../http/call.ts';
 import { at, isObject, type JsonObject, put } from '../../../json.ts';
 import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
@@ -134,19 +134,20 @@ export const location: CreateCheck = {
     const { session, resourceType } = harness;
     const { create } = resourceType;
     const resource = need(await harness.create(label));
-    const { response, request } = resource.created;
-    const target = need(response.headers.location);
-    if (!URL.canParse(target, request.url)) return undefined;
-    const { pathname, search } = new URL(target, request.url);
-    const path = `${session.below(pathname)}${search}`;
-    const there = await session.sendRaw({ method: 'GET', target: path, headers: { accept: '*/*' }, body: undefined });
+    const { response } = resource.created;
+    const { pathname, search } = need(locationOf(resource.created));
+    const there = await session.read(`${session.footprint.below(pathname)}${search}`);
     const row = resourceIn(there);
     const isOther = isSuccess(there) && response.status !== 202 && resource.id !== undefined && idOf(row) !== undefined;
     const isIt = !isOther || harness.isOf(resource, row) || there.response.text.includes(String(resource.id));
     if (isIt && !isGone(there)) return [];
     const declared = create.responses.find((one) => one.status === String(response.status));
     const node = declared?.headers.find(({ name }) => name.toLowerCase() === 'location')?.node;
-    const facts = { expected: `${target} returns ${text(resource.id)}`, actual: responseText(there), node };
+    const facts = {
+      expected: `${response.headers.location} returns ${text(resource.id)}`,
+      actual: responseText(there),
+      node,
+    };
     return [differ('location', create, '', { ...facts, exchanges: [resource.created, there] })];
   },
 };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../document/operation.ts';
-import { type Call, type Exchange, emptyCall, isSuccess, type Raw } from '../../../http/call.ts';
+import { type Call, type Exchange, emptyCall, isSuccess, locationOf, type Raw } from '../../../http/call.ts';
 import { pathPattern, pathTexts } from '../../../http/deserialize.ts';
 import { isObject, type JsonObject, withMember } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
@@ -26,6 +26,8 @@ export interface Resource {
   /** The path parameters of the resource. */
   readonly path: Readonly<Record<string, unknown>>;
   readonly id: unknown;
+  /** The values of all places that can have its ID, most likely first. */
+  readonly ids: readonly unknown[];
 }
 
 /** A resource as the server returns it. */
@@ -57,8 +59,8 @@ export class ResourceHarness {
   isReadable = false;
   /** The create call with as many properties as the server accepts. */
   #rich: Call;
-  /** Where the ID of a new resource is; first where the read of one succeeded. */
-  #sources = idSources;
+  /** Where the ID of a new resource is: an index of its `ids`. */
+  #source = 0;
 
   constructor(context: CheckContext, resourceType: ResourceType, known: KnownRequest) {
     this.context = context;
@@ -81,8 +83,8 @@ export class ResourceHarness {
     this.#rich = await enriched(this.session, this.#rich);
     const resource = await this.create('first');
     if (resource === undefined || this.resourceType.read === undefined) return resource;
-    for (const source of idSources) {
-      this.#sources = [source, ...idSources];
+    for (const source of resource.ids.keys()) {
+      this.#source = source;
       const exchange = await this.read(this.resourceOf(resource.call, resource.created));
       this.isReadable = exchange !== undefined && isSuccess(exchange);
       if (this.isReadable) break;
@@ -119,9 +121,14 @@ export class ResourceHarness {
     const item = read ?? updates[0] ?? remove;
     const name = lastParameter(item?.path ?? '') ?? '';
     const located = item && locationIn(item, created);
-    const ids = this.#sources.map((source) => source({ name, kind, call, sent, body, located }));
-    const id = ids.find((one) => ['string', 'number'].includes(typeof one));
-    return { call, created, sent, body, path: { ...call.path, ...located, [name]: id }, id };
+    const isReference = (key: string) => kindOfReference(key) === kind && isScalar(body[key]);
+    const reference = body[Object.keys(body).find(isReference) ?? ''];
+    // A PUT creates the resource at its own path.
+    const own = call.operation.method === 'PUT' ? call.path[name] : undefined;
+    const ids = [body[name], ownId(body), reference, located?.[name], sent[name], own];
+    const isId = (one: unknown) => ['string', 'number'].includes(typeof one);
+    const id = [ids[this.#source], ...ids].find(isId);
+    return { call, created, sent, body, path: { ...call.path, ...located, [name]: id }, id, ids };
   }
 
   /** A create call with fresh texts; undefined if no unused path is found. */
@@ -215,26 +222,6 @@ export class ResourceHarness {
   }
 }
 
-/** A new resource, and the parameter that its path has for its ID. */
-interface Source extends Pick<Resource, 'call' | 'sent' | 'body'> {
-  readonly name: string;
-  readonly kind: string;
-  /** The path parameters in the `Location` header. */
-  readonly located: Readonly<Record<string, unknown>> | undefined;
-}
-
-/** Where the ID of a new resource may be, most likely first. */
-const idSources: readonly ((source: Source) => unknown)[] = [
-  ({ body, name }) => body[name],
-  ({ body }) => ownId(body),
-  ({ body, kind }) =>
-    Object.entries(body).find(([key, value]) => kindOfReference(key) === kind && isScalar(value))?.[1],
-  ({ located, name }) => located?.[name],
-  ({ sent, name }) => sent[name],
-  // A PUT creates the resource at its own path.
-  ({ call, name }) => (call.operation.method === 'PUT' ? call.path[name] : undefined),
-];
-
 /** The path parameters of an operation on a resource; undefined if one is unknown. */
 function pathOf({ path, parameters }: Operation, resource: Resource): Record<string, unknown> | undefined {
   const last = lastParameter(path);
@@ -245,13 +232,13 @@ function pathOf({ path, parameters }: Operation, resource: Resource): Record<str
 }
 
 /** The path parameters in the `Location` header. */
-export function locationIn({ path }: Operation, { response, request }: Exchange): Record<string, string> | undefined {
-  const { location } = response.headers;
-  if (location === undefined || !URL.canParse(location, request.url)) return undefined;
-  const { pathname } = new URL(location, request.url);
+export function locationIn({ path }: Operation, created: Exchange): Record<string, string> | undefined {
   // The server's URL may have a path, too.
-  const own = pathname.split('/').slice(1 - path.split('/').length);
-  return pathPattern(path).test(`/${own.join('/')}`) ? pathTexts(path, `/${own.join('/')}`) : undefined;
+  const own = locationOf(created)
+    ?.pathname.split('/')
+    .slice(1 - path.split('/').length);
+  const target = `/${own?.join('/')}`;
+  return pathPattern(path).test(target) ? pathTexts(path, target) : undefined;
 }
 
 /** The call without its idempotency key, because a repeated key creates nothing; with a fresh one if it is required. */
