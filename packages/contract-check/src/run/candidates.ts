@@ -8,7 +8,7 @@ import {
   isCreating,
   isOwnId,
   isPutCreation,
-  isReadingPost,
+  isReading,
   kindOfReference,
   lastParameter,
   pathNames,
@@ -122,16 +122,12 @@ export class Candidates {
       return isPut && sampled !== undefined ? [values.fresh(parameter.schema, sampled.value, seed)] : [];
     }
     const isReference = kindOfReference(parameter.name) !== undefined;
-    // Values that look like IDs can be those of known resources, regardless of the parameter's name.
-    const isId = parameter.in === 'query' && shapeOf(document, parameter.schema).format === 'uuid';
-    const ids = isId ? pool.ids().flatMap((value) => this.fit(parameter, value)) : [];
     return [
       ...(isReference ? accepted : []),
       ...examples,
       ...sameName,
       ...(sampled === undefined ? [] : [sampled.value]),
       ...accepted,
-      ...ids,
     ];
   }
 
@@ -211,9 +207,7 @@ export function hasNoRows({ document }: Session, exchange: Exchange): boolean {
 /** Lists first, then operations that create, read and update; deletes come last. */
 export function rank(operation: Operation): number {
   const isNamed = operation.path.includes('{');
-  if (operation.method === 'GET') return isNamed ? 3 : 0;
-  if (operation.method === 'HEAD' || operation.method === 'OPTIONS') return 4;
-  if (operation.method === 'DELETE') return 7;
-  if (operation.method === 'POST') return isReadingPost(operation) ? 1 : isNamed ? 5 : 2;
-  return 6;
+  if (isReading(operation)) return isNamed ? 2 : 0;
+  if (operation.method === 'POST') return isNamed ? 3 : 1;
+  return operation.method === 'DELETE' ? 5 : 4;
 }

@@ -6,7 +6,7 @@ import { shapeOf } from '../schema/shape.ts';
 import {
   isDestructive,
   isOwnId,
-  isReadingPost,
+  isReading,
   kindOfName,
   kindOfReference,
   kindsOfOperation,
@@ -70,7 +70,7 @@ export function unknownId(session: Session, schema: JsonObject, known: unknown, 
  */
 export async function isHarmless(session: Session, call: Call, known?: Call): Promise<boolean> {
   const { operation, path } = call;
-  if (['GET', 'HEAD', 'OPTIONS'].includes(operation.method) || isReadingPost(operation)) return true;
+  if (isReading(operation)) return true;
   const foreign = Object.entries(path).filter(
     ([name, value]) => value !== known?.path[name] && !session.pool.isCreated(operation, name, value),
   );

@@ -2,6 +2,7 @@ import pluralize from 'pluralize';
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import { type Exchange, isSuccess } from '../http/call.ts';
+import { safeMethods } from '../http/gate.ts';
 import { isObject, type JsonObject, remembered } from '../json.ts';
 import { type Shape, shapeOf } from '../schema/shape.ts';
 import { responseSchema, View } from '../schema/view.ts';
@@ -204,6 +205,11 @@ export function lastParameter(path: string): string | undefined {
 export function isDeleting({ method, path, id }: Operation): boolean {
   const isNamed = /^(?:bulk|batch)?_?(?:delete|remove)/i.test(id) || /\/(?:delete|remove)[^/]*$/i.test(path);
   return method === 'DELETE' || (method === 'POST' && isNamed);
+}
+
+/** Whether an operation only reads. */
+export function isReading(operation: Operation): boolean {
+  return safeMethods.includes(operation.method) || isReadingPost(operation);
 }
 
 /** A POST that only reads, such as a search or a list. */

@@ -1,6 +1,5 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf, type Operation } from '../document/operation.ts';
-import { safeMethods } from '../http/gate.ts';
 import type { CheckOptions } from '../options.ts';
 import { type Effect, effects, type PlanEntry } from '../report/report.ts';
 import {
@@ -8,7 +7,7 @@ import {
   hasRows,
   isCreating,
   isPutCreation,
-  isReadingPost,
+  isReading,
   itemOf,
   kindOfPath,
   kindOfReference,
@@ -100,8 +99,7 @@ function effectIn(
   const declared = extensionOf(operation.node).effect;
   const known = effects.find((effect) => effect === declared);
   if (known !== undefined) return known;
-  if (safeMethods.includes(operation.method) || isReadingPost(operation))
-    return extensionOf(operation.node).safe === false ? 'irreversible' : 'read';
+  if (isReading(operation)) return extensionOf(operation.node).safe === false ? 'irreversible' : 'read';
   if (creators.includes(operation)) return 'create';
   if (creators.some((creator) => creates(document, creator, operation))) return 'change own';
   const read = operations.find(({ method, path }) => method === 'GET' && path === operation.path);

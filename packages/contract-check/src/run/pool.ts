@@ -6,11 +6,11 @@ import { isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
   isOwnId,
+  itemOf,
   kindOfName,
   kindOfPath,
   kindOfReference,
   kindsOfOperation,
-  lastParameter,
   pathNames,
   rowsIn,
   rowsOf,
@@ -66,13 +66,12 @@ export class Pool {
     const { operation, response } = exchange;
     if (operation === undefined || response.status < 200 || response.status > 299) return;
     // A resource that was created at its own path belongs to the parent collection.
-    const name = lastParameter(operation.path) ?? '';
     const isNew = isCreated || (operation.method === 'PUT' && response.status === 201);
-    const isItem = isNew && operation.path.endsWith('}');
-    const path = isItem ? collectionPath(operation.path, name) : operation.path;
+    const item = isNew ? itemOf(operation.path) : undefined;
+    const path = item?.collection ?? operation.path;
     // Where a creation returns nothing, the resource is what was sent, if that names it.
-    const sent = { ...(isItem ? { [name]: parents[name] } : {}), ...(isObject(body) ? body : {}) };
-    const isNamed = isItem || (idOf(sent) ?? sent[kindOfPath(operation.path) ?? '']) !== undefined;
+    const sent = { ...(item && { [item.name]: parents[item.name] }), ...(isObject(body) ? body : {}) };
+    const isNamed = item !== undefined || (idOf(sent) ?? sent[kindOfPath(operation.path) ?? '']) !== undefined;
     const value = response.json?.value ?? (isNew && isNamed ? sent : undefined);
     this.#follow(exchange);
     if (value === undefined || operation.method === 'DELETE') return;
@@ -184,10 +183,6 @@ export class Pool {
   /** Whether a resource of an operation's type was known before the run created any of this ID. */
   existedBefore(operation: Operation, id: unknown): boolean {
     return this.#hasAs(id, kindsOfOperation(this.#document, operation), false);
-  }
-
-  ids(): unknown[] {
-    return this.#clean(this.#resources.map(({ id }) => id));
   }
 
   /** Resources of a type, newest first. */

@@ -18,7 +18,7 @@ import { miscalculated } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
 import { type Changed, Footprint, pathOf } from './footprint.ts';
 import { Identities, type Identity } from './identities.ts';
-import { isCreating, isReadingPost } from './names.ts';
+import { isCreating, isReading } from './names.ts';
 import { ifSent } from './parallel.ts';
 import { chosen, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
@@ -247,14 +247,10 @@ export class Session {
     call: Call,
     options: SendOptions,
   ): Promise<void> {
+    const { status } = exchange.response;
     const isRepeatable =
-      ['GET', 'HEAD', 'OPTIONS', 'PUT'].includes(exchange.request.method) ||
-      exchange.response.status >= 400 ||
-      exchange.response.status === noResponse;
-    const again =
-      isRepeatable || isReadingPost(call.operation)
-        ? await this.#exchange(exchange.operation, serialize(call), options)
-        : undefined;
+      isReading(call.operation) || call.operation.method === 'PUT' || status >= 400 || status === noResponse;
+    const again = isRepeatable ? await this.#exchange(exchange.operation, serialize(call), options) : undefined;
     const repeated = again === undefined ? [] : this.#judged(again);
     for (const candidate of candidates) {
       const same = repeated.find(({ cause }) => cause === candidate.cause);

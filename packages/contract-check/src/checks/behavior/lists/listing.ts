@@ -8,15 +8,7 @@ import { isOwnId, type Rows, rowsIn, rowsOf } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import type { CheckContext } from '../../check.ts';
 import { type BehaviorCheck, type Difference, differ, type Facts, need } from '../observe.ts';
-import {
-  type Controls,
-  controlsOf,
-  type ListMetadata,
-  listMetadataOf,
-  placed,
-  type Slot,
-  slotsOf,
-} from './slots.ts';
+import { type Controls, controlsOf, type ListMetadata, listMetadataOf, placed, type Slot, slotsOf } from './slots.ts';
 import { type Property, propertiesOf } from './values.ts';
 
 /** Request values by slot. */
