@@ -97,9 +97,10 @@ describe('one access line and one metric', () => {
   test('are written for a caller who disconnects while it sends a body', async () => {
     const before = await responses();
     const head = 'POST /v1/auth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100';
-    const socket = open(`${head}\r\n\r\n{"apiKey"`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    socket.destroy();
+    const socket = open(`${head}\r\nExpect: 100-continue\r\n\r\n`);
+    // The server has the request when it asks for the body.
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.write('{"apiKey"', () => socket.destroy());
     await expectOne('createToken', 400, before);
   });
 
