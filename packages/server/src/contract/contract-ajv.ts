@@ -19,7 +19,8 @@ interface AjvOptions {
 /** Creates an Ajv with the schemas of the contract. They compile when they are first used. */
 export function contractAjv(options: AjvOptions): Ajv2020 {
   // The contract is linted before it is bundled.
-  const ajv = new Ajv2020({ ...options, strict: false, validateSchema: false });
+  // Ajv's own optimization of the code takes a third of the time of compiling, and V8 does the same.
+  const ajv = new Ajv2020({ ...options, strict: false, validateSchema: false, code: { optimize: false } });
   addFormats.default(ajv);
   addTextLengths(ajv);
   addUniqueItems(ajv);
