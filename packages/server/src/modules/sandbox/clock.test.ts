@@ -4,6 +4,7 @@ import { deliveringService } from '../../../test/delivery.ts';
 import { isNightly } from '../../../test/nightly.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { backgroundWork } from '../../app/jobs.ts';
+import { laterBy } from '../../background/advance-clock.ts';
 import { startBackground } from '../../background/background.ts';
 import { runCommand } from '../../operator/commands.ts';
 import { agingFirm, type Clock, clockPath as path } from './testing.ts';
@@ -52,8 +53,17 @@ describe('advanceSandboxClock', () => {
   test('leaves the same changes in one step as in many', async () => {
     const [once, often] = [await sandbox('once'), await sandbox('often')];
     // More than a month, so that what happens once a month does.
-    const days = isNightly ? 90 : 35;
-    await once.advance({ advanceBy: `P${days}D` });
+    const months = isNightly ? 3 : 1;
+    const before = Temporal.Now.instant();
+    const { body } = await once.advance({ advanceBy: `P${months}M4D` });
+    const days = body.offsetSeconds / 86_400;
+    // Months are those of the calendar, whose day may have changed meanwhile.
+    const expected = [before, Temporal.Now.instant()].map((start) =>
+      laterBy(start, Temporal.Duration.from({ months, days: 4 }))
+        .since(start)
+        .total('hours'),
+    );
+    expect(expected).toContain(days * 24);
     for (let step = 0; step < days; step++) expect((await often.advance({ advanceBy: 'P1D' })).status).toBe(200);
     // Jobs write documents in the background, before the first step or later.
     const changesOf = async (firm: typeof once) => (await firm.changes()).filter((line) => !line.includes(' job '));
@@ -68,10 +78,11 @@ describe('advanceSandboxClock', () => {
     const receiver = await startReceiver();
     for (const entityType of ['Invoice', 'QuickPaymentLink', 'DraftInvoice'])
       await service.subscribe(receiver, { entityType, operations: ['CREATE', 'UPDATE'] }, { call });
-    expect((await advance({ advanceBy: 'P45D' })).status).toBe(200);
+    // Until the invoice is overdue.
+    expect((await advance({ advanceBy: 'P3D' })).status).toBe(200);
     // Events have positions when they are too old, and were not sent, as if all processes were busy.
     await call('GET', '/api/v1/events');
-    expect((await advance({ advanceBy: 'P45D' })).status).toBe(200);
+    expect((await advance({ advanceBy: 'P40D' })).status).toBe(200);
     const delivery = await service.start();
     const expected = (await changes()).filter((line) => /^(Invoice|QuickPaymentLink|DraftInvoice) /.test(line));
     await expect.poll(() => receiver.arrivals.length).toBe(expected.length);
@@ -85,7 +96,8 @@ describe('advanceSandboxClock', () => {
     expect(received.map(({ entityType, occurredAt }) => `${entityType} ${dayOf(occurredAt)}`)).toEqual(
       expected.map((line) => line.replace(/ .* /, ' ')),
     );
-    expect(dayOf(receiver.arrivals[0]?.event.occurredAt ?? '') < dayOf(ahead(60).toString())).toBe(true);
+    // 43 days have passed, and events are kept for 32.
+    expect(dayOf(received[0]?.occurredAt ?? '') < dayOf(ahead(11).toString())).toBe(true);
     // Once they are delivered, they are removed as always.
     await advance({ advanceBy: 'P1D' });
     const kept = await service.store.read(tenant.id, (session) =>
@@ -103,6 +115,8 @@ describe('advanceSandboxClock', () => {
       { advanceTo: ahead(-1).toString() },
       { advanceTo: ahead(400).toString() },
       { advanceBy: 'P367D' },
+      { advanceBy: 'P1Y2M' },
+      { advanceBy: 'P11M5W3DT4H' },
       { advanceBy: 'PT0S' },
     ])
       expect(await advance(body)).toMatchObject(rejected);
@@ -126,24 +140,6 @@ describe('advanceSandboxClock', () => {
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409]);
     expect((await call<Clock>('GET', path)).body.offsetSeconds).toBe(5 * 86_400);
     expect((await advance({ advanceTo: ahead(6).toString() })).status).toBe(200);
-  });
-
-  test('advances by months and years of the calendar', async () => {
-    const { advance, call } = await sandbox('calendar');
-    for (const [advanceBy, duration] of [
-      ['P1M', { months: 1 }],
-      ['P1M2W3DT4H', { months: 1, weeks: 2, days: 3, hours: 4 }],
-    ] as const) {
-      const before = Temporal.Instant.from((await call<Clock>('GET', path)).body.now);
-      const { status, body } = await advance({ advanceBy });
-      expect(status).toBe(200);
-      const expected = before.toZonedDateTimeISO('UTC').add(duration).toInstant();
-      expect(distance(body.now, expected)).toBeLessThan(60);
-    }
-    expect(await advance({ advanceBy: 'P1Y2M' })).toMatchObject({
-      status: 400,
-      body: { errors: [{ code: 'OUT_OF_RANGE' }] },
-    });
   });
 
   test('takes over from a call that has died', async () => {
