@@ -11,6 +11,7 @@ import { createApiKey } from '../../server/src/operator/api-keys.ts';
 import { createTenant } from '../../server/src/operator/tenants.ts';
 import { serveForFile } from '../../server/test/serve.ts';
 import { readContract } from '../src/contract.ts';
+import { readSettings } from '../src/settings.ts';
 import { reasonAgainst, toolOf } from '../src/tools.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -277,12 +278,17 @@ describe('the command', () => {
   it('reports invalid settings, and exits', () => {
     const failed = (sentence: string) => ({ status: 1, stdout: '', stderr: expect.stringContaining(sentence) });
     expect(run([])).toEqual(failed('BASE_URL must be the URL of the service'));
-    expect(run([], { ...settings(), TENANT: '' })).toEqual(failed('TENANT must be the name of your tenant.'));
-    expect(run([], { ...settings(), API_KEY: 'x' })).toEqual(failed('Set either API_KEY or ACCESS_TOKEN.'));
-    expect(run(['--writes'], settings())).toEqual(failed("Unknown option '--writes'"));
     expect(run(['--tags', 'clint'], settings())).toEqual(
       failed('--tags has unknown tags: clint. Tags are authentication, '),
     );
-    expect(run(['--max-output', '1'], settings())).toEqual(failed('--max-output must be'));
+  });
+
+  it.each<[words: string[], env: Record<string, string>, sentence: string]>([
+    [[], { TENANT: '' }, 'TENANT must be the name of your tenant.'],
+    [[], { API_KEY: 'x' }, 'Set either API_KEY or ACCESS_TOKEN.'],
+    [['--writes'], {}, "Unknown option '--writes'"],
+    [['--max-output', '1'], {}, '--max-output must be'],
+  ])('rejects the options %j with %j', (words, env, sentence) => {
+    expect(() => readSettings(words, { ...settings(), ...env })).toThrow(new RegExp(sentence));
   });
 });
