@@ -85,7 +85,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'aggregates, 300 of each resource',
-    sample: 'three of each',
+    sample: 'two of each',
     command: [...vitest, `${server}/query/aggregate.property.test.ts`],
     environment: { AGGREGATE_RUNS: '300' },
   },
@@ -102,7 +102,7 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'dry runs of 1,200 random calls',
-    sample: '20 calls, on PostgreSQL',
+    sample: '12 calls, on PostgreSQL',
     command: [...vitest, `${server}/app/rehearsal.property.test.ts`],
     environment: { REHEARSAL_RUNS: '1200' },
   },
@@ -114,7 +114,8 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'the mock, the client, the reference, the samples and the tools of models, for every operation',
-    sample: 'every fourth to sixteenth operation, and in the browser one of each method and one place of each color',
+    sample:
+      'every third to ninth operation, samples only on the service, and in the browser one of each method and one place of each color',
     command: [
       ...vitest,
       'packages/mock/test/mock.test.ts',
@@ -143,20 +144,20 @@ const proofs: readonly Proof[] = [
   },
   {
     name: 'values at all bounds of the contract, and 20,000 random rows',
-    sample: 'a tenth of the values, and 50 random rows',
+    sample: 'a twentieth of the values, and 30 random rows',
     command: [...vitest, `${server}/app/bounds.property.test.ts`],
     environment: { ENGINES: 'all', BOUND_WRITES: '20000' },
   },
   {
     name: 'processes that are killed 20 times during writes, payments, closings of periods and deliveries',
-    sample: 'once or twice, on one engine',
+    sample: 'once or twice, on one engine; the whole service only on PostgreSQL',
     command: [
       ...vitest,
       `${server}/modules/billing/kill.test.ts`,
       `${server}/modules/events/delivery/crash.test.ts`,
       `${server}/modules/events/feed/crash.test.ts`,
       `${server}/platform/store/pglite.pglite.test.ts`,
-      `${server}/main/crash.pglite.test.ts`,
+      `${server}/main/crash.pglite.nightly.test.ts`,
     ],
     environment: { ENGINES: 'all', KILL_ROUNDS: '20', NIGHTLY: 'yes' },
   },

@@ -8,7 +8,7 @@ import { type HttpResponse, testService } from '../../test/service.ts';
 import { allOperations } from '../contract/contract.ts';
 
 /** How many calls are made twice: first as a dry run, then really. */
-const runs = Number(process.env.REHEARSAL_RUNS ?? '20');
+const runs = Number(process.env.REHEARSAL_RUNS ?? '12');
 const seed = Number(process.env.REHEARSAL_SEED ?? '1');
 
 const { service, store, tenant, signIn, call: anyCall } = await testService();

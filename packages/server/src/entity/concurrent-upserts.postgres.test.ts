@@ -9,7 +9,7 @@ import { typesWith } from '../bulk/standard-types.ts';
 import { recordsOf } from '../modules/records/testing.ts';
 
 /** How many callers upsert each type at once, and how often. */
-const callers = isNightly ? 20 : 6;
+const callers = isNightly ? 20 : 4;
 const rounds = isNightly ? 3 : 1;
 
 // Enough connections for 20 requests of one API user at a time; they open when they are used.

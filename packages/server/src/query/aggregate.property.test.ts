@@ -13,7 +13,7 @@ import type { AggregateRequest, GroupBy, Measure } from './aggregate-request.ts'
  * Random aggregates of every resource, compared with a computation over the rows that its search returns, on both engines.
  * AGGREGATE_RUNS sets how many are tried of each.
  */
-const numRuns = Number(process.env.AGGREGATE_RUNS ?? '3');
+const numRuns = Number(process.env.AGGREGATE_RUNS ?? '2');
 const seed = Number(process.env.AGGREGATE_SEED ?? '20261123');
 
 const database = await testDatabase();

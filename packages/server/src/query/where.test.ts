@@ -198,7 +198,7 @@ describe.each([
         expect(response.body.data.map((row) => row.id)).toEqual(expected.map((row) => row.id));
         expect(response.body.total).toBe(expected.length);
       }),
-      { numRuns: isNightly ? 150 : 60 },
+      { numRuns: isNightly ? 150 : 30 },
     );
   });
 
@@ -212,7 +212,7 @@ describe.each([
         );
         expect(JSON.stringify(plan)).not.toContain('SubPlan');
       }),
-      { numRuns: isNightly ? 150 : 60 },
+      { numRuns: isNightly ? 150 : 30 },
     );
   });
 });
