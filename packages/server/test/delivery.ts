@@ -3,6 +3,7 @@ import { type Delivery, startDelivery } from '../src/modules/events/delivery/del
 import type { SenderOptions } from '../src/modules/events/delivery/sender.ts';
 import { recordsOf } from '../src/modules/records/testing.ts';
 import { DeliveryAddresses } from '../src/platform/addresses.ts';
+import { partitionsDue } from '../src/platform/store/trace.ts';
 import { atEnd } from './at-end.ts';
 import type { Receiver } from './receiver.ts';
 import { type TestCaller, type TestService, type TestServiceOptions, testService } from './service.ts';
@@ -78,6 +79,8 @@ function helpers({ call, service, store, tenant }: TestService) {
     async passTime() {
       await change(sql`update delivery_retry set due_at = now() where due_at < 'infinity'`);
       await change(sql`update delivery_partition set due_at = now(), paused_until = null`);
+      // Delivery looks for what is due every few seconds, or when it is told.
+      store.notify(partitionsDue, '');
     },
     /** Creates client groups. @returns their IDs */
     async groups(...names: string[]): Promise<string[]> {
