@@ -129,16 +129,15 @@ async function update(
   report: Report,
   baseline: string,
   secrets: readonly Secret[],
-  { stdout, directory }: Surroundings,
+  { stdout }: Surroundings,
 ): Promise<number> {
   if (!isComplete(report))
     throw new CannotRun(
       'The run is incomplete, so the baseline was not written. Allow more time, or lower --min-coverage.',
     );
   const open = await acceptAll(report, baseline, secrets);
-  const file = fileOf(baseline, directory);
   const next = open === 0 ? '' : ` ${counted(open, 'entry', 'entries')} of it must still say why: fill in "reason".`;
-  await write(stdout, `${file} accepts ${counted(report.findings.length, 'finding')}.${next}\n`);
+  await write(stdout, `${fileOf(baseline)} accepts ${counted(report.findings.length, 'finding')}.${next}\n`);
   return exitCodes.same;
 }
 
@@ -153,7 +152,7 @@ async function conclude(
   const stream = json === '-' || sarif === '-' ? stderr : stdout;
   // Node.js considers NO_COLOR and FORCE_COLOR.
   const isColored = color && styleText('red', 'text', { stream }) !== 'text';
-  const presentation = { secrets, directory, color: isColored };
+  const presentation = { secrets, color: isColored };
   const outputs = [
     { file: json, render: renderJson },
     { file: sarif, render: renderSarif },

@@ -12,7 +12,7 @@ export interface Field {
   readonly lines?: readonly string[];
 }
 
-export function fieldsOf(finding: MaskedFinding, directory?: string): Field[] {
+export function fieldsOf(finding: MaskedFinding): Field[] {
   const { exchanges, fix, also, places, place: contract, title, expected, actual } = finding;
   const different = places.slice(1).filter((place) => place.title !== title);
   const others = also.filter((id) => !different.some(({ operation }) => operation === id));
@@ -21,7 +21,7 @@ export function fieldsOf(finding: MaskedFinding, directory?: string): Field[] {
     // Many titles say what is expected, or what the server must do.
     ...field('expected', expected, !title.startsWith(expected)),
     ...field('actual', actual),
-    ...(contract === undefined ? [] : field('contract', placeText(contract, directory))),
+    ...(contract === undefined ? [] : field('contract', placeText(contract))),
     ...exchanges.flatMap((exchange, index): Field[] => {
       const number = exchanges.length === 1 ? '' : ` ${index + 1}`;
       const isLast = index === exchanges.length - 1;

@@ -25,8 +25,8 @@ export function renderSarif(report: Report, options: Presentation = {}): string 
   return `${JSON.stringify(sarifLog(report, options), null, 2)}\n`;
 }
 
-export function sarifLog(report: Report, options: Presentation = {}): Log {
-  const shown = masked(report, options.secrets);
+export function sarifLog(report: Report, { secrets }: Presentation = {}): Log {
+  const shown = masked(report, secrets);
   const { url, seed, requests, operations, notices } = shown;
   const checks = [...Map.groupBy(shown.findings, ({ check }) => check)];
   const rules = checks.flatMap(([id, [first]]): ReportingDescriptor[] =>
@@ -49,10 +49,10 @@ export function sarifLog(report: Report, options: Presentation = {}): Log {
       ruleIndex: rules.findIndex(({ id }) => id === ruleId),
       kind: 'fail',
       level,
-      message: { text: plainText(finding, options) },
-      locations: [locationOf(finding, shown, options)],
+      message: { text: plainText(finding) },
+      locations: [locationOf(finding, shown)],
       relatedLocations: places.slice(1).map((place, id) => {
-        return { ...locationOf(place, shown, options), id, message: { text: place.title } };
+        return { ...locationOf(place, shown), id, message: { text: place.title } };
       }),
       partialFingerprints: { 'cause/v1': createHash('sha256').update(cause).digest('hex') },
       properties: { category, operation, also: [...also] },
@@ -79,10 +79,9 @@ export function sarifLog(report: Report, options: Presentation = {}): Log {
 function locationOf(
   { operation: name, place }: Pick<FindingPlace, 'operation' | 'place'>,
   { operations, spec }: MaskedReport,
-  { directory }: Presentation,
 ): Location {
   const { file, line } = place ?? { file: spec, line: 1 };
-  const path = fileOf(file, directory);
+  const path = fileOf(file);
   const artifactLocation = isAbsolute(path)
     ? { uri: pathToFileURL(path).href }
     : URL.canParse(path)
@@ -97,8 +96,8 @@ function locationOf(
 }
 
 /** A finding as plain text. */
-function plainText(finding: MaskedFinding, { directory }: Presentation): string {
-  const fields = fieldsOf(finding, directory);
+function plainText(finding: MaskedFinding): string {
+  const fields = fieldsOf(finding);
   return [
     finding.title,
     ...fields.map(({ label, text }) => `${label[0]?.toUpperCase()}${label.slice(1)}: ${text}`),

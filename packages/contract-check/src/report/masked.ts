@@ -8,8 +8,6 @@ import type { Report } from './report.ts';
 export interface Presentation {
   /** Credentials to mask. Secrets are also masked by name. */
   readonly secrets?: readonly Secret[];
-  /** The base of relative paths. Default: the working directory. */
-  readonly directory?: string;
 }
 
 /** A report without secrets, as it is written as JSON. Every format shows only this. */

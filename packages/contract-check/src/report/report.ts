@@ -67,8 +67,6 @@ export interface Left {
   readonly changed: readonly { readonly operation: string; readonly target: string; readonly isRestored: boolean }[];
 }
 
-export const nothingLeft: Left = { created: [], changed: [] };
-
 export interface OperationReport {
   readonly id: string;
   readonly method: string;

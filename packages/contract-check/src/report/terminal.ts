@@ -39,11 +39,11 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
     [
       summary(shown, paint),
       paint('bold', visible(title === '' ? 'Contract check' : title)),
-      paint('dim', `${visible(url)} against ${visible(fileOf(spec, options.directory))}`),
+      paint('dim', `${visible(url)} against ${visible(fileOf(spec))}`),
     ],
     ...findings.slice(0, maxFindings).map((finding, index) => {
       const heading = paint(['red', 'bold'], visible(`✗ ${index + 1}  ${finding.title}`));
-      return [heading, ...findingLines(finding, shown, options, paint)];
+      return [heading, ...findingLines(finding, shown, paint)];
     }),
     rest > 0 ? [paint('dim', `… and ${counted(rest, 'more finding')}: --json FILE has all.`)] : [],
     [
@@ -76,14 +76,9 @@ function summary(report: MaskedReport, paint: Paint): string {
   return paint(['bold', color], visible(verdictOf(report)));
 }
 
-function findingLines(
-  finding: MaskedFinding,
-  { operations }: MaskedReport,
-  { directory }: TerminalOptions,
-  paint: Paint,
-): string[] {
+function findingLines(finding: MaskedFinding, { operations }: MaskedReport, paint: Paint): string[] {
   const { severity, category, check } = finding;
-  const fields = fieldsOf(finding, directory);
+  const fields = fieldsOf(finding);
   const rest = fields.length - maxFields;
   return [
     visible(`     ${addressOf(finding, operations)}`),

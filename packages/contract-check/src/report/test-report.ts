@@ -4,7 +4,7 @@ import type { Operation } from '../document/operation.ts';
 import type { Finding } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
 import type { CoverageItem, CoverageKind, OperationReport, Report, Share } from './report.ts';
-import { coverageKinds, nothingLeft } from './report.ts';
+import { coverageKinds } from './report.ts';
 
 /** An exchange with the specified changes. Default: a GET of clients that returns an empty object. */
 export function exchangeOf(
@@ -170,7 +170,7 @@ export function reportWith(changes: Partial<Report> = {}): Report {
     plan: [],
     stopped: undefined,
     shortfall: undefined,
-    left: nothingLeft,
+    left: { created: [], changed: [] },
     notices: ['2 clients could not be deleted: the API returns 409 for DELETE /v1/clients/{id}.'],
     ...changes,
   };

@@ -23,14 +23,14 @@ export function durationText(milliseconds: number): string {
   return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** The path of a file relative to a directory that contains it; unchanged otherwise. */
-export function fileOf(file: string, directory = process.cwd()): string {
+/** The path of a file below the working directory; unchanged otherwise. */
+export function fileOf(file: string): string {
   if (!isAbsolute(file)) return file;
-  const path = relative(directory, file);
+  const path = relative(process.cwd(), file);
   return path.startsWith('..') || isAbsolute(path) ? file : path.replaceAll('\\', '/');
 }
 
 /** `openapi/schemas/client.yaml:12`. */
-export function placeText(place: Place, directory?: string): string {
-  return `${fileOf(place.file, directory)}:${place.line}`;
+export function placeText({ file, line }: Place): string {
+  return `${fileOf(file)}:${line}`;
 }
