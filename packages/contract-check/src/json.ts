@@ -92,21 +92,10 @@ export function sizeOf(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }
 
-/** Pointers to the parts of a value that a test selects, outer ones first. */
-export function pointersTo(value: unknown, isExpected: (value: unknown) => boolean, pointer = ''): string[] {
+/** Pointers to a value and all its parts, outer ones first. */
+export function pointersIn(value: unknown, pointer = ''): string[] {
   const members = typeof value === 'object' && value !== null ? Object.entries(value) : [];
-  const inner = members.flatMap(([name, item]) => pointersTo(item, isExpected, `${pointer}/${escapeSegment(name)}`));
-  return isExpected(value) ? [pointer, ...inner] : inner;
-}
-
-/** Pointers to the properties of a value, outer ones first. A depth of 0 has none. */
-export function propertiesIn(value: unknown, depth: number, entersLists: boolean, pointer = ''): string[] {
-  if (depth === 0 || !(isObject(value) || (entersLists && Array.isArray(value)))) return [];
-  return Object.entries(value).flatMap(([name, member]) => {
-    const here = `${pointer}/${escapeSegment(name)}`;
-    const inner = propertiesIn(member, depth - 1, entersLists, here);
-    return Array.isArray(value) || member === undefined ? inner : [here, ...inner];
-  });
+  return [pointer, ...members.flatMap(([name, part]) => pointersIn(part, `${pointer}/${escapeSegment(name)}`))];
 }
 
 /** The value of a JSON text; undefined if it is not valid. */

@@ -1,7 +1,6 @@
 import type { OpenApiDocument, Place } from '../document/document.ts';
 import type { Content, DeclaredResponse, Operation, Parameter } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
-import type { CheckName } from '../finding/rules.ts';
 import { type Exchange, isJson, type ReceivedResponse } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { fromText } from '../http/deserialize.ts';
@@ -10,52 +9,13 @@ import { anything } from '../schema/shape.ts';
 import type { Validators } from '../schema/validators.ts';
 import { objectsIn, View } from '../schema/view.ts';
 
-/** A property of a response that is undeclared or `writeOnly`. */
-interface UndeclaredProperty {
-  readonly pointer: string;
-  readonly why: 'unknown' | 'writeOnly';
-  /** The schema of the object or of the property. */
-  readonly schema: JsonObject;
-}
-
-/**
- * Finds properties that no branch of the schema declares, in objects with declared properties that do not explicitly
- * allow others. JSON Schema accepts them, but readers of the contract cannot know them.
- */
-function undeclaredPropertiesIn(document: OpenApiDocument, schema: JsonObject, value: unknown): UndeclaredProperty[] {
-  const found: UndeclaredProperty[] = [];
-  for (const { pointer, object, view } of objectsIn(View.of(document, schema), value)) {
-    const closed = closedObject(view);
-    for (const name of Object.keys(object)) {
-      const own = view.described(name);
-      const hidden = own.parts.find((part) => part.writeOnly === true);
-      const schema = hidden ?? (own.isEmpty ? closed : undefined);
-      const why = hidden === undefined ? 'unknown' : 'writeOnly';
-      if (schema !== undefined) found.push({ pointer: `${pointer}/${escapeSegment(name)}`, why, schema });
-    }
-  }
-  return found;
-}
-
-/** The schema that declares the properties of an object; undefined if it explicitly allows or rejects others. */
+/** The schema that declares the properties of an object; undefined if it says something about others. */
 function closedObject({ names, parts }: View): JsonObject | undefined {
-  if (names.length === 0 || parts.some(isExplicitlyOpen) || parts.some(isClosed)) return undefined;
+  const isDecided = ({ additionalProperties, unevaluatedProperties }: JsonObject) =>
+    typeof additionalProperties === 'boolean' || unevaluatedProperties !== undefined;
+  // A schema without type and properties allows any content. Validation rejects what closed schemas do not declare.
+  if (names.length === 0 || parts.includes(anything) || parts.some(isDecided)) return undefined;
   return parts.find((part) => isObject(part.properties));
-}
-
-function isExplicitlyOpen(part: JsonObject): boolean {
-  return (
-    part.additionalProperties === true ||
-    part.unevaluatedProperties === true ||
-    isObject(part.unevaluatedProperties) ||
-    // A schema without type and properties allows any content.
-    part === anything
-  );
-}
-
-/** Closed schemas reject undeclared properties during validation. */
-function isClosed(part: JsonObject): boolean {
-  return part.additionalProperties === false || part.unevaluatedProperties === false;
 }
 
 /** The declared response for a status: the status itself, its class, or the default. */
@@ -216,7 +176,7 @@ export class Judge {
     if (json === undefined) return yield candidateOf('response-json', operation, String(status), broken);
     const { value } = json;
     yield* this.#breaches(operation, status, schema, value);
-    yield* this.#undeclaredProperties(operation, status, schema, value);
+    yield* firstOfEach([...this.#undeclared(operation, status, schema, value)]);
     // The status in a problem document must equal the status of the response (RFC 9457).
     const stated = mediaType === 'application/problem+json' && isObject(value) ? value.status : undefined;
     if (stated !== undefined && stated !== status)
@@ -244,18 +204,27 @@ export class Judge {
     return firstOfEach(breaches).slice(0, 10);
   }
 
-  #undeclaredProperties(operation: Operation, status: number, schema: JsonObject, value: unknown): Candidate[] {
-    const found = undeclaredPropertiesIn(this.#document, schema, value).map(({ pointer, why, schema: described }) => {
-      const isUnknown = why === 'unknown';
-      const check: CheckName = isUnknown ? 'response-unknown-property' : 'response-write-only';
-      return candidateOf(check, operation, `${status} ${general(pointer)}`, {
-        title: `${general(pointer)} in ${status} is ${isUnknown ? 'not in the contract' : 'writeOnly'}`,
-        actual: `${pointer}: ${cut(JSON.stringify(at(value, pointer)))}`,
-        pointer,
-        place: this.#document.placeOf(described, isUnknown ? 'properties' : 'writeOnly'),
-      });
-    });
-    return firstOfEach(found);
+  /**
+   * Properties that no branch of the schema declares, in objects with declared properties that do not explicitly allow
+   * others, and `writeOnly` ones. JSON Schema accepts them, but readers of the contract cannot know them.
+   */
+  *#undeclared(operation: Operation, status: number, schema: JsonObject, value: unknown): Generator<Candidate> {
+    for (const { pointer: parent, object, view } of objectsIn(View.of(this.#document, schema), value))
+      for (const [name, member] of Object.entries(object)) {
+        const own = view.described(name);
+        const hidden = own.parts.find((part) => part.writeOnly === true);
+        const described = hidden ?? (own.isEmpty ? closedObject(view) : undefined);
+        if (described === undefined) continue;
+        const isUnknown = hidden === undefined;
+        const pointer = `${parent}/${escapeSegment(name)}`;
+        const check = isUnknown ? 'response-unknown-property' : 'response-write-only';
+        yield candidateOf(check, operation, `${status} ${general(pointer)}`, {
+          title: `${general(pointer)} in ${status} is ${isUnknown ? 'not in the contract' : 'writeOnly'}`,
+          actual: `${pointer}: ${cut(JSON.stringify(member))}`,
+          pointer,
+          place: this.#placeOf(described, isUnknown ? 'properties' : 'writeOnly'),
+        });
+      }
   }
 }
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, pointersTo, put, withMember } from '../json.ts';
+import { at, isObject, type JsonObject, pointersIn, put, withMember } from '../json.ts';
 import type { Candidate } from './candidate.ts';
 import { stepOf } from './numbers.ts';
 import { memberSchemas, type Shape, shapeOf } from './shape.ts';
@@ -85,8 +85,8 @@ const oddNames: readonly string[] = [
 export function* hostileEverywhere(values: Values, schema: JsonObject, value: unknown): Iterable<unknown> {
   for (const text of oddTexts) {
     let whole = value;
-    for (const pointer of pointersTo(value, (part) => typeof part === 'string')) {
-      const candidate = put(whole, pointer, text);
+    for (const pointer of pointersIn(value)) {
+      const candidate = typeof at(value, pointer) === 'string' ? put(whole, pointer, text) : whole;
       if (values.accepts(schema, candidate)) whole = candidate;
     }
     if (whole !== value) yield whole;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../../../http/call.ts';
-import { isObject, type JsonObject, propertiesIn, put, withMember } from '../../../json.ts';
+import { isObject, type JsonObject, pointersIn, put, withMember } from '../../../json.ts';
 import { withKnownIds } from '../../../run/ids.ts';
 import { isNoReference } from '../../../run/names.ts';
 import { atTheTop, renewed } from '../../../run/renewal.ts';
@@ -63,7 +63,9 @@ function withSibling(session: Session, view: View, value: unknown, seed: number)
 
 /** The body without optional properties: its own ones, or only those of objects in it. */
 export function withoutOptional(body: JsonObject, isInner: boolean, accepts: (body: unknown) => boolean): unknown {
-  const pointers = propertiesIn(body, 3, true).filter((pointer) => pointer.lastIndexOf('/') > 0 === isInner);
+  const isProperty = (pointer: string) => pointer !== '' && pointer.split('/').length <= 4 && !/\/\d+$/.test(pointer);
+  const properties = pointersIn(body).filter(isProperty);
+  const pointers = properties.filter((pointer) => pointer.lastIndexOf('/') > 0 === isInner);
   return pointers.reduce<unknown>((least, pointer) => {
     const rest: unknown = JSON.parse(JSON.stringify(put(least, pointer, undefined)));
     return accepts(rest) ? rest : least;
