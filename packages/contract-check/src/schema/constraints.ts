@@ -130,7 +130,7 @@ function* texts({ shape }: Spot, text: string): Generator<Candidate> {
       const others = { ...shape, patterns: shape.patterns.filter((one) => one !== pattern) };
       for (const [detail, parts] of Object.entries(mismatchesOf(text, shape))) {
         const mismatches = parts
-          .filter((part) => regularExpression(pattern)?.test(part) === false)
+          .filter((part) => !regularExpression(pattern).test(part))
           .sort((left, right) => Number(fits(right, others)) - Number(fits(left, others)));
         yield breaking('pattern', mismatches, { source, detail });
       }
@@ -204,11 +204,7 @@ function* numbers({ shape }: Spot, value: number): Generator<Candidate> {
     }
     const wrongs = wrongNumbers[String(format)] ?? [];
     for (const wrong of wrongs) yield breaking('format', [wrong], { source, detail: String(wrong) });
-    const ofFormat = [
-      shape.minimum === undefined && shape.exclusiveMinimum === undefined ? low : undefined,
-      shape.maximum === undefined && shape.exclusiveMaximum === undefined ? high : undefined,
-    ];
-    for (const end of ofFormat.filter((one) => one !== undefined && wrongs.length > 0))
+    for (const end of wrongs.length > 0 ? [low, high] : [])
       yield bounding('format', [end], { source, detail: String(end) });
   }
   yield bounding('type', [0], { detail: 'zero' });

@@ -98,7 +98,7 @@ export function isForeign(shape: Shape, direction: 'request' | 'response'): bool
 /** The schemas of a property; undefined if it is rejected. */
 export function memberSchemas(shape: Shape, name: string): readonly JsonObject[] | undefined {
   const named = shape.properties.get(name) ?? [];
-  const matching = shape.patternProperties.filter(([pattern]) => regularExpression(pattern)?.test(name) === true);
+  const matching = shape.patternProperties.filter(([pattern]) => regularExpression(pattern).test(name));
   const found = [...named, ...matching.map(([, schema]) => schema)];
   if (found.length > 0) return found;
   return shape.closed ? undefined : shape.additional;
@@ -110,12 +110,12 @@ export function itemSchemas(shape: Shape, index: number): readonly JsonObject[] 
   return schemas.includes(nothing) ? undefined : schemas;
 }
 
-const expressions = new Map<string, RegExp | undefined>();
+const expressions = new Map<string, RegExp>();
 
-/** The pattern as the validator compiles it; undefined if it is invalid. */
-export function regularExpression(pattern: string): RegExp | undefined {
-  if (!expressions.has(pattern)) expressions.set(pattern, compiled(pattern, 'u') ?? compiled(pattern, ''));
-  return expressions.get(pattern);
+/** The pattern as the validator compiles it. An invalid one matches everything. */
+export function regularExpression(pattern: string): RegExp {
+  // Unicode mode rejects some patterns that are in use, such as `\\@`.
+  return remembered(expressions, pattern, () => compiled(pattern, 'u') ?? compiled(pattern, '') ?? /(?:)/);
 }
 
 function compiled(pattern: string, flags: string): RegExp | undefined {

@@ -116,12 +116,11 @@ class Walk {
   }
 
   #valueForBranch({ schemas, name, write }: Open, choice: Choice, branch: number, matched: readonly MatchedBranch[]) {
-    const kept = matched.map((one) => [one.choice, one.branch] as const);
-    for (const picks of [new Map([...kept, [choice, branch]]), new Map([[choice, branch]])])
-      for (const [attempt, extent] of (['least', 'some', 'some', 'most'] as const).entries()) {
-        const value = this.#values.generate(schemas, extent, this.#seed + attempt, name, picks);
-        if (this.#values.acceptedBy(choice.branches[branch] ?? [], value) && this.#accepts(write(value))) return value;
-      }
+    const picks = new Map([...matched.map((one) => [one.choice, one.branch] as const), [choice, branch]]);
+    for (const [attempt, extent] of (['least', 'some', 'some', 'most'] as const).entries()) {
+      const value = this.#values.generate(schemas, extent, this.#seed + attempt, name, picks);
+      if (this.#values.acceptedBy(choice.branches[branch] ?? [], value) && this.#accepts(write(value))) return value;
+    }
     return undefined;
   }
 
@@ -170,7 +169,7 @@ class Walk {
     const others = present.filter((name) => !shape.properties.has(name));
     const patterns = shape.patternProperties
       .map(([pattern]) => pattern)
-      .filter((pattern) => !others.some((name) => regularExpression(pattern)?.test(name)));
+      .filter((pattern) => !others.some((name) => regularExpression(pattern).test(name)));
     const roll = dice(this.#seed);
     const free = shape.additional.length > 0 && others.length === 0 ? [undefined] : [];
     const keys = [...patterns, ...free].map((pattern) => this.#values.key(shape, pattern, roll));

@@ -73,7 +73,7 @@ const readable: readonly string[] = [
 export function fits(text: string, shape: Shape): boolean {
   const length = lengthOf(text);
   if (length < shape.minLength || length > shape.maxLength) return false;
-  return shape.patterns.every((pattern) => regularExpression(pattern)?.test(text) ?? true);
+  return shape.patterns.every((pattern) => regularExpression(pattern).test(text));
 }
 
 /** @param like a text whose form is kept if it is a URL, or a word such as `some-name` or `someName`. */
@@ -117,10 +117,9 @@ function drawn(pattern: string, roll: () => number): string | undefined {
 }
 
 function arbitraryOf(pattern: string): Arbitrary<string> | undefined {
-  const expression = regularExpression(pattern);
   try {
     // With a bias, texts would often be equal.
-    return expression && fc.noBias(fc.stringMatching(expression));
+    return fc.noBias(fc.stringMatching(regularExpression(pattern)));
   } catch {
     return undefined;
   }
@@ -131,7 +130,7 @@ function arbitraryOf(pattern: string): Arbitrary<string> | undefined {
  * matches; undefined if that is impossible.
  */
 export function stretch(text: string, length: number, shape: Shape): string | undefined {
-  const expressions = shape.patterns.map(regularExpression).filter((one) => one !== undefined);
+  const expressions = shape.patterns.map(regularExpression);
   const points = [...text];
   const isFine = (candidate: string) => expressions.every((one) => one.test(candidate));
   const missing = length - points.length;

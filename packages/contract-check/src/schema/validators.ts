@@ -155,11 +155,10 @@ function createAjv(document: OpenApiDocument, direction: Direction): Ajv2020 {
     // With binary fractions, 129.95 would not be a multiple of 0.01.
     multipleOfPrecision: 9,
     logger: false,
-    // Patterns that Unicode mode rejects, such as `\\@`, are compiled without it. Invalid patterns match everything.
     code: {
       // Each validator sees few values: optimizing its code costs more than it gains.
       optimize: false,
-      regExp: Object.assign((pattern: string) => regularExpression(pattern) ?? /(?:)/, { code: 'regularExpression' }),
+      regExp: Object.assign((pattern: string) => regularExpression(pattern), { code: 'regularExpression' }),
     },
   });
   addFormats.default(ajv);
