@@ -140,7 +140,9 @@ export function otherThanRead(
 ): Difference[] {
   return view.names
     .filter((name) => !read.view.member(name).isEmpty)
-    .filter((name) => !isFleeting.test(name) && isScalar(row[name]) && isScalar(read.row[name]))
+    .filter(
+      (name) => !isFleeting.test(name) && isScalar(row[name]) && (isScalar(read.row[name]) || read.row[name] === null),
+    )
     .filter((name) => !isSame(row[name], read.row[name], { name }))
     .map((name) => {
       const { node } = view.member(name);
