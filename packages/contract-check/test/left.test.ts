@@ -83,6 +83,16 @@ describe('after a run', () => {
     expect(left.created).toEqual([{ operation: 'createNote', targets: [], unidentified: after.notes.length }]);
   });
 
+  it('what a response lists is listed, although the contract does not declare that list', async () => {
+    const { left, after } = await checked({ only: ['createNote'] }, async (request, next) => {
+      const reply = await next(request);
+      return reply.status === 201 ? { ...reply, status: 200, body: { done: [reply.body] } } : reply;
+    });
+    expect(after.notes.length).toBeGreaterThan(0);
+    const targets = after.notes.map((id) => `/notes/${id}`);
+    expect(left.created).toEqual([{ operation: 'createNote', targets, unidentified: 0 }]);
+  });
+
   it.each([0.3, 0.6, 1.2])('the same holds if its time is up after %d s', async (time) => {
     const { left, before, after } = await checked({ disposable: true, time }, async (request, next) => {
       const reply = await next(request);

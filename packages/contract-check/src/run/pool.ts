@@ -89,7 +89,8 @@ export class Pool {
   resourcesIn(exchange: Exchange): JsonObject[] {
     const { operation, response } = exchange;
     const rows = operation && rowsIn(exchange, rowsOf(this.#document, operation, response.status));
-    const all: unknown[] = rows ?? [response.json?.value].flat().map(unwrapped);
+    const body = response.json?.value;
+    const all: unknown[] = rows ?? [onlyListIn(body) ?? body].flat().map(unwrapped);
     return all.filter(isObject).filter((row) => !isFailed(row));
   }
 
@@ -273,6 +274,12 @@ function nestedIn(value: unknown): [kind: string, row: JsonObject][] {
       .filter((one) => idOf(one) !== undefined)
       .map((one): [string, JsonObject] => [singular(name), one]),
   );
+}
+
+/** The list in an object without an ID, if it has one: the contract may not declare it. */
+function onlyListIn(value: unknown): unknown {
+  const lists = isObject(value) && idOf(value) === undefined ? Object.values(value).filter(Array.isArray) : [];
+  return lists.length === 1 ? lists[0] : undefined;
 }
 
 /** The resource in an envelope such as `{ version, tag }`. */
