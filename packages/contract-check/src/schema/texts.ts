@@ -17,6 +17,9 @@ const [lower, upper] = [word.toLowerCase(), word.toUpperCase()];
 const token = (length: number) => `[a-km-z2-9]{${length}}`;
 const hexadecimal = (length: number) => `[0-9a-f]{${length}}`;
 const day = '202[0-7]-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])';
+const futureDay = day.replace('202', '203');
+/** Names of dates that servers often reject if they have passed. */
+const mustBeFuture = /expir|until/i;
 const time = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z';
 const number = '[1-9][0-9]{0,2}';
 const uuid = `${hexadecimal(8)}-${hexadecimal(4)}-7${hexadecimal(3)}-[89ab]${hexadecimal(3)}-${hexadecimal(12)}`;
@@ -78,7 +81,8 @@ export function fits(text: string, shape: Shape): boolean {
 
 /** @param like a text whose form is kept if it is a URL, or a word such as `some-name` or `someName`. */
 export function textOf(shape: Shape, name: string, roll: () => number, like = ''): string {
-  const known = formats[shape.format ?? ''];
+  const format = formats[shape.format ?? ''];
+  const known = mustBeFuture.test(name) ? format?.replace(day, futureDay) : format;
   const usual = known ?? (/^https?:\/\//.test(like) ? url : freeText(shape, name, like));
   const patterns =
     shape.patterns.length === 0
