@@ -48,7 +48,7 @@ const checked = Object.entries(operations)
 await describeContract('the server matches the contract', {
   spec,
   only: checked,
-  minCoverage: { constraints: 90 },
+  minCoverage: { constraints: 90, statuses: 80 },
   options: async () => ({
     url: service.address,
     timeout: 60,
