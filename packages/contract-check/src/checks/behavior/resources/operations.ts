@@ -47,8 +47,9 @@ const unknown: OperationCheck = {
     // Codes of a few letters are often generated twice, also for a resource that was created a moment ago.
     if (session.pool.isCreated(operation, name, call.path[name])) return undefined;
     const rows = rowsOf(session.document, operation);
+    const shown = rows === undefined ? exchange.response.json?.value : (rowsIn(exchange, rows) ?? []);
     // An empty list is a valid response for an unknown parent.
-    if (!isSuccess(exchange) || (rows !== undefined && (rowsIn(exchange, rows) ?? []).length === 0)) return [];
+    if (!isSuccess(exchange) || (Array.isArray(shown) && shown.length === 0)) return [];
     const node = operation.parameters.find((one) => one.in === 'path' && one.name === name)?.node;
     const facts = { actual: responseText(exchange), node, exchanges: [exchange] };
     return [differ(isReader(operation) ? 'read-unknown' : 'change-unknown', operation, '', facts)];
