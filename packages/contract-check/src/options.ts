@@ -2,7 +2,7 @@ import type { Category } from './finding/finding.ts';
 import type { Secret } from './report/mask.ts';
 import type { MinCoverage, PlanEntry } from './report/report.ts';
 
-/** Options of a run, the same as the command's options and the configuration file. */
+/** Options of a run, the same as those of the command. */
 export interface CheckOptions {
   /** Path or URL of the OpenAPI document. */
   readonly spec: string;
