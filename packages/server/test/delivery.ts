@@ -79,7 +79,7 @@ function helpers({ call, service, store, tenant }: TestService) {
     async passTime() {
       await change(sql`update delivery_retry set due_at = now() where due_at < 'infinity'`);
       await change(sql`update delivery_partition set due_at = now(), paused_until = null`);
-      // Delivery looks for what is due every few seconds, or when it is told.
+      // Delivery looks for what is due every few seconds, or when it is notified.
       store.notify(partitionsDue, '');
     },
     /** Creates client groups. @returns their IDs */
