@@ -152,8 +152,12 @@ function titleOf(page: string): string {
   return /^# (.*)$/m.exec(page)?.[1] ?? '';
 }
 
-/** The URLs of all links, outside of code. Parsing the pages as Markdown takes 300 times as long. */
 function linksIn(page: string): string[] {
-  const text = page.replaceAll(/^( *)(`{3,})[^\n]*\n.*?\n\1\2$/gms, '').replaceAll(/(`+)(?!`).*?(?<!`)\1(?!`)/gs, '');
-  return [...text.matchAll(/(?<!\\)\]\(([^()\s]*)\)/g)].map(([, url = '']) => url);
+  const links: string[] = [];
+  const visit = (node: object): void => {
+    if ('type' in node && node.type === 'link' && 'url' in node) links.push(String(node.url));
+    if ('children' in node && Array.isArray(node.children)) for (const child of node.children) visit(child);
+  };
+  visit(fromMarkdown(page));
+  return links;
 }
