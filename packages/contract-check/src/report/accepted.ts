@@ -81,5 +81,6 @@ async function entriesOf(file: string): Promise<readonly Entry[]> {
 }
 
 function isEntry(value: unknown): value is Entry {
-  return isObject(value) && typeof value.cause === 'string' && typeof value.reason === 'string';
+  if (!isObject(value) || typeof value.cause !== 'string' || typeof value.reason !== 'string') return false;
+  return [value.operation, value.title].every((one) => one === undefined || typeof one === 'string');
 }

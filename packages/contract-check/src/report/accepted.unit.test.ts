@@ -120,6 +120,7 @@ test('secrets are not written', async () => {
 test.each([
   ['does not exist', undefined, /cannot be read\. Create it with --update-baseline\./],
   ['is no list of findings', { cause: 'x' }, /is invalid: it must be a JSON array/],
+  ['has a title that is no text', [{ cause: 'x', reason: '', title: 1 }], /is invalid: it must be a JSON array/],
 ])('a baseline that %s is an error in one sentence', async (_what, content, sentence) => {
   const { write, command } = await folder();
   if (content !== undefined) await write(content);
