@@ -208,7 +208,7 @@ describe('the command', () => {
 
   it('writes only JSON to standard output with --json -', async () => {
     const { stdout, stderr } = await command(['--spec', 'a.yaml', '--json', '-'], findings);
-    expect(JSON.parse(stdout)).toMatchObject({ formatVersion: 1, seed: 42 });
+    expect(JSON.parse(stdout)).toMatchObject({ formatVersion: 2, seed: 42 });
     expect(stderr).toContain('1 finding in 83 of 97 operations');
   });
 

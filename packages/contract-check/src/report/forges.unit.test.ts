@@ -21,7 +21,7 @@ test('JSON has a version, all findings, and no secret', () => {
     ...['accepted', 'coverage', 'findings', 'formatVersion', 'left', 'milliseconds', 'notices', 'operations', 'plan'],
     ...['requests', 'seed', 'shortfall', 'spec', 'stopped', 'title', 'url'],
   ]);
-  expect(json.formatVersion).toBe(1);
+  expect(json.formatVersion).toBe(2);
   expect(json.stopped).toBeNull();
   expect(json.findings[1]).toMatchObject({ title: evil, place: null });
   expect(json.findings[0]?.exchanges[0]).toMatchObject({

@@ -9,11 +9,11 @@ import type { Report } from './report.ts';
 import { fileOf } from './texts.ts';
 
 /**
- * A report as JSON, with null for what is undefined. The format is versioned: within `formatVersion` 1, properties are
+ * A report as JSON, with null for what is undefined. The format is versioned: within a `formatVersion`, properties are
  * added, but not removed, renamed or changed in meaning.
  */
 export function renderJson(report: Report, { secrets }: Presentation = {}): string {
-  const content = { formatVersion: 1, ...masked(report, secrets) };
+  const content = { formatVersion: 2, ...masked(report, secrets) };
   return `${JSON.stringify(content, (_name, value: unknown) => value ?? null, 2)}\n`;
 }
 
