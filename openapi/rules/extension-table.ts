@@ -206,6 +206,12 @@ export const extensionTable: Record<string, Extension> = {
   'x-entry-type': { on: ['Schema'], ofSchemaAlone: true, schema: rows, why: 'what the entries API does with the type' },
   'x-read-roles': { on: ['Schema'], schema: roles, why: 'the roles of which one is required to see the value' },
   'x-write-roles': { on: ['Schema'], schema: roles, why: 'the roles of which one is required to write the value' },
+  'x-value-roles': {
+    on: ['Schema'],
+    ofSchemaAlone: true,
+    schema: { type: 'object', minProperties: 1, additionalProperties: roles },
+    why: 'by a value, the roles of which one is required to send it',
+  },
   'x-implied-roles': {
     on: ['Schema'],
     ofSchemaAlone: true,

@@ -340,6 +340,11 @@ const cases: Record<string, Case[]> = {
       /`BOAT_Y` is not one/,
     ],
     [
+      'a role for a value that does not exist',
+      (files) => set(files, 'schemas/boats/BoatStatus.yaml', ['x-value-roles'], { MOORED: ['BOAT_X'] }),
+      /`BOAT_X` is not one/,
+    ],
+    [
       'a role of a transition that does not exist',
       (files) =>
         set(files, 'schemas/boats/BoatStatus.yaml', ['x-state-machine', 'transitions', 0, 'roles'], ['BOAT_X']),

@@ -19,6 +19,7 @@ export const roles: Oas3Rule = () => {
       if (nameOf(location) === 'Role') known = place.list('enum').map((role) => role.value);
       for (const key of rowExtensions) others.push(...place.list(key, 'readRoles'), ...place.list(key, 'writeRoles'));
       for (const transition of place.list('x-state-machine', 'transitions')) others.push(...transition.list('roles'));
+      for (const [, required] of place.map('x-value-roles')) others.push(...required.items());
       for (const [, implied] of place.map('x-implied-roles'))
         others.push(...(Array.isArray(implied.value) ? implied.items() : [implied]));
     },

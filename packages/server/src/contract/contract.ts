@@ -42,6 +42,8 @@ export interface Schema {
   readonly 'x-read-roles'?: readonly string[];
   /** Roles that can write the value. */
   readonly 'x-write-roles'?: readonly string[];
+  /** By a value, the roles of which one is required to send it. */
+  readonly 'x-value-roles'?: Readonly<Record<string, readonly string[]>>;
   readonly 'x-state-machine'?: StateMachine;
   /** Entity type, if it differs from the name of the schema. */
   readonly 'x-type'?: string;

@@ -1,6 +1,6 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { readRolesOf } from '../catalog/catalog.ts';
-import { allLinks, allPayments, isFiltered, ownPaymentLinks, roleForAll } from '../subscriptions/payment-filter.ts';
+import { allLinks, isFiltered, ownPaymentLinks, rolesForFilter } from '../subscriptions/payment-filter.ts';
 import type { Message } from './message.ts';
 
 /** What decides on the events that a subscription receives. */
@@ -17,8 +17,8 @@ export function mayReceive({ entityType, filterExpression, roles }: Subscriber):
   if (roles === undefined) return false;
   if (isFiltered(entityType)) {
     if (filterExpression === ownPaymentLinks) return true;
-    const isWide = filterExpression === allLinks || filterExpression === allPayments;
-    if (isWide && !hasRole(roles, [roleForAll])) return false;
+    const required = rolesForFilter(filterExpression);
+    if (required !== undefined && !hasRole(roles, required)) return false;
   }
   return hasRole(roles, readRolesOf(entityType));
 }

@@ -1,10 +1,13 @@
 import type { components } from '@financial-automation/spec';
+import { schemaOf } from '../../../contract/contract.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 
 type PaymentFilter = components['schemas']['PaymentFilterExpression'];
 
+const schema = schemaOf('PaymentFilterExpression');
+
 /** The values that the filter of a subscription to payments can have. */
-export const paymentFilters: readonly PaymentFilter[] = ['ownPaymentLinksOnly', 'paymentLinkOnly', 'allPayments'];
+export const paymentFilters = (schema.enum ?? []) as readonly PaymentFilter[];
 
 /** Payments through links of the subscribing API user: the one filter that needs no role beyond those to subscribe. */
 export const ownPaymentLinks: PaymentFilter = 'ownPaymentLinksOnly';
@@ -12,8 +15,10 @@ export const ownPaymentLinks: PaymentFilter = 'ownPaymentLinksOnly';
 export const allLinks: PaymentFilter = 'paymentLinkOnly';
 export const allPayments: PaymentFilter = 'allPayments';
 
-/** The role for the other filters. `API_ADMIN` does not imply it. */
-export const roleForAll = 'PYMT_EVNT_ALL';
+/** The roles of which one is required for a filter of payments; undefined if none is. */
+export function rolesForFilter(filterExpression: string | null): readonly string[] | undefined {
+  return schema['x-value-roles']?.[filterExpression ?? ''];
+}
 
 /** Whether the type has a filter that the service evaluates, and requires. Filters of other types are stored only. */
 export function isFiltered(entityType: string): boolean {
@@ -31,16 +36,19 @@ export function checkFilter(
   filterExpression: string | null,
   place: 'body' | 'query' = 'body',
 ): void {
-  if (!isFiltered(entityType) || filterExpression === ownPaymentLinks) return;
-  if (!paymentFilters.some((filter) => filter === filterExpression)) {
-    const choices = new Intl.ListFormat('en', { type: 'disjunction' }).format(paymentFilters);
-    throw notAllowed(`Events of ${entityType} require a filterExpression: ${choices}.`, place);
-  }
-  if (!holds([roleForAll]))
+  if (!isFiltered(entityType)) return;
+  if (!paymentFilters.some((filter) => filter === filterExpression))
+    throw notAllowed(`Events of ${entityType} require a filterExpression: ${oneOf(paymentFilters)}.`, place);
+  const required = rolesForFilter(filterExpression);
+  if (required !== undefined && !holds(required))
     throw notAllowed(
-      `The filter ${filterExpression} requires the ${roleForAll} role. Without it, use ${ownPaymentLinks}.`,
+      `The filter ${filterExpression} requires the ${oneOf(required)} role. Without it, use ${ownPaymentLinks}.`,
       place,
     );
+}
+
+function oneOf(words: readonly string[]): string {
+  return new Intl.ListFormat('en', { type: 'disjunction' }).format(words);
 }
 
 function notAllowed(detail: string, place: 'body' | 'query'): Rejection {
