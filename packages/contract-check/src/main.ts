@@ -115,7 +115,7 @@ async function execute(flags: Flags, work: Work, surroundings: Surroundings): Pr
     const isInterrupted = report.stopped?.reason === 'interrupted';
     if (flags.updateBaseline && baseline !== undefined && !isInterrupted)
       return await update(report, baseline, secrets, surroundings);
-    return await conclude(withoutAccepted(report, accepted), flags, secrets, surroundings);
+    return await conclude(withoutAccepted(report, accepted, secrets), flags, secrets, surroundings);
   } catch (error) {
     throw withoutSecrets(error, secrets);
   } finally {

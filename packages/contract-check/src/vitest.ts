@@ -41,7 +41,8 @@ export async function describeContract(
     beforeAll(async () => {
       const accepted = baseline === undefined ? [] : await acceptedIn(baseline);
       const onSecret = (secret: Secret) => secrets.push(secret);
-      report = withoutAccepted(await check({ spec, ...choice, onSecret, ...(await options()) }), accepted);
+      const whole = await check({ spec, ...choice, onSecret, ...(await options()) });
+      report = withoutAccepted(whole, accepted, secrets);
     }, timeout);
     test.each(operations.map(({ id }) => id))('%s', (id) => {
       const findings = report.findings.filter(({ operation, also }) => operation === id || also.includes(id));

@@ -35,15 +35,19 @@ export async function acceptedIn(file: string): Promise<readonly Entry[]> {
 }
 
 /** Moves the findings that are accepted at all of their places out of the findings of a report. */
-export function withoutAccepted(report: Report, entries: readonly Entry[]): Report {
+export function withoutAccepted(report: Report, entries: readonly Entry[], secrets: readonly Secret[]): Report {
   const reasons = new Map(entries.map((entry) => [entry.cause, entry.reason]));
-  const isAccepted = ({ places }: Finding) => places.every(({ cause }) => reasons.has(cause));
-  const accepted = report.findings.filter(isAccepted).map(({ operation, check, title, cause, places }) => {
-    const all = new Set(places.map((place) => reasons.get(place.cause)));
+  const mask = new Mask(secrets);
+  // The file has no secrets.
+  const causesOf = ({ places }: Finding) => places.map(({ cause }) => mask.text(cause));
+  const isAccepted = (finding: Finding) => causesOf(finding).every((cause) => reasons.has(cause));
+  const accepted = report.findings.filter(isAccepted).map((finding) => {
+    const { operation, check, title, cause } = finding;
+    const all = new Set(causesOf(finding).map((one) => reasons.get(one)));
     return { operation, check, title, cause, reason: [...all].join(' ') };
   });
   const findings = report.findings.filter((finding) => !isAccepted(finding));
-  const occurred = new Set(report.findings.flatMap(({ places }) => places.map(({ cause }) => cause)));
+  const occurred = new Set(report.findings.flatMap(causesOf));
   const gone = entries.filter(({ cause }) => !occurred.has(cause)).length;
   const note = `${gone} of ${entries.length} accepted differences did not occur in this run. Use --update-baseline to remove those that are mended.`;
   return { ...report, findings, accepted, notices: gone > 0 ? [...report.notices, note] : report.notices };
@@ -60,8 +64,9 @@ export async function acceptAll({ findings }: Report, file: string, secrets: rea
   const mask = new Mask(secrets);
   const entries = findings
     .flatMap(({ places }) => places)
-    .map(({ operation, title, cause }): Entry => {
-      return { operation, title: mask.text(title), cause: mask.text(cause), reason: reasons.get(cause) ?? '' };
+    .map(({ operation, ...place }): Entry => {
+      const cause = mask.text(place.cause);
+      return { operation, title: mask.text(place.title), cause, reason: reasons.get(cause) ?? '' };
     });
   const unique = [...new Map(entries.map((entry) => [entry.cause, entry])).values()];
   const content = `${JSON.stringify(unique, null, 2)}\n`;

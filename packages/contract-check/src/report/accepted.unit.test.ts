@@ -110,11 +110,16 @@ test('a run that is incomplete does not change the baseline', async () => {
   expect(await read()).toEqual([accepted(long)]);
 });
 
-test('secrets are not written', async () => {
-  const { read, command } = await folder();
+test('secrets are not written, and what has one is accepted all the same', async () => {
+  const { read, write, command } = await folder();
   const secret = findingOf({ title: 'The key hunter2hunter2 is returned.', cause: 'secret hunter2hunter2' });
   await command([secret], ['--update-baseline']);
-  expect(JSON.stringify(await read())).not.toContain('hunter2');
+  const entries = await read();
+  expect(JSON.stringify(entries)).not.toContain('hunter2');
+  await write(entries.map((entry) => ({ ...entry, reason: 'It is public.' })));
+  expect(await command([secret])).toMatchObject({ code: 0 });
+  await command([secret], ['--update-baseline']);
+  expect(await read()).toEqual([expect.objectContaining({ reason: 'It is public.' })]);
 });
 
 test.each([
