@@ -72,6 +72,11 @@ const proofs: readonly Proof[] = [
     command: ['node', `${check}/scripts/strangers.ts`],
   },
   {
+    name: 'other tools beside the contract check, from the npm registry, on every twentieth drift',
+    sample: 'how the reports of a tool are counted',
+    command: ['node', `${check}/scripts/tools.ts`, '--every', '20'],
+  },
+  {
     name: 'the server, with every probe of the contract check',
     sample: '30 probes of each operation of every tenth tag, on PostgreSQL',
     command: [...vitest, `${server}/contract/contract-check.test.ts`],

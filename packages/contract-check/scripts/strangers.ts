@@ -4,18 +4,14 @@
  * @financial-automation/contract-check run strangers [names]`. The servers are installed from the npm registry into a folder
  * outside of the repository. Exits with 1 if a run reaches less than it must.
  */
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { access, mkdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { readOptions } from '../../../scripts/options.ts';
-import { freePort } from '../../server/test/free-port.ts';
 import { check } from '../src/check.ts';
 import type { Auth, CheckOptions } from '../src/options.ts';
 import type { Report } from '../src/report/report.ts';
+import { install, serving } from './programs.ts';
 
 const { values, positionals } = readOptions({
   options: {
@@ -135,7 +131,7 @@ for (const stranger of chosen) {
     console.error('NOT RUN: museum. Pass its document as --museum.');
     continue;
   }
-  await install(stranger.packages);
+  await install(values.folder, stranger.packages);
   const report = await run(stranger);
   console.log(rowOf(stranger.name, report));
   for (const { operation, title, actual } of values.findings ? report.findings : [])
@@ -144,46 +140,15 @@ for (const stranger of chosen) {
 }
 process.exit();
 
-async function install(packages: readonly string[]): Promise<void> {
-  await mkdir(values.folder, { recursive: true });
-  const manifest = join(values.folder, 'package.json');
-  await access(manifest).catch(() => writeFile(manifest, '{ "private": true }\n'));
-  const words = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages];
-  await promisify(execFile)('npm', words, { cwd: values.folder });
-}
-
 async function run({ name, program, spec, ready, options }: Stranger): Promise<Report> {
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  const server = spawn(process.execPath, [...program(port)], { cwd: values.folder, stdio: ['ignore', 'pipe', 'pipe'] });
-  const output: string[] = [];
-  for (const stream of [server.stdout, server.stderr])
-    stream.on('data', (text) => {
-      output.push(String(text).slice(0, 300));
-      output.splice(0, output.length - 10);
-    });
   try {
-    await responds(`${url}${ready}`, () => server.exitCode === null);
-    return await check({ spec: spec(url), url, seed: 1, minCoverage: 0, ...(await options?.(url)) });
-  } catch (error) {
-    throw new Error(`${name} could not be checked. Its output ends with:\n${output.join('')}`, { cause: error });
-  } finally {
-    server.kill('SIGTERM');
-    if (server.exitCode === null) await once(server, 'exit');
-  }
-}
-
-async function responds(url: string, isRunning: () => boolean): Promise<void> {
-  const end = performance.now() + 120_000;
-  while (performance.now() < end && isRunning()) {
-    const isReady = await fetch(url).then(
-      ({ status }) => status < 500,
-      () => false,
+    const { result } = await serving(program, { folder: values.folder, ready }, async (url) =>
+      check({ spec: spec(url), url, seed: 1, minCoverage: 0, ...(await options?.(url)) }),
     );
-    if (isReady) return;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    return result;
+  } catch (error) {
+    throw new Error(`${name} could not be checked.`, { cause: error });
   }
-  throw new Error(`Nothing responds at ${url}.`);
 }
 
 interface Share {

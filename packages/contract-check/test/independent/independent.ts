@@ -14,13 +14,17 @@ export const suites = {
 
 export type Suite = keyof typeof suites;
 
+/** The file of the contract of a suite. */
+export function specificationOf(suite: Suite): string {
+  return fileURLToPath(new URL(`${suite}/openapi.yaml`, import.meta.url));
+}
+
 /** Checks a server of a suite, with one of its drifts or none. */
 export async function checkOne(suite: Suite, drift?: string, options: Partial<CheckOptions> = {}): Promise<Report> {
   const { start, auth } = suites[suite];
   const server = await start(drift);
   try {
-    const spec = fileURLToPath(new URL(`${suite}/openapi.yaml`, import.meta.url));
-    return await check({ spec, url: server.url, auth, disposable: true, ...options });
+    return await check({ spec: specificationOf(suite), url: server.url, auth, disposable: true, ...options });
   } finally {
     await server.stop();
   }

@@ -1,15 +1,10 @@
-import { start, auth } from './server.mjs';
+import { callerOf } from './call.mjs';
+import { start } from './server.mjs';
 import { drifts } from './drifts.mjs';
 const only = process.argv.slice(2);
 const observe = async (drift, probe) => {
   const s = await start(drift);
-  const h = async (method, path, body, headers = {}) => {
-    const raw = typeof body === 'string' || body instanceof FormData || body === undefined;
-    const r = await fetch(s.url + path, { method, body: raw ? body : JSON.stringify(body), headers: { ...auth.caller(), ...(raw ? {} : { 'content-type': 'application/json' }), ...Object.fromEntries(Object.entries(headers).map(([k, v]) => [{ 'x-api-key': 'X-Api-Key', cookie: 'Cookie' }[k] ?? k, v])) } });
-    const buffer = Buffer.from(await r.arrayBuffer());
-    let b = buffer.toString(); try { b = JSON.parse(b); } catch {}
-    return { s: r.status, h: Object.fromEntries(r.headers), b, raw: buffer.toString('hex') };
-  };
+  const h = callerOf(s.url);
   try { return JSON.stringify(await probe(h)) ?? 'undefined'; } catch (e) { return `threw ${e.message}`; } finally { s.stop(); }
 };
 const mask = (x) => x.replace(/HB-Q \d+/g, 'HB-Q');
