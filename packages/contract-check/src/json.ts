@@ -13,33 +13,22 @@ export function remembered<Key, Value>(memory: Memory<Key, Value>, key: Key, com
   return value;
 }
 
-/**
- * An object of a parsed file. Mutable, because a 3.0 document is converted to 3.1 in place, so that its objects keep
- * their locations.
- */
+/** An object of a parsed file. Mutable: a 3.0 document is converted in place, so that locations are kept. */
 export type JsonObject = Record<string, unknown>;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function escapeSegment(segment: string): string {
-  return segment.replaceAll('~', '~0').replaceAll('/', '~1');
-}
+export const escapeSegment = (segment: string) => segment.replaceAll('~', '~0').replaceAll('/', '~1');
 
-export function unescapeSegment(segment: string): string {
-  return segment.replaceAll('~1', '/').replaceAll('~0', '~');
-}
+export const unescapeSegment = (segment: string) => segment.replaceAll('~1', '/').replaceAll('~0', '~');
 
 /** Whether a pointer leads to the target of another one, or to a part of it. */
-export function isWithin(pointer: string, outer: string): boolean {
-  return pointer === outer || pointer.startsWith(`${outer}/`);
-}
+export const isWithin = (pointer: string, outer: string) => pointer === outer || pointer.startsWith(`${outer}/`);
 
 /** The pointer to the object or list that contains the target. */
-export function parentOf(pointer: string): string {
-  return pointer.slice(0, pointer.lastIndexOf('/'));
-}
+export const parentOf = (pointer: string) => pointer.slice(0, pointer.lastIndexOf('/'));
 
 /** The value at a JSON Pointer; undefined if there is none. */
 export function at(value: unknown, pointer: string): unknown {

@@ -10,9 +10,7 @@ export interface CheckOptions {
   readonly url?: string;
   /** The same seed sends the same requests to the same server. */
   readonly seed?: number;
-  /**
-   * Operation IDs, `METHOD /path`, paths or tags; `*` matches any text. No other operation is called, for any purpose.
-   */
+  /** Operation IDs, `METHOD /path`, paths or tags; `*` matches any text. No other operation is ever called. */
   readonly only?: readonly string[];
   /** Operations and paths that are never called, for any purpose. */
   readonly exclude?: readonly string[];
@@ -29,10 +27,7 @@ export interface CheckOptions {
   readonly probes?: number;
   /** Whether 501 (not implemented) is no finding. */
   readonly allowUnimplemented?: boolean;
-  /**
-   * The minimum of what the run must reach, in percent: a number for operations, or one for each kind. Default: 50 % of
-   * the operations.
-   */
+  /** The minimum to reach, in percent: of operations, or for each kind. Default: 50 % of the operations. */
   readonly minCoverage?: MinCoverage;
   /** Maximum duration of the run in seconds, with cleaning up. */
   readonly time?: number;

@@ -13,11 +13,7 @@ import { checkValidInput } from './valid-input.ts';
 /** All checks in their order. Behavior is checked first, because probes leave unusual data behind. */
 export const checks: readonly Check[] = [
   { phase: 'Checking lists: paging, order, filters, search', finds: ['behavior'], run: checkLists },
-  {
-    phase: 'Creating, updating and deleting resources',
-    finds: ['behavior'],
-    run: checkResources,
-  },
+  { phase: 'Creating, updating and deleting resources', finds: ['behavior'], run: checkResources },
   {
     phase: 'Sending invalid input, boundary values and hostile values',
     finds: ['responses', 'invalid input', 'valid input', 'robustness'],

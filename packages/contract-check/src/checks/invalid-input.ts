@@ -70,10 +70,7 @@ export async function checkInvalidInput(
   return { statuses, codes };
 }
 
-/**
- * Sends a probe. If it conflicts with existing data, retries with fresh texts, because a conflict can hide the missing
- * validation.
- */
+/** Sends a probe, and retries with fresh texts if it conflicts: that can hide the missing validation. */
 async function send({ session, requests }: CheckContext, { call, base }: Probe, label: string): Promise<Exchange> {
   const exchange = await session.send(call);
   if (exchange.response.status !== 409 || base === undefined) return exchange;

@@ -1,10 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import type { JsonObject } from '../json.ts';
 
-/**
- * A request in terms of the contract. Checks change one part at a time. `serialize` writes the values in their declared
- * styles.
- */
+/** A request in terms of the contract. Checks change one part at a time; `serialize` writes it as declared. */
 export interface Call {
   readonly operation: Operation;
   readonly path: Readonly<Record<string, unknown>>;
@@ -72,9 +69,7 @@ export function bodySchemaOf({ operation, mediaType }: Pick<Call, 'operation' | 
   return operation.body?.contents.find((content) => content.mediaType === mediaType)?.schema;
 }
 
-export function isJson(mediaType: string): boolean {
-  return /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);
-}
+export const isJson = (mediaType: string) => /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);
 
 export function isSuccess({ response }: Pick<Exchange, 'response'>): boolean {
   return response.status >= 200 && response.status < 300;

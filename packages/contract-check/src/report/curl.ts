@@ -6,10 +6,7 @@ import { Mask, type Piece } from './mask.ts';
 const ownHeaders = new Set(['content-length', 'connection', 'transfer-encoding', 'keep-alive']);
 /** Linux limits an argument to 128 KiB. Builtins such as `printf` have no limit. */
 const longestArgument = 100_000;
-/**
- * Control characters and invisible characters, which `printf` writes as octal escapes. Line breaks and tabs are safe
- * within quotes.
- */
+/** Control and invisible characters, for `printf`. Line breaks and tabs are safe within quotes. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
 const unseen = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/;
 

@@ -1,10 +1,7 @@
 import { isAbsolute, relative } from 'node:path';
 import type { Place } from '../document/document.ts';
 
-/**
- * Escapes characters from the server that could control the terminal, hide text or change its direction; the result is
- * one line.
- */
+/** Escapes characters that could control the terminal, hide text or change its direction; one line results. */
 export function visible(text: string): string {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.

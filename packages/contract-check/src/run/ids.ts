@@ -17,10 +17,7 @@ import { ifSent } from './parallel.ts';
 import { identityIn, idOf } from './pool.ts';
 import type { Session } from './session.ts';
 
-/**
- * IDs that do not exist, for tests of 404 responses and of creation with PUT. A generated ID must never change or
- * delete existing data.
- */
+/** IDs that do not exist, for 404 responses and creation with PUT. They must never change or delete existing data. */
 
 /** Unlikely IDs in the format of a known one, least likely to exist first. */
 export function unlikelyIds(known: unknown, seed: number): unknown[] {

@@ -55,10 +55,7 @@ export class KnownRequests {
     return this.#known.get(operation.id);
   }
 
-  /**
-   * Finds a successful call for each operation. Operations that create run before those that need the created
-   * resources.
-   */
+  /** Finds a successful call for each operation. Those that create come before those that need what is created. */
   async find(onProgress: (done: number, all: number) => void): Promise<void> {
     const operations = [...this.#session.operations].sort((left, right) => rank(left) - rank(right));
     // Later rounds can use resources that were created in earlier ones.
@@ -122,10 +119,7 @@ export class KnownRequests {
     return sent;
   }
 
-  /**
-   * Retries with other referenced resources if the known ones are used up: a seat is sold only once. A success becomes
-   * the new known request.
-   */
+  /** Retries with other references: a seat is sold only once. A success becomes the new known request. */
   async #withOthers(call: Call, label: string): Promise<KnownRequest | undefined> {
     for (let turn = 0; turn < 3 && !this.#session.isOver; turn += 1) {
       const body = withOtherIds(this.#session, call.operation, call.body, turn);
@@ -140,10 +134,7 @@ export class KnownRequests {
     return undefined;
   }
 
-  /**
-   * A call that succeeds now, although other checks may have deleted its resource since. A delete gets a resource that
-   * is created for it.
-   */
+  /** A call that succeeds now, although its resource may have been deleted since. A delete gets a new resource. */
   async usable(operation: Operation): Promise<KnownRequest | undefined> {
     // The known request may depend on a resource that is used up by now.
     if (isCreating(operation)) await this.again(operation, 'alive');

@@ -1,10 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NotSent, RateLimited } from '../http/gate.ts';
 
-/**
- * Runs work for each operation, a few at a time, and starts them in order. An operation whose rate is limited runs again
- * after the others.
- */
+/** Runs work for each operation, in order, a few at a time. One whose rate is limited runs again after the others. */
 export async function eachOperation<Item>(
   items: readonly Item[],
   atOnce: number,

@@ -161,10 +161,7 @@ export class Pool {
     return this.#clean([...known, ...own, ...(this.#mentioned.get(kind) ?? [])]);
   }
 
-  /**
-   * Whether a property identifies the operation's own resources, such as `systemRef`, rather than other ones, such as
-   * `clientRef`.
-   */
+  /** Whether a property such as `systemRef` identifies the operation's own resources, unlike `clientRef`. */
   isKey(operation: Operation, name: string): boolean {
     const kinds = kindsOfOperation(this.#document, operation);
     if (isOwnId(name)) return true;
@@ -216,10 +213,7 @@ export class Pool {
     else this.#byId.delete(resource.id);
   }
 
-  /**
-   * Whether a resource with the same ID and a common type is known, either created by this run or existing before.
-   * Numeric IDs are not unique across types.
-   */
+  /** Whether a resource with this ID and a type in common is known, as created or not. Numbers are not unique. */
   #hasAs(id: unknown, kinds: readonly string[], isCreated: boolean): boolean {
     return ofKinds(this.#byId.get(id) ?? [], kinds).some((resource) => resource.isCreated === isCreated);
   }

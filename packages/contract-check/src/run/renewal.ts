@@ -39,10 +39,7 @@ export function renewed(session: Session, call: Call, label: string, { depth, ke
   return { ...call, body: session.values.fresh(schema, body, session.seedFor(`${operation.id} ${label}`), isFree) };
 }
 
-/**
- * Applies fresh texts to an invalid call: every text that it shares with the valid call is replaced, and the violation
- * is kept.
- */
+/** Replaces every text that an invalid call shares with the valid one, and keeps the violation. */
 export function renewedAround(session: Session, broken: Call, whole: Call, label: string, freshness: Freshness): Call {
   const fresh = renewed(session, whole, label, freshness);
   const body = mapped(broken.body, (node, _name, pointer) => {

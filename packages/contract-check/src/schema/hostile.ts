@@ -78,9 +78,7 @@ const oddNames: readonly string[] = [
   'x'.repeat(5000),
 ];
 
-/**
- * The value with the same unusual text in every allowed place, once for each text: a failure is found in one request.
- */
+/** The value with the same unusual text in every allowed place, once for each text: one request finds a failure. */
 export function* hostileEverywhere(values: Values, schema: JsonObject, value: unknown): Iterable<unknown> {
   for (const text of oddTexts) {
     let whole = value;

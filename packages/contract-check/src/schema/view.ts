@@ -4,10 +4,7 @@ import { isJson } from '../http/call.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
 import { itemSchemas, memberSchemas, type Shape, wholeShapeOf } from './shape.ts';
 
-/**
- * What a contract declares about the values at one place. It has the parts of all branches, because a value can match
- * any of them.
- */
+/** What a contract declares about the values at one place: the parts of all branches, any of which can match. */
 export class View {
   /** The schemas that declare it: none if nothing does. */
   readonly schemas: readonly JsonObject[];
