@@ -4,10 +4,10 @@ import { type Candidate, candidateOf, responseText } from '../finding/finding.ts
 import { type Exchange, isJson, type ReceivedResponse } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { fromText } from '../http/deserialize.ts';
-import { at, escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
+import { at, escapeSegment, isDeep, isObject, type JsonObject, parsedJson, unescapeSegment } from '../json.ts';
 import { anything } from '../schema/shape.ts';
 import type { Validators } from '../schema/validators.ts';
-import { objectsIn, View } from '../schema/view.ts';
+import { objectsIn, requestSchema, View } from '../schema/view.ts';
 
 /** The schema that declares the properties of an object; undefined if it says something about others. */
 function closedObject({ names, parts }: View): JsonObject | undefined {
@@ -143,7 +143,13 @@ export class Judge {
     }
     const content = contentFor(declared, mediaType);
     const isOfOtherCharset = content !== undefined && hasOtherCharset(content, headers['content-type'] ?? '');
-    if (content?.schema !== undefined) yield* this.#content(operation, content, content.schema, response);
+    if (content?.schema !== undefined) {
+      const found = [...this.#content(operation, content, content.schema, response)];
+      const wrong = found.length > 0 ? this.#wrongIn(operation, request) : [];
+      // A server that accepts a wrong value may return it; that it accepts it is the difference.
+      for (const one of found)
+        if (one.check !== 'response-body' || !wrong.includes(valueText(response.json?.value, one.pointer))) yield one;
+    }
     if (content === undefined || isOfOtherCharset)
       yield candidateOf(
         isEmpty ? 'response-body-missing' : 'response-media-type',
@@ -189,18 +195,29 @@ export class Judge {
       });
   }
 
+  /** The values in the body of a request that violate its schema. */
+  #wrongIn(operation: Operation, { body }: Exchange['request']): string[] {
+    const schema = requestSchema(operation);
+    const sent = body === undefined || schema === undefined ? undefined : parsedJson(body);
+    if (sent === undefined || schema === undefined) return [];
+    const breaches = this.#validators.breaches(schema, sent.value, 'request');
+    return breaches.map(({ pointer }) => valueText(sent.value, pointer));
+  }
+
   #breaches(operation: Operation, status: number, schema: JsonObject, value: unknown): Candidate[] {
+    const view = View.of(this.#document, schema);
     const breaches = this.#validators
       .tellingBreaches(schema, value, 'response')
-      .map(({ pointer, keyword, message, place }) =>
-        candidateOf('response-body', operation, `${status} ${general(pointer)} ${keyword}`, {
-          title: `${pointer === '' ? 'The body' : general(pointer)} in ${status} ${message}`,
+      .map(({ pointer, keyword, message, place }) => {
+        const where = general(pointer, view);
+        return candidateOf('response-body', operation, `${status} ${where} ${keyword}`, {
+          title: `${where || 'The body'} in ${status} ${message}`,
           expected: `${pointer || 'the body'} ${message}`,
           actual: cut(JSON.stringify(at(value, pointer)) ?? 'nothing'),
           place,
           pointer,
-        }),
-      );
+        });
+      });
     return firstOfEach(breaches).slice(0, 10);
   }
 
@@ -209,7 +226,8 @@ export class Judge {
    * others, and `writeOnly` ones. JSON Schema accepts them, but readers of the contract cannot know them.
    */
   *#undeclared(operation: Operation, status: number, schema: JsonObject, value: unknown): Generator<Candidate> {
-    for (const { pointer: parent, object, view } of objectsIn(View.of(this.#document, schema), value))
+    const whole = View.of(this.#document, schema);
+    for (const { pointer: parent, object, view } of objectsIn(whole, value))
       for (const [name, member] of Object.entries(object)) {
         const own = view.described(name);
         const hidden = own.parts.find((part) => part.writeOnly === true);
@@ -217,9 +235,10 @@ export class Judge {
         if (described === undefined) continue;
         const isUnknown = hidden === undefined;
         const pointer = `${parent}/${escapeSegment(name)}`;
+        const where = general(pointer, whole);
         const check = isUnknown ? 'response-unknown-property' : 'response-write-only';
-        yield candidateOf(check, operation, `${status} ${general(pointer)}`, {
-          title: `${general(pointer)} in ${status} is ${isUnknown ? 'not in the contract' : 'writeOnly'}`,
+        yield candidateOf(check, operation, `${status} ${where}`, {
+          title: `${where} in ${status} is ${isUnknown ? 'not in the contract' : 'writeOnly'}`,
           actual: `${pointer}: ${cut(JSON.stringify(member))}`,
           pointer,
           place: this.#placeOf(described, isUnknown ? 'properties' : 'writeOnly'),
@@ -246,14 +265,27 @@ function hasOtherCharset(declared: Content, contentType: string): boolean {
   return expected !== undefined && actual !== expected;
 }
 
-/** Replaces indexes in a pointer: `/items/3/id` and `/items/7/id` are the same place. */
-export function general(pointer: string): string {
-  return pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*');
+/** Replaces indexes in a pointer, and with a view, keys of maps: `/items/3/id` and `/items/7/id` are the same place. */
+export function general(pointer: string, view?: View): string {
+  let around = view;
+  return pointer.replaceAll(/(?<=\/)[^/]*/g, (segment) => {
+    const name = unescapeSegment(segment);
+    const isIndex = /^\d+$/.test(segment);
+    const own = around?.described(name);
+    const isKey = own?.isEmpty === false && around?.names.includes(name) === false;
+    around = isIndex && around?.items.isEmpty === false ? around.item(Number(segment)) : own;
+    return isIndex || isKey ? '*' : segment;
+  });
 }
 
 /** One candidate for each cause. */
 export function firstOfEach(candidates: readonly Candidate[]): Candidate[] {
   return [...new Map(candidates.toReversed().map((one) => [one.cause, one])).values()].reverse();
+}
+
+/** The name and the value at a pointer. */
+function valueText(whole: unknown, pointer = ''): string {
+  return `${pointer.slice(pointer.lastIndexOf('/') + 1)} ${JSON.stringify(at(whole, pointer))}`;
 }
 
 function cut(text: string): string {

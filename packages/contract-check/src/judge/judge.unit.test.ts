@@ -26,6 +26,18 @@ const contract = {
                   required: ['lamps'],
                   properties: {
                     lamps: { type: 'array', items: { type: 'string', format: 'date' } },
+                    rooms: {
+                      type: 'object',
+                      additionalProperties: {
+                        type: 'array',
+                        items: {
+                          type: 'object',
+                          properties: { lit: { type: 'boolean' } },
+                          required: ['lit'],
+                          additionalProperties: false,
+                        },
+                      },
+                    },
                     maker: { $ref: '#/components/schemas/Maker' },
                     power: {
                       oneOf: [
@@ -43,10 +55,25 @@ const contract = {
           '3XX': { description: 'Elsewhere.' },
         },
       },
+      post: {
+        operationId: 'addLamp',
+        requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/Lamp' } } } },
+        responses: {
+          '201': {
+            description: 'The lamp.',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Lamp' } } },
+          },
+        },
+      },
     },
   },
   components: {
     schemas: {
+      Lamp: {
+        type: 'object',
+        required: ['made'],
+        properties: { made: { type: 'string', format: 'date' }, lit: { type: 'boolean' } },
+      },
       Named: { type: 'object', properties: { name: { type: 'string' } } },
       Maker: {
         $ref: '#/components/schemas/Named',
@@ -60,13 +87,14 @@ const contract = {
 let directory: string;
 let judge: Judge;
 let operation: Operation;
+let addition: Operation;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'judge-'));
   const file = join(directory, 'openapi.json');
   await writeFile(file, JSON.stringify(contract));
   const document = await OpenApiDocument.load(file);
   judge = new Judge(document, Validators.of(document));
-  operation = operationsOf(document)[0] as Operation;
+  [operation, addition] = operationsOf(document) as [Operation, Operation];
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
@@ -156,4 +184,42 @@ describe('a response', () => {
     }
     expect(judged({ status: 418, text: '' }, long)).toEqual(['response-status']);
   });
+});
+
+it('names properties of all entries of a map once, by what must be true of them', () => {
+  const rooms = {
+    hall: [
+      { lit: true, x: 1 },
+      { lit: true, x: 1 },
+    ],
+    cellar: [{}],
+  };
+  const found = judge.judge({
+    operation,
+    request: { method: 'GET', url: 'http://lamps.test/lamps', headers: {}, body: undefined },
+    response: {
+      ...{ status: 200, headers: { 'x-total': '1' }, text: '{}', mediaType: 'application/json', milliseconds: 1 },
+      json: { value: { lamps: [], rooms } },
+    },
+  });
+  expect(found.map(({ title }) => title)).toEqual([
+    '/rooms/*/*/x in 200 must not be present, because additionalProperties is false',
+    '/rooms/*/*/lit in 200 must be present',
+  ]);
+});
+
+it('reports no wrong value that the request had, because its acceptance is the difference', () => {
+  const pointersIn = (sent: object, value: object) =>
+    judge
+      .judge({
+        operation: addition,
+        request: { method: 'POST', url: 'http://lamps.test/lamps', headers: {}, body: JSON.stringify(sent) },
+        response: {
+          ...{ status: 201, headers: {}, text: '{}', mediaType: 'application/json', milliseconds: 1 },
+          json: { value },
+        },
+      })
+      .map(({ pointer }) => pointer);
+  expect(pointersIn({ made: 'today', lit: 1 }, { made: 'today', lit: 1 })).toEqual([]);
+  expect(pointersIn({ made: 'today' }, { made: 'yesterday', lit: 1 })).toEqual(['/made', '/lit']);
 });

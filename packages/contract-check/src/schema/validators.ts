@@ -106,7 +106,10 @@ export class Validators {
   }
 
   #breachOf(error: ErrorObject): Breach {
-    const { keyword, instancePath, params, parentSchema, message = 'is wrong' } = error;
+    const { keyword, instancePath, params, parentSchema } = error;
+    // Ajv reports a property that is too many at the object.
+    const isMore = /^(?:additional|unevaluated)Properties$/.test(keyword);
+    const message = isMore ? `must not be present, because ${keyword} is false` : (error.message ?? 'is wrong');
     const member: unknown = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
     const pointer = typeof member === 'string' ? `${instancePath}/${escapeSegment(member)}` : instancePath;
     const place = isObject(parentSchema) ? this.#document.placeOf(parentSchema, keyword) : undefined;
@@ -189,7 +192,7 @@ function requireByDirection(ajv: Ajv2020, document: OpenApiDocument, direction: 
             keyword: 'required',
             parentSchema,
             params: { missingProperty: name },
-            message: `must have required property '${name}'`,
+            message: 'must be present',
           }));
         return validate.errors.length === 0;
       };
