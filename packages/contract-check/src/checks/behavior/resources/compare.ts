@@ -1,6 +1,7 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import type { Exchange } from '../../../http/call.ts';
+import { decoded } from '../../../http/deserialize.ts';
 import { escapeSegment, isObject, type JsonObject } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
 import { isOwnId } from '../../../run/names.ts';
@@ -96,9 +97,7 @@ function plain(text: string, isCaseless: boolean): string {
 }
 
 /** The name of a part of a body: `lines.*.price`. */
-export function memberAt(pointer: string): string {
-  return general(pointer).slice(1).replaceAll('/', '.');
-}
+export const memberAt = (pointer: string) => general(pointer).slice(1).replaceAll('/', '.');
 
 /** The resource in a response that may wrap it in an object. */
 export function innerView(view: View, shown: JsonObject): View {
@@ -122,8 +121,11 @@ export function notKept(
   exchanges: Difference['exchanges'],
 ): Difference[] {
   if (sent.view.isEmpty || view.isEmpty) return [];
+  // The path says which resource it is, whatever the body says.
+  const named = exchanges[0] === undefined ? [] : new URL(exchanges[0].request.url).pathname.split('/');
+  const inPath: unknown[] = named.filter((segment) => !operation.path.split('/').includes(segment)).map(decoded);
   return unlikes(sent, { value: row, view: innerView(view, row) })
-    .filter((one) => !isPartial || one.shown !== undefined)
+    .filter((one) => !(isPartial && one.shown === undefined) && !inPath.includes(one.shown))
     .map(({ pointer, sent: own, shown, node }) => {
       const name = memberAt(pointer);
       return differ(check, operation, name, { ...valued(name, own, shown), node, exchanges });
@@ -183,7 +185,7 @@ export function unlikes(sent: Side, shown: Side, name = '', pointer = ''): Unlik
   // A reference may be returned as the embedded resource.
   if (typeof got === 'object' && got !== null) return own === null ? differs : [];
   const format = sent.view.format ?? shown.view.format;
-  return isSame(own, got, { name, format, isWord: sent.view.isEnum }) ? [] : differs;
+  return isSame(own, got, { name, format, isWord: sent.view.isEnum || shown.view.isEnum }) ? [] : differs;
 }
 
 function unlikeMembers(own: JsonObject, sent: View, got: JsonObject, shown: View, pointer: string): Unlike[] {

@@ -71,10 +71,10 @@ async function defaultsIn(harness: ResourceHarness, resource: Resource): Promise
       const isOmitted = at(sent, place) === undefined && harness.accepts(create, put(sent, place, one.sent));
       if (isNone || !isOmitted) return [];
       const name = memberAt(one.pointer);
+      const inner = (around: View, key: string) => (key === '*' ? around.items : around.member(key));
+      const { node } = name.split('.').reduce(inner, request);
       const exchanges = [created, shown.exchange];
-      return [
-        differ('create-default', create, name, { ...valued(name, one.sent, one.shown), node: one.node, exchanges }),
-      ];
+      return [differ('create-default', create, name, { ...valued(name, one.sent, one.shown), node, exchanges })];
     },
   );
 }
