@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Parameter } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { type BehaviorCheck, type Difference, differ, need } from '../observe.ts';
@@ -11,6 +12,8 @@ import type { Updating } from './update.ts';
 
 const statusesOf = (exchanges: readonly Exchange[]) =>
   exchanges.map(({ response }) => `${response.status} ${response.headers.etag ?? ''}`.trim()).join(', ');
+
+const isTag = ({ name }: Parameter) => /^etag$/i.test(name);
 
 const etagOf = (shown: Shown | undefined) => shown?.exchange.response.headers.etag;
 
@@ -64,7 +67,9 @@ export const updateTags: BehaviorCheck<Updating> = {
     if (isSameTag(now, etag))
       return differs('etag-stays', 'update', `an ETag other than ${etag}`, exchange, changed, after.exchange);
     const returned = changed.response.headers.etag;
-    if (returned !== undefined && !isSameTag(returned, now))
+    // Some frameworks add an ETag of the response itself. It matters only if clients are told to use it.
+    const isDeclared = condition !== undefined || update.responses.some(({ headers }) => headers.some(isTag));
+    if (isDeclared && returned !== undefined && !isSameTag(returned, now))
       differs('etag-response', 'update', now, changed, after.exchange);
     if (condition === undefined || !declares(update, 412)) return found;
     const stale = await updating.send(resource, second, { 'if-match': etag });
