@@ -56,14 +56,16 @@ const fixed = {
   ...of('invalid input', {
     'expired-credentials': error('Expired credentials must be rejected.'),
     'forged-credentials': error('Credentials with a wrong signature must be rejected.'),
-    'missing-credentials': error('A request without credentials must be rejected.'),
+    'missing-credentials': error(
+      'A request without credentials must be rejected, unless the operation declares `security: []`.',
+    ),
     'missing-permission': error('A request of a user without permissions must be rejected.'),
     'reject-unknown-parameter': note('Unknown query parameters must be treated alike by all operations.'),
   }),
   ...of('undeclared endpoints', {
     'allow-header': note('The Allow header of a 405 response must list the methods of the path (RFC 9110, 10.2.1).'),
     'method-fault': error('An undeclared method must not cause a server error.'),
-    'method-not-405': note('An undeclared method of a known path must return 405 (RFC 9110, 15.5.6).'),
+    'method-not-405': note('An undeclared method of a known path should return 405 (RFC 9110, 9.1).'),
     'trailing-slash': note('A trailing slash must be treated alike by all operations.'),
     'undeclared-operation': warning('Declare the operation in the contract, or remove it from the server.'),
   }),
@@ -143,6 +145,4 @@ export function ruleOf(check: CheckName): Rule {
 }
 
 /** What a server must do, without a period. */
-export function requirementOf(check: CheckName): string {
-  return ruleOf(check).fix.replace(/\.$/, '');
-}
+export const requirementOf = (check: CheckName) => ruleOf(check).fix.replace(/\.$/, '');
