@@ -1,5 +1,5 @@
 import { type Exchange, isSuccess } from '../http/call.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject, mapped } from '../json.ts';
 
 /** How the server reports contract violations, learned from its rejections: statuses, and error codes if any. */
 export interface Rejection {
@@ -7,9 +7,7 @@ export interface Rejection {
   readonly codes: ReadonlySet<string>;
 }
 
-export function isRejected({ response }: Exchange): boolean {
-  return response.status >= 400 && response.status < 500;
-}
+export const isRejected = ({ response }: Exchange) => response.status >= 400 && response.status < 500;
 
 /** The error code of a response: a problem's `type` or `code`, or `error.code`. */
 export function codeOf({ response }: Exchange): string | undefined {
@@ -31,12 +29,11 @@ export function detailCodesOf({ response }: Exchange): string[] {
     .flatMap(({ code, type, keyword }) => [code, type, keyword].filter((word) => typeof word === 'string').slice(0, 1));
 }
 
-/**
- * Whether the errors in a response point to other fields than the probed one. Then the request was rejected for a rule
- * between fields, not for this constraint.
- */
-export function pointsElsewhere({ response }: Exchange, probed: readonly string[]): boolean {
-  const places = placesIn(response.json?.value, 0);
+/** Whether the errors in a response point to other fields than the probed one: a rule between fields rejects it. */
+export function pointsElsewhere({ request, response }: Exchange, probed: readonly string[]): boolean {
+  const body = response.json?.value;
+  const pointers = placesIn(body, 0);
+  const places = pointers.length > 0 ? pointers : quotedIn(body).filter((name) => request.body?.includes(`"${name}":`));
   if (places.length === 0) return false;
   const expected = probed.filter((segment) => !/^\d+$/.test(segment)).map(plain);
   const [last] = expected.slice(-1);
@@ -64,19 +61,28 @@ function placesIn(value: unknown, depth: number): string[] {
   });
 }
 
+/** The words in quotes in the texts of a response. */
+function quotedIn(body: unknown): string[] {
+  const words: string[] = [];
+  mapped(body, (text) =>
+    words.push(
+      ...String(text)
+        .matchAll(/(["'`])(\w+)\1/g)
+        .map(([, , word = '']) => word),
+    ),
+  );
+  return words;
+}
+
 /** The names in a pointer, a dotted path or a list of keys, without indexes and without a prefix such as `body`. */
 function segmentsOf(place: string): string[] {
   const segments = place.split(/[^A-Za-z0-9_$-]+/);
   return segments.filter((one) => !/^(?:\d*|body|query|path|headers?|params|requestBody)$/.test(one)).map(plain);
 }
 
-function plain(segment: string): string {
-  return segment.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase();
-}
+const plain = (segment: string) => segment.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase();
 
-/**
- * Whether a response rejects the format of a request, rather than its effect. Only that can contradict the contract.
- */
+/** Whether a response rejects the format of a request, not its effect. Only that can contradict the contract. */
 export function rejectsForm(exchange: Exchange, { statuses, codes }: Rejection): boolean {
   const { status } = exchange.response;
   // If the server rejects malformed requests as a whole, an item error has another reason.
@@ -90,9 +96,7 @@ export function rejectsForm(exchange: Exchange, { statuses, codes }: Rejection):
 }
 
 /** Whether a successful response reports failed items. */
-export function hasItemErrors(exchange: Exchange): boolean {
-  return itemErrorsIn(exchange).length > 0;
-}
+export const hasItemErrors = (exchange: Exchange) => itemErrorsIn(exchange).length > 0;
 
 /** The errors of failed items in a successful response. */
 export function itemErrorsIn({ response }: Exchange): unknown[] {
@@ -112,9 +116,7 @@ export function itemErrorsIn({ response }: Exchange): unknown[] {
 }
 
 /** Whether a call succeeded, with all of its items. */
-export function isComplete(exchange: Exchange): boolean {
-  return isSuccess(exchange) && !hasItemErrors(exchange);
-}
+export const isComplete = (exchange: Exchange) => isSuccess(exchange) && !hasItemErrors(exchange);
 
 export function isAccepted(exchange: Exchange): boolean {
   const { status } = exchange.response;

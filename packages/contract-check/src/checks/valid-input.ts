@@ -51,7 +51,10 @@ export async function checkValidInput(
     // The known request shows that an optional parameter can be omitted, so the comparison is with its absence.
     const isInvented = isInventedId(place, bound);
     const beside = bound.neighbour ?? place.value;
-    const ordinary = isInvented ? withAnotherId(session, place, bound, beside) : beside;
+    // So must a made-up text: the known one can be a name of something that exists.
+    const isText = typeof at(bound.value, bound.pointer) === 'string' && /^type$|Length$/.test(bound.keyword);
+    const isMadeUp = isInvented || (isText && bound.detail !== 'astral');
+    const ordinary = isMadeUp ? withAnotherId(session, place, bound, beside) : beside;
     const neighbour = bound.detail === isSent ? known.exchange : await send(ordinary, 'neighbour');
     const { keyword, pointer, note } = bound;
     // A made-up ID must be accepted in its original form before another form can be blamed.
@@ -89,10 +92,7 @@ function keptIn({ parameter }: CallPlace, { pointer }: Variant): string | undefi
 /** Names of values that only the server creates, such as cursors. */
 const isServerCreated = /cursor|token|continu|after|before|match|since|signature|key$/i;
 
-/**
- * Whether the value is accepted in another request. Then the rejection comes from a rule between fields, which schemas
- * cannot express.
- */
+/** Whether the value is accepted in another request: a rule between fields, which no schema expresses, rejected it. */
 async function isAcceptedElsewhere(
   context: CheckContext,
   place: CallPlace,

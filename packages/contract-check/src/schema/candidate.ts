@@ -23,6 +23,8 @@ export interface Candidate {
   /** JSON Pointer to the part that it is about, or that is missing; by default, that of the spot. */
   readonly pointer?: string;
   readonly place?: Place | undefined;
+  /** Another valid part that is like it except for the keyword; by default, that of the value. */
+  readonly neighbour?: unknown;
 }
 
 /** Values that violate a keyword. */

@@ -119,6 +119,7 @@ function* texts({ shape }: Spot, text: string): Generator<Candidate> {
     yield bounding('maxLength', ['😀'.repeat(maxLength)], {
       source: sourceOf(shape, 'maxLength', maxLength),
       detail: 'astral',
+      neighbour: '😀'.repeat(Math.max(minLength, Math.ceil(maxLength / 2))),
     });
   for (const extreme of extremes[format ?? ''] ?? []) yield bounding('format', [extreme], { detail: extreme });
   // RFC 3339 allows lower case, but not every server must accept it. A pattern can require it.

@@ -102,7 +102,8 @@ class Search {
     const variant = this.#variantOf(spot, candidate, part);
     // A property without keywords has the nearest place.
     const nearest = () => shape.sources.map((one) => this.#values.document.placeOf(one)).find((one) => one);
-    const neighbour = isSame ? this.#otherAt(spot) : spot.whole;
+    const other = isSame ? this.#otherAt(spot) : spot.whole;
+    const neighbour = candidate.neighbour === undefined ? other : spot.write(candidate.neighbour);
     return { ...variant, place: variant.place ?? nearest(), neighbour };
   }
 
