@@ -15,13 +15,13 @@ export async function checkUndeclaredEndpoints(context: CheckContext): Promise<v
   const { session, requests, onProgress } = context;
   const known = session.judged.filter((operation) => requests.of(operation) !== undefined);
   const paths = [...new Map(known.map((operation) => [operation.path, operation])).values()];
+  const isCatching = await ifSent(() => isCatchAll(context));
   let done = 0;
   await eachOperation(paths, 4, async (operation) => {
-    if (!session.isOver) await otherMethods(context, operation);
+    if (!session.isOver) await otherMethods(context, operation, isCatching === true);
     done += 1;
     onProgress(done, paths.length + 3);
   });
-  const isCatching = await ifSent(() => isCatchAll(context));
   if (isCatching === undefined) {
     session.notices.add('Undeclared paths were not called, because --only selects operations.');
   } else if (isCatching) {
@@ -36,14 +36,11 @@ export async function checkUndeclaredEndpoints(context: CheckContext): Promise<v
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/**
- * Methods that many frameworks handle automatically. Only server faults and a TRACE that echoes (RFC 9110, 9.3.8) are
- * reported.
- */
+/** Methods that many frameworks handle. Only faults and a TRACE that echoes (RFC 9110, 9.3.8) are reported. */
 const quiet = ['HEAD', 'OPTIONS', 'TRACE'] as const;
 
 /** An undeclared method must return 405 with `Allow` listing the declared methods (RFC 9110, 15.5.6). */
-async function otherMethods({ session, requests }: CheckContext, operation: Operation): Promise<void> {
+async function otherMethods({ session, requests }: CheckContext, operation: Operation, isCatching: boolean) {
   const { call } = requests.of(operation) ?? {};
   if (call === undefined) return;
   const target = pathOf(call);
@@ -55,13 +52,17 @@ async function otherMethods({ session, requests }: CheckContext, operation: Oper
     const hasBody = ['POST', 'PUT', 'PATCH'].includes(method);
     const headers = { accept: '*/*', ...(hasBody ? { 'content-type': 'application/json' } : {}) };
     const wire: WireRequest = { method, target, headers, body: hasBody ? '{}' : undefined };
-    await ifSent(() =>
-      observe(session, wire, (exchange) => {
+    await ifSent(async () => {
+      // A fault of HEAD is that of GET.
+      if (method === 'HEAD' && isFault((await session.read(target)).response.status)) return;
+      await observe(session, wire, (exchange) => {
         const { status } = exchange.response;
         const isQuiet = quiet.some((one) => one === method) && !(method === 'TRACE' && status < 400);
-        return isQuiet && !isFault(status) ? undefined : methodFinding(session, operation, method, own, exchange);
-      }),
-    );
+        const isCaught = isCatching && method === 'GET' && isSuccess(exchange);
+        if (isCaught || (isQuiet && !isFault(status))) return undefined;
+        return methodFinding(session, operation, method, own, exchange);
+      });
+    });
   }
 }
 
