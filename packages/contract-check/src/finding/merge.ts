@@ -18,9 +18,7 @@ const shared: readonly CheckName[] = [
   ...(['problem-status', 'change-unknown', 'read-unknown'] as const),
 ];
 
-function isShared(check: CheckName): boolean {
-  return shared.includes(check) || check.startsWith('page-');
-}
+const isShared = (check: CheckName) => shared.includes(check) || check.startsWith('page-');
 
 const ofPages = [
   'page-beyond',
@@ -79,12 +77,13 @@ export function mergedByCause(all: readonly Observed[]): Finding[] {
 
 /** What findings of the same cause have in common: one of these is enough. */
 function keysOf(finding: Observed, all: readonly Observed[]): string[] {
-  const { check, operation, about, title, place } = finding;
+  const { actual, check, operation, about, title, place } = finding;
   if (isShared(check)) return [check];
   const at = `${place?.file} ${place?.pointer}`;
   const isUnknown = check === 'response-unknown-property';
   const isError = ruleOf(check).category === 'responses' && /^[45]\d\d\b/.test(about);
   const [object] = /^.*(?=\/(?:required|properties|additionalProperties|unevaluatedProperties)$)/.exec(at) ?? [];
+  const [holder] = /^.*(?=\/properties\/[^/]+\/type$)/.exec(at) ?? [];
   const reason = reasonOf(finding);
   const alike = all.filter((other) => other.check === check && reasonOf(other) === reason);
   const isAlike = new Set(alike.map((other) => other.operation)).size >= manyOperations;
@@ -98,9 +97,11 @@ function keysOf(finding: Observed, all: readonly Observed[]): string[] {
     [check.startsWith('response-header'), `${check} ${title}`],
     // Properties of one object differ from its schema together.
     [ruleOf(check).category === 'responses' && !isError && object !== undefined, `response ${object}`],
+    [check === 'response-body' && !isError && holder !== undefined && actual === 'null', `${check} null ${holder}`],
     // Keywords of one property: it is of another type, and so it is not in the enum either.
     [check === 'response-body' && !isError, `${check} ${operation} ${about.replace(/ \S+$/, '')}`],
     [fault !== undefined, `${check} ${fault}`],
+    [check === 'server-error' && hasNull(finding), `${check} null character`],
     [isInput(finding) && isAlike, `${check} ${reason}`],
     [isInput(finding) && isPart, `${check.slice(0, 6)} ${operation} ${about}`],
     [isInput(finding) && !isPart && ofBody.length >= manyConstraints, `reject ${operation} body`],
@@ -113,22 +114,29 @@ function faultOf({ check, exchanges }: Observed): string | undefined {
   const body = check === 'server-error' ? exchanges.at(-1)?.response.json?.value : undefined;
   const message = isObject(body) ? (body.detail ?? body.message) : undefined;
   const isVague = typeof message !== 'string' || /internal|unknown|unexpected|wrong|server error/i.test(message);
-  return isVague ? undefined : message.slice(-40).replaceAll(/\d+/g, '0');
+  return isVague
+    ? undefined
+    : message
+        .replace(/(?<=: )"[^"]*"$/, '')
+        .replaceAll(/\d+/g, '0')
+        .slice(-40);
+}
+
+/** Whether the last request has a null character, which databases cannot store. */
+function hasNull({ exchanges }: Observed): boolean {
+  const { url = '', body = '' } = exchanges.at(-1)?.request ?? {};
+  return /%00|\\u0000/.test(url + body);
 }
 
 /** What is wrong with a value, without its name and itself: `violates type "string", but the request is accepted`. */
 function reasonOf({ title }: Observed): string {
-  return title.replace(/^[^:]*: \S+ (?:is .*, which (?=violates))?/, '').replaceAll(/ \([^)]*\)/g, '');
+  return title.replace(/^[^:]*: \S+ (?:is .*, which (?=violates))?/, '').replaceAll(/ \([^)]*\)|[[\]]|,"null"/g, '');
 }
 
 /** Whether a finding is about a value of a request. */
-function isInput({ check }: Observed): boolean {
-  return /^(?:reject|accept)-/.test(check) && !isShared(check);
-}
+const isInput = ({ check }: Observed) => /^(?:reject|accept)-/.test(check) && !isShared(check);
 
-function isOfBody({ about }: Observed): boolean {
-  return about.startsWith('body');
-}
+const isOfBody = ({ about }: Observed) => about.startsWith('body');
 
 function merged(group: readonly Observed[]): Finding[] {
   // A consequence can have been found before its cause.
@@ -176,7 +184,7 @@ export class FindingRegistry {
 
   /** Notes a candidate that did not recur. */
   noteUnrepeated(candidate: Candidate): void {
-    this.#unconfirmed.set(candidate.cause, candidate);
+    if (!this.has(candidate.cause)) this.#unconfirmed.set(candidate.cause, candidate);
   }
 
   unrepeated(): string[] {

@@ -138,6 +138,45 @@ it('faults whose messages end with the same reason are one finding, unless they 
   expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 1, 1]);
 });
 
+it('faults with the same reason are one finding, whatever the rejected value and its length', () => {
+  const reason = 'update jobs set position = $1 - invalid input syntax for type integer';
+  const all = [
+    failed('listTools', `${reason}: "491.93"`),
+    failed('listJobs', `${reason}: "1.5"`),
+    failed('getJob', `${reason}: "Ember Delta"`),
+    failed('getTool', 'insert into jobs - violates foreign key constraint "jobs_tool_fkey"'),
+    failed('getBox', 'insert into jobs - violates foreign key constraint "jobs_box_fkey"'),
+  ];
+  expect(causesOf(all).map((causes) => causes.length)).toEqual([3, 1, 1]);
+});
+
+it('faults of a null character are one finding, wherever it is stored', () => {
+  const withNull = (operation: string, message: string, sent: Parameters<typeof exchangeOf>[0]) =>
+    found('server-error', operation, '500', {
+      exchanges: [exchangeOf(sent, { status: 500, text: JSON.stringify({ message }) })],
+    });
+  const all = [
+    withNull('getTool', 'invalid byte sequence for encoding "UTF8": 0x00', { url: 'http://tools.test/tools/%00' }),
+    withNull('createTool', 'unsupported Unicode escape sequence', { body: '{"name":"a\\u0000b"}' }),
+    withNull('listJobs', 'URI malformed', {}),
+  ];
+  expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 1]);
+});
+
+it('properties of one object that are null are one finding', () => {
+  const all = ['note', 'color'].map((name) =>
+    found('response-body', 'getTool', `200 /${name} type`, {
+      ...pointer(`#/Tool/properties/${name}/type`),
+      actual: 'null',
+    }),
+  );
+  const other = found('response-body', 'getTool', '200 /size type', {
+    ...pointer('#/Tool/properties/size/type'),
+    actual: '"large"',
+  });
+  expect(causesOf([...all, other]).map((causes) => causes.length)).toEqual([2, 1]);
+});
+
 it('values that many operations treat alike are one finding', () => {
   const all = ['one', 'two', 'three', 'four', 'five'].map((operation, index) =>
     found('accept-type', operation, `body/name${index}`, {
@@ -146,7 +185,7 @@ it('values that many operations treat alike are one finding', () => {
   );
   const coerced = ['one', 'two', 'three', 'four'].map((operation, index) =>
     found('reject-type', operation, `body/size${index}`, {
-      title: `body/size${index}: size${index} is ${index}, which violates type "string", but the request is accepted`,
+      title: `body/size${index}: size${index} is ${index}, which violates type ${index < 3 ? '"string"' : '["string","null"]'}, but the request is accepted`,
     }),
   );
   expect(causesOf([...all, ...coerced]).map((causes) => causes.length)).toEqual([4, 1, 4]);
