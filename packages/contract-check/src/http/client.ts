@@ -10,6 +10,7 @@ export const noResponse = 0;
 
 /** In bytes. */
 const largestBody = 128 * 1024 * 1024;
+const largestHead = 1024 * 1024;
 
 /** Connects to the server under test, with a pool of connections. Sends only what its gate admits. */
 export class HttpClient {
@@ -25,10 +26,9 @@ export class HttpClient {
     this.#milliseconds = milliseconds;
     this.#pool = new Pool(this.#base.origin, {
       connections,
-      headersTimeout: milliseconds,
-      bodyTimeout: milliseconds,
       connect: { timeout: milliseconds },
       maxResponseSize: largestBody,
+      maxHeaderSize: largestHead,
     });
   }
 
@@ -43,6 +43,7 @@ export class HttpClient {
     for (const [name, value] of Object.entries(wire.headers))
       if (!isCarried(value)) throw new TypeError(`The header ${name} cannot be sent: ${JSON.stringify(value)}`);
     const request = this.requestOf(wire);
+    const milliseconds = this.#milliseconds * (wire.patience ?? 1);
     const started = performance.now();
     const exchangeOf = (status: number, headers: Record<string, string>, text: string): Exchange => {
       return { operation, request, response: responseOf(status, headers, text, performance.now() - started) };
@@ -52,28 +53,32 @@ export class HttpClient {
         method: wire.method as 'GET',
         path: request.url.slice(this.#base.origin.length),
         headers: wire.headers,
+        headersTimeout: milliseconds,
+        bodyTimeout: milliseconds,
         ...(signal === undefined ? {} : { signal }),
         ...(wire.body === undefined ? {} : { body: wire.body }),
       });
     try {
       // A kept-alive connection may be closed just when it is reused. That is unrelated to the request.
       const got = await attempt().catch((error: unknown) => (isClosed(error) ? attempt() : Promise.reject(error)));
-      const text = await this.#textOf(got);
+      const text = await this.#textOf(got, milliseconds);
       return exchangeOf(got.statusCode, flat(got.headers), text);
     } catch (error) {
-      return exchangeOf(noResponse, {}, error instanceof Error ? error.message : String(error));
+      const reason = error instanceof Error ? error.message : String(error);
+      const isLate = codeOf(error) === 'UND_ERR_HEADERS_TIMEOUT';
+      return exchangeOf(noResponse, {}, isLate ? `No response after ${milliseconds / 1000} s` : reason);
     }
   }
 
   /** The whole body. The time is limited, because a body that is sent slowly can be endless. */
-  async #textOf({ body, headers }: Dispatcher.ResponseData): Promise<string> {
+  async #textOf({ body, headers }: Dispatcher.ResponseData, milliseconds: number): Promise<string> {
     if (flat(headers)['content-type']?.startsWith('text/event-stream') === true) {
       // A stream has no end; its head is all there is to check.
       body.on('error', () => undefined).destroy();
       return '';
     }
-    const late = new Error(`The body was not complete after ${this.#milliseconds / 1000} s`);
-    const timer = setTimeout(() => body.destroy(late), this.#milliseconds);
+    const late = new Error(`The body was not complete after ${milliseconds / 1000} s`);
+    const timer = setTimeout(() => body.destroy(late), milliseconds);
     try {
       return await body.text();
     } finally {
@@ -92,18 +97,13 @@ export class HttpClient {
   }
 }
 
-/** Whether the connection failed before the response started. */
-function isClosed(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
-}
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-/**
- * Whether a header value has only allowed characters (RFC 9110, 5.5). undici's queue stalls after it rejects a value.
- */
-function isCarried(value: string): boolean {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
-}
+/** Whether the connection failed before the response started. */
+const isClosed = (error: unknown) => ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(codeOf(error));
+
+/** Whether a header value has only allowed characters (RFC 9110, 5.5). undici stalls after it rejects one. */
+const isCarried = (value: string) => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 
 export function responseOf(
   status: number,

@@ -13,6 +13,8 @@ export interface WireRequest {
   readonly cookie?: string;
   /** Lower-case names of identity headers to omit. */
   readonly without?: readonly string[];
+  /** How many times longer than others it may take. */
+  readonly patience?: number;
 }
 
 /** Serializes a call in the declared styles. */
@@ -180,16 +182,10 @@ const samples: Readonly<Record<string, string>> = {
     'JVBERi0xLjEKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+ZW5kb2JqCjIgMCBvYmo8PC9UeXBlL1BhZ2VzL0tpZHNbXS9Db3VudCAwPj5lbmRvYmoKdHJhaWxlcjw8L1Jvb3QgMSAwIFI+PgolJUVPRg==',
 };
 
-function text(value: unknown): string {
-  return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
-}
+const text = (value: unknown) => (typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value));
 
 /** Keeps reserved characters of RFC 3986, except those that would end the value. */
-function encodeReserved(value: string): string {
-  return encodeURI(value).replaceAll(/[&#+]/g, encodeURIComponent);
-}
+const encodeReserved = (value: string) => encodeURI(value).replaceAll(/[&#+]/g, encodeURIComponent);
 
 /** HTTP headers are Latin-1. Other characters are sent as UTF-8 bytes. */
-function headerText(value: string): string {
-  return Buffer.from(value, 'utf8').toString('latin1');
-}
+const headerText = (value: string) => Buffer.from(value, 'utf8').toString('latin1');

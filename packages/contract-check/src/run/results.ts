@@ -2,6 +2,7 @@ import { CannotRun } from '../cannot-run.ts';
 import type { Operation } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
+import type { WireRequest } from '../http/serialize.ts';
 import { contentFor, declaredResponseFor } from '../judge/judge.ts';
 
 /** What the responses to the first calls of all operations say about the server as a whole. */
@@ -43,6 +44,8 @@ export class Reach {
 export interface OperationState {
   requests: number;
   isReached: boolean;
+  /** The first request that succeeded, if it only reads. */
+  known?: WireRequest;
   isNotImplemented: boolean;
   /** Whether its input was checked completely. */
   isChecked: boolean;

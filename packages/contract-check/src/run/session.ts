@@ -32,10 +32,7 @@ export interface SendOptions {
   readonly isJudged?: boolean;
 }
 
-/**
- * One run against one server. Sends requests, checks every response, and collects what it learns. Checks access the
- * server only through it.
- */
+/** One run against one server: sends requests, checks every response, and collects what it learns. */
 export class Session {
   readonly document: OpenApiDocument;
   readonly options: CheckOptions;
@@ -189,6 +186,7 @@ export class Session {
     const isMeant = !Object.values(call.path).includes('');
     const isSuccess = status >= 200 && status < 400;
     if (isMeant && isSuccess && (options.identity ?? 'caller') === 'caller') {
+      if (isReading(call.operation)) state.known ??= wire;
       state.isReached ||= declaredResponseFor(call.operation, status) !== undefined;
       if (this.plan.isSetting(call.operation)) this.#setting = { target: pathOf(wire), call, restored: undefined };
       this.pool.learn(exchange, this.isCreation(call.operation), call);
@@ -250,15 +248,22 @@ export class Session {
     const { status } = exchange.response;
     const isRepeatable =
       isReading(call.operation) || call.operation.method === 'PUT' || status >= 400 || status === noResponse;
-    const again = isRepeatable ? await this.#exchange(exchange.operation, serialize(call), options) : undefined;
-    const repeated = again === undefined ? [] : this.#judged(again);
+    // A server that is only slow responds at last.
+    const wire = { ...serialize(call), patience: status === noResponse ? 3 : 1 };
+    const again = isRepeatable ? await this.#exchange(exchange.operation, wire, options) : undefined;
+    const { known } = this.stateOf(call.operation);
+    const isFault = (one?: Exchange) => one !== undefined && one.response.status >= 500;
+    // What the server stores can be at fault, and not the request.
+    const before = known && isFault(again) ? await this.#exchange(exchange.operation, known, options) : undefined;
+    const shown = isFault(before) ? before : again;
+    const repeated = (shown === undefined ? [] : this.#judged(shown)).map((one) =>
+      shown === before ? { ...one, title: `${one.title} to a request that succeeded before` } : one,
+    );
     for (const candidate of candidates) {
       const same = repeated.find(({ cause }) => cause === candidate.cause);
-      if (again === undefined || same === undefined) {
-        this.registry.noteUnconfirmed(candidate, exchange);
-        continue;
-      }
-      this.registry.write(same, [again]);
+      if (shown !== undefined && same !== undefined) this.registry.write(same, [shown]);
+      else if (shown !== undefined && (status >= 500 || status === noResponse)) this.registry.noteUnrepeated(candidate);
+      else this.registry.noteUnconfirmed(candidate, exchange);
     }
   }
 
