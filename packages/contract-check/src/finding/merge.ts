@@ -118,7 +118,7 @@ function faultOf({ check, exchanges }: Observed): string | undefined {
     ? undefined
     : message
         .replace(/(?<=: )"[^"]*"$/, '')
-        .replaceAll(/\d+/g, '0')
+        .replaceAll(/-?\d+/g, '0')
         .slice(-40);
 }
 
@@ -163,6 +163,11 @@ export class FindingRegistry {
   /** Whether the cause is already reported and needs no confirmation. */
   has(cause: string): boolean {
     return this.#findings.has(cause);
+  }
+
+  /** Whether it was observed, and did not recur. */
+  isUnconfirmed(cause: string): boolean {
+    return this.#unconfirmed.has(cause);
   }
 
   get size(): number {

@@ -142,7 +142,7 @@ it('faults with the same reason are one finding, whatever the rejected value and
   const reason = 'update jobs set position = $1 - invalid input syntax for type integer';
   const all = [
     failed('listTools', `${reason}: "491.93"`),
-    failed('listJobs', `${reason}: "1.5"`),
+    failed('listJobs', `${reason}: "-1.5"`),
     failed('getJob', `${reason}: "Ember Delta"`),
     failed('getTool', 'insert into jobs - violates foreign key constraint "jobs_tool_fkey"'),
     failed('getBox', 'insert into jobs - violates foreign key constraint "jobs_box_fkey"'),

@@ -283,9 +283,7 @@ function unwrapped(value: unknown): unknown {
 }
 
 /** Whether a row of a response is an item that failed. */
-function isFailed({ error, status }: JsonObject): boolean {
-  return isObject(error) || /^fail/i.test(String(status ?? ''));
-}
+const isFailed = ({ error, status }: JsonObject) => isObject(error) || /^fail/i.test(String(status ?? ''));
 
 /** Whether the result of a create operation states that nothing was created. */
 export function isOld({ created, status }: JsonObject): boolean {
@@ -303,9 +301,7 @@ export function idOf(row: JsonObject): unknown {
 }
 
 /** What a parameter identifies a resource by: the property of its name, or of the end of it, such as `featureName`. */
-export function identityIn({ row, id }: Pick<Known, 'row' | 'id'>, name: string): unknown {
-  return namedIn(row, name) ?? id;
-}
+export const identityIn = ({ row, id }: Pick<Known, 'row' | 'id'>, name: string): unknown => namedIn(row, name) ?? id;
 
 function namedIn(row: JsonObject, name: string): unknown {
   const [end = ''] = wordsOf(name).slice(-1);
@@ -322,6 +318,4 @@ export function identitiesIn(resource: Pick<Known, 'row' | 'id'>, name: string):
   return /token|key|secret/i.test(name) ? [...secrets, own] : [own, ...secrets];
 }
 
-function isScalar(value: unknown): boolean {
-  return (typeof value === 'string' && value !== '') || typeof value === 'number';
-}
+const isScalar = (value: unknown) => (typeof value === 'string' && value !== '') || typeof value === 'number';

@@ -197,6 +197,8 @@ export class Session {
       const candidates = this.#judged(exchange).filter(
         ({ cause, check }) =>
           !this.registry.has(cause) &&
+          // Waiting for a slow server again takes long.
+          !(check === 'no-response' && this.registry.isUnconfirmed(cause)) &&
           (isOfContract || ruleOf(check).category === 'robustness') &&
           this.includesCategory(ruleOf(check).category),
       );

@@ -175,9 +175,9 @@ export class Transport {
     this.#stop('dead');
   }
 
-  /** Notes a request that timed out. One that fails at once takes no time, and can be repeated. */
+  /** Notes a request that took too long. One that fails at once takes no time, and can be repeated. */
   #noteSilence(operation: string, { response }: Exchange): void {
-    if (response.status !== noResponse || response.milliseconds < this.#timeout / 2) return;
+    if (response.milliseconds < this.#timeout / (response.status === noResponse ? 2 : 1)) return;
     const count = (this.#silences.get(operation) ?? 0) + 1;
     this.#silences.set(operation, count);
     if (count === maxSilences) this.notices.add(silenceOf(operation));
