@@ -4,12 +4,15 @@
  * @financial-automation/contract-check run strangers [names]`. The servers are installed from the npm registry into a folder
  * outside of the repository. Exits with 1 if a run reaches less than it must.
  */
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from '../../../scripts/options.ts';
 import { check } from '../src/check.ts';
 import type { Auth, CheckOptions } from '../src/options.ts';
+import { renderJson } from '../src/report/formats.ts';
+import type { Secret } from '../src/report/mask.ts';
 import type { Report } from '../src/report/report.ts';
 import { install, serving } from './programs.ts';
 
@@ -19,6 +22,8 @@ const { values, positionals } = readOptions({
     /** The OpenAPI document of Redocly's Museum (github.com/Redocly/museum-openapi-example), which npm does not have. */
     museum: { type: 'string' },
     findings: { type: 'boolean', default: false },
+    /** A folder for the report of each server as JSON. */
+    json: { type: 'string' },
   },
   allowPositionals: true,
 });
@@ -36,6 +41,7 @@ interface Stranger {
   readonly minimum: number;
 }
 
+const secrets: Secret[] = [];
 const ours = (file: string) => fileURLToPath(new URL(`strangers/${file}`, import.meta.url));
 
 const strangers: readonly Stranger[] = [
@@ -134,6 +140,8 @@ for (const stranger of chosen) {
   await install(values.folder, stranger.packages);
   const report = await run(stranger);
   console.log(rowOf(stranger.name, report));
+  if (values.json !== undefined)
+    await writeFile(join(values.json, `${stranger.name}.json`), renderJson(report, { secrets }));
   for (const { operation, title, actual } of values.findings ? report.findings : [])
     console.log(`  ${operation}: ${title} (${actual})`);
   if (percent(report.coverage.byKind.operations) < stranger.minimum) process.exitCode = 1;
@@ -142,8 +150,9 @@ process.exit();
 
 async function run({ name, program, spec, ready, options }: Stranger): Promise<Report> {
   try {
+    const onSecret = (secret: Secret) => secrets.push(secret);
     const { result } = await serving(program, { folder: values.folder, ready }, async (url) =>
-      check({ spec: spec(url), url, seed: 1, minCoverage: 0, ...(await options?.(url)) }),
+      check({ spec: spec(url), url, seed: 1, minCoverage: 0, onSecret, ...(await options?.(url)) }),
     );
     return result;
   } catch (error) {
