@@ -1,5 +1,5 @@
 import { type Exchange, isSuccess } from '../http/call.ts';
-import { isObject, type JsonObject, mapped } from '../json.ts';
+import { isObject, type JsonObject, mapped, parsedJson } from '../json.ts';
 
 /** How the server reports contract violations, learned from its rejections: statuses, and error codes if any. */
 export interface Rejection {
@@ -33,7 +33,7 @@ export function detailCodesOf({ response }: Exchange): string[] {
 export function pointsElsewhere({ request, response }: Exchange, probed: readonly string[]): boolean {
   const body = response.json?.value;
   const pointers = placesIn(body, 0);
-  const places = pointers.length > 0 ? pointers : quotedIn(body).filter((name) => request.body?.includes(`"${name}":`));
+  const places = pointers.length > 0 ? pointers : quotedIn(body, parsedJson(request.body)?.value);
   if (places.length === 0) return false;
   const expected = probed.filter((segment) => !/^\d+$/.test(segment)).map(plain);
   const [last] = expected.slice(-1);
@@ -61,17 +61,17 @@ function placesIn(value: unknown, depth: number): string[] {
   });
 }
 
-/** The words in quotes in the texts of a response. */
-function quotedIn(body: unknown): string[] {
-  const words: string[] = [];
-  mapped(body, (text) =>
-    words.push(
-      ...String(text)
-        .matchAll(/(["'`])(\w+)\1/g)
-        .map(([, , word = '']) => word),
-    ),
-  );
-  return words;
+/** The names of values in a request that the texts of a response quote, by name or by value. */
+function quotedIn(body: unknown, sent: unknown): string[] {
+  const texts: unknown[] = [];
+  mapped(body, (text) => texts.push(text));
+  const all = texts.join('\n');
+  const names: string[] = [];
+  mapped(sent, (value, name) => {
+    const isValue = typeof value === 'string' && value.length > 5 && all.includes(value);
+    if (isValue || ['"', "'", '`'].some((quote) => all.includes(`${quote}${name}${quote}`))) names.push(name);
+  });
+  return names;
 }
 
 /** The names in a pointer, a dotted path or a list of keys, without indexes and without a prefix such as `body`. */
