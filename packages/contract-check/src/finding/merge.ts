@@ -122,10 +122,10 @@ function faultOf({ check, exchanges }: Observed): string | undefined {
         .slice(-40);
 }
 
-/** Whether the last request has a null character, which databases cannot store. */
+/** Whether the last request has a null character, which databases cannot store, and the response says so. */
 function hasNull({ exchanges }: Observed): boolean {
-  const { url = '', body = '' } = exchanges.at(-1)?.request ?? {};
-  return /%00|\\u0000/.test(url + body);
+  const { request, response } = exchanges.at(-1) ?? {};
+  return /%00|\\u0000/.test(`${request?.url}${request?.body}`) && /UTF-?8|unicode|0x00/i.test(response?.text ?? '');
 }
 
 /** What is wrong with a value, without its name and itself: `violates type "string", but the request is accepted`. */

@@ -158,9 +158,10 @@ it('faults of a null character are one finding, wherever it is stored', () => {
   const all = [
     withNull('getTool', 'invalid byte sequence for encoding "UTF8": 0x00', { url: 'http://tools.test/tools/%00' }),
     withNull('createTool', 'unsupported Unicode escape sequence', { body: '{"name":"a\\u0000b"}' }),
+    withNull('createJob', 'violates foreign key constraint "jobs_tool_fkey"', { body: '{"name":"a\\u0000b"}' }),
     withNull('listJobs', 'URI malformed', {}),
   ];
-  expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 1]);
+  expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 1, 1]);
 });
 
 it('properties of one object that are null are one finding', () => {
