@@ -12,6 +12,11 @@ export interface ShareLimits {
   readonly waiting: number;
   /** The most of a tenant in this process, where all processes together have a bound. */
   readonly boundOf?: (tenantName: string) => number;
+  /**
+   * Whether a tenant with rejected requests rests after each of its requests for as long as that took. API users without a rejected request
+   * do not rest.
+   */
+  readonly rests?: boolean;
   /** What is limited, in the plural: all requests by default. */
   readonly subject?: string;
 }
@@ -67,12 +72,13 @@ export const largeBodyLimits: ShareLimits = {
 
 /**
  * Limits for costly searches on a number of connections: each keeps a processor of the database busy, which quick requests
- * need.
+ * need. Of a tenant that sends more than that, half of the time.
  */
 export function costlySearchLimits(connections: number): ShareLimits {
   const total = Math.max(2, Math.round(connections / 5));
   const perTenant = Math.floor(total / 2);
-  return { total, perTenant, perUser: perTenant, wait: standardWait, waiting: 100, subject: 'costly searches' };
+  const perUser = perTenant;
+  return { total, perTenant, perUser, wait: standardWait, waiting: 100, rests: true, subject: 'costly searches' };
 }
 
 /**
@@ -108,7 +114,12 @@ export class Shares {
     const { perTenant, perUser } = this.#bind(tenant, tenantName);
     let waited = 0;
     // Waiting requests are held back by their own limits, so a place that is free for this request is not free for them.
-    if (this.#inProgress < total && tenant.inProgress < perTenant && user.inProgress < perUser)
+    if (
+      this.#inProgress < total &&
+      tenant.inProgress < perTenant &&
+      user.inProgress < perUser &&
+      !isResting(tenant, user)
+    )
       this.#start(tenant, user);
     else if (tenant.waiting >= waiting) throw this.#rejection(tenant, user);
     else {
@@ -117,8 +128,10 @@ export class Shares {
       waited = (performance.now() - came) / 1000;
     }
     this.#observer.started(waited, tenant.inProgress);
+    const started = performance.now();
     return () => {
       this.#change(tenant, user, -1, 0);
+      if (this.#limits.rests === true && tenant.rejectedAt >= started) this.#rest(tenant, started);
       if (user.inProgress + user.waiting === 0 && tenant.users.size > idleUsers) tenant.users.delete(userName);
       this.#startNext();
     };
@@ -200,6 +213,15 @@ export class Shares {
     user.turn = this.#turn;
   }
 
+  #rest(tenant: Share, started: number): void {
+    const rest = { started };
+    tenant.rest = rest;
+    setTimeout(() => {
+      if (tenant.rest === rest) tenant.rest = undefined;
+      this.#startNext();
+    }, performance.now() - started).unref();
+  }
+
   #startNext(): void {
     const { total } = this.#limits;
     while (this.#inProgress < total && this.#waiting > 0) {
@@ -210,7 +232,7 @@ export class Shares {
       const user =
         tenant === undefined
           ? undefined
-          : next(tenant.users, (one) => isStartable(one, this.#limitsOf(tenant).perUser));
+          : next(tenant.users, (one) => isStartable(tenant, one, this.#limitsOf(tenant).perUser));
       const start = user?.queue.shift();
       if (start === undefined) return;
       start();
@@ -231,12 +253,21 @@ export class Shares {
   #rejection(tenant: Share, user: Share): Rejection {
     const { perTenant, perUser, subject = 'requests' } = this.#limitsOf(tenant);
     const headers = { 'Retry-After': '1' };
-    const limit = user.inProgress >= perUser ? 'user' : tenant.inProgress >= perTenant ? 'tenant' : 'service';
+    const limit =
+      user.inProgress >= perUser || isResting(tenant, user)
+        ? 'user'
+        : tenant.inProgress >= perTenant
+          ? 'tenant'
+          : 'service';
     this.#observer.rejected(limit);
+    const now = performance.now();
+    tenant.rejectedAt = now;
+    user.rejectedAt = now;
     if (limit === 'service') {
       return new Rejection('SERVICE_UNAVAILABLE', 'The service is busy. Try again in 1 second.', { headers });
     }
-    const [holder, number] = limit === 'user' ? ['Your API user', user.inProgress] : ['Your tenant', tenant.inProgress];
+    const [holder, number] =
+      limit === 'user' ? ['Your API user', Math.max(1, user.inProgress)] : ['Your tenant', tenant.inProgress];
     return new Rejection(
       'CONCURRENCY_LIMITED',
       `${holder} already has ${number} ${number === 1 ? singular(subject) : subject} in progress. Send fewer at the same time, and try again in 1 second.`,
@@ -263,6 +294,10 @@ class Share {
   /** Of a tenant: the most that may be in progress, and the most that were in progress or waiting since `takeBusy`. */
   most = Number.POSITIVE_INFINITY;
   peak = 0;
+  /** When a request was last rejected. */
+  rejectedAt = Number.NEGATIVE_INFINITY;
+  /** Of a tenant that rests: when the request started after which it does. */
+  rest: { readonly started: number } | undefined;
   #average = 0;
   #since = performance.now();
 
@@ -290,13 +325,18 @@ function shareNamed(shares: Map<string, Share>, name: string): Share {
   return share;
 }
 
-function isStartable(user: Share, perUser: number): boolean {
-  return user.queue.length > 0 && user.inProgress < perUser;
+function isStartable(tenant: Share, user: Share, perUser: number): boolean {
+  return user.queue.length > 0 && user.inProgress < perUser && !isResting(tenant, user);
+}
+
+/** Whether the tenant rests after a request, and a request of the user was rejected since that started. */
+function isResting({ rest }: Share, { rejectedAt }: Share): boolean {
+  return rest !== undefined && rejectedAt >= rest.started;
 }
 
 function hasStartable(tenant: Share, perUser: number): boolean {
   if (tenant.waiting === 0) return false;
-  for (const user of tenant.users.values()) if (isStartable(user, perUser)) return true;
+  for (const user of tenant.users.values()) if (isStartable(tenant, user, perUser)) return true;
   return false;
 }
 

@@ -59,6 +59,31 @@ test('Shares › holds a tenant to its part of the bound of all processes, and t
   expect(shares.takeBusy()).toEqual([]);
 });
 
+test('Shares › lets a tenant with rejected requests rest for as long as a request took, and nobody else', async () => {
+  const resting = { ...limits, perTenant: 1, perUser: 1, rests: true };
+  shares = new Shares(resting, { started() {}, rejected: (limit) => rejected.push(limit) });
+  enter('a/x 1', 'a/x 2', 'a/x 3');
+  await vi.advanceTimersByTimeAsync(900);
+  await end('a/x 1');
+  expect(started).toEqual(['a/x 1', 'a/x 2']);
+  // The third one is rejected meanwhile.
+  await vi.advanceTimersByTimeAsync(400);
+  expect(rejected).toEqual(['user']);
+  enter('a/x 4');
+  await vi.advanceTimersByTimeAsync(200);
+  await end('a/x 2');
+  enter('a/x 5');
+  await vi.advanceTimersByTimeAsync(590);
+  expect(started).toEqual(['a/x 1', 'a/x 2']);
+  enter('a/y 1', 'b/z 1');
+  await settled();
+  expect(started.slice(2)).toEqual(['a/y 1', 'b/z 1']);
+  await end('a/y 1');
+  await vi.advanceTimersByTimeAsync(20);
+  expect(started.slice(4)).toEqual(['a/x 4']);
+  expect(shares.usage()).toMatchObject({ inProgress: 2, waiting: 1 });
+});
+
 test('Shares › limits the requests of an API user and of a tenant', async () => {
   enter('a/x 1', 'a/x 2', 'a/x 3', 'a/y 1', 'a/y 2');
   await settled();
