@@ -229,11 +229,14 @@ function keyName(attack: string, round: number): string {
 
 function rowOf(seen: Seen, alone: Seen) {
   const [p50, p99] = [quantile(seen.times, 0.5), quantile(seen.times, 0.99)];
+  const aloneP99 = quantile(alone.times, 0.99);
+  const slow = seen.times.filter((time) => time > 3 * aloneP99).length;
   return {
     'p50, ms': p50.toFixed(1),
     'to quiet': (p50 / quantile(alone.times, 0.5)).toFixed(1),
     'p99, ms': p99.toFixed(1),
-    'p99 to quiet': (p99 / quantile(alone.times, 0.99)).toFixed(1),
+    'p99 to quiet': (p99 / aloneP99).toFixed(1),
+    'slow, ‰': ((1_000 * slow) / seen.times.length).toFixed(1),
     reads: seen.times.length,
     errors: tally(seen.errors),
     'errors alone': tally(alone.errors),
