@@ -71,7 +71,8 @@ export class Connection {
   constructor(origin: string, connect: buildConnector.connector, onUnused: () => void) {
     this.origin = origin;
     // With 1, a client would wait for the next turn of the event loop after each response. A second request is never sent beside the first.
-    this.#client = new Client(origin, { connect, pipelining: 2, allowH2: false });
+    // The sender limits the time of requests itself.
+    this.#client = new Client(origin, { connect, pipelining: 2, allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
     this.#client.on('connect', () => {
       this.isOpen = true;
     });

@@ -55,23 +55,22 @@ const resendTime = 1_000;
 /** How much of a response is read, in bytes, and for how long, in milliseconds. */
 const snippetBytes = 1_024;
 const snippetTime = 1_000;
+/** How often exchanges are looked at that may be late, in milliseconds. */
+const lookEvery = 100;
 
 /** Sends events over connections that are kept for a few seconds, to addresses that are allowed, and follows no redirects. */
 export class Sender {
   readonly #addresses: DeliveryAddresses;
   readonly #timeout: number;
   readonly #checked = new WeakMap<Destination, Target>();
-  readonly #exchanges: Exchanges;
+  readonly #connections: Connections;
+  readonly #underWay = new Exchanges();
   #isClosed = false;
 
   constructor({ addresses, timeout = standardTimeout, ca }: SenderOptions) {
     this.#addresses = addresses;
     this.#timeout = timeout;
-    this.#exchanges = {
-      connections: new Connections(connectorTo(addresses, ca)),
-      underWay: new Deadlines(timeout, (exchange) => exchange.end(new errors.HeadersTimeoutError())),
-      reading: new Deadlines(snippetTime, (exchange) => exchange.end(new errors.BodyTimeoutError())),
-    };
+    this.#connections = new Connections(connectorTo(addresses, ca));
   }
 
   /**
@@ -84,34 +83,31 @@ export class Sender {
     if (this.#isClosed) throw new SenderClosed();
     const attemptedAt = Date.now();
     const started = performance.now();
-    const duration = () => Math.round(performance.now() - started);
     try {
-      const { connections } = this.#exchanges;
       const { origin, path } = this.#checkedTarget(to);
       const request = { method: 'POST', path, headers, body } as const;
       let response: ReceiverResponse;
       try {
-        response = await this.#exchange(connections.take(origin), request);
+        response = await this.#exchange(this.#connections.take(origin), request, started);
       } catch (error) {
         // The receiver closed a kept connection while it was used again. Events may come twice, so it is sent once more.
         const isAtOnce = performance.now() - started < resendTime;
         if (!(error instanceof errors.SocketError && isAtOnce)) throw error;
-        response = await this.#exchange(connections.open(origin), request);
+        response = await this.#exchange(this.#connections.open(origin), request, started);
       }
-      return describeResponse(response, attemptedAt, duration());
+      return describeResponse(response, attemptedAt, millisecondsSince(started));
     } catch (error) {
       if (error instanceof SenderClosed) throw error;
       const nothing = { httpStatusCode: null, responseSnippet: null, retryAfter: 0 };
-      return { ...nothing, ...this.#describeError(error), attemptedAt, duration: duration() };
+      return { ...nothing, ...this.#describeError(error), attemptedAt, duration: millisecondsSince(started) };
     }
   }
 
   /** Ends all attempts that are under way. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const { underWay, connections } = this.#exchanges;
-    for (const exchange of underWay.exchanges()) exchange.end(new SenderClosed());
-    await connections.destroy();
+    this.#underWay.endAll(new SenderClosed());
+    await this.#connections.destroy();
   }
 
   #checkedTarget(to: Destination): Target {
@@ -124,9 +120,14 @@ export class Sender {
     return target;
   }
 
-  #exchange(connection: Connection, request: EventRequest): Promise<ReceiverResponse> {
+  #exchange(connection: Connection, request: EventRequest, started: number): Promise<ReceiverResponse> {
     return new Promise((resolve, reject) => {
-      connection.dispatch(request, new Exchange(this.#exchanges, connection, resolve, reject));
+      const exchange = new Exchange(started + this.#timeout, resolve, reject, (isComplete) => {
+        this.#underWay.delete(exchange);
+        this.#connections.release(connection, isComplete);
+      });
+      this.#underWay.add(exchange);
+      connection.dispatch(request, exchange);
     });
   }
 
@@ -161,78 +162,65 @@ interface ReceiverResponse {
 
 const noBytes = Buffer.alloc(0);
 
-/** Ends exchanges that take too long. All have the same time, so one timer for the earliest does: one for each costs as much as a signature. */
-class Deadlines {
-  readonly #milliseconds: number;
-  readonly #onLate: (exchange: Exchange) => void;
-  /** When they are late, the earliest first. */
-  readonly #lateAt = new Map<Exchange, number>();
+function millisecondsSince(started: number): number {
+  return Math.round(performance.now() - started);
+}
+
+/** Those that have not ended. They are looked at together: a timer for each would cost as much as a signature. */
+class Exchanges {
+  readonly #underWay = new Set<Exchange>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(milliseconds: number, onLate: (exchange: Exchange) => void) {
-    this.#milliseconds = milliseconds;
-    this.#onLate = onLate;
-  }
-
-  exchanges(): Exchange[] {
-    return [...this.#lateAt.keys()];
-  }
-
   add(exchange: Exchange): void {
-    this.#lateAt.set(exchange, performance.now() + this.#milliseconds);
-    this.#timer ??= setTimeout(() => this.#look(), this.#milliseconds).unref();
+    this.#underWay.add(exchange);
+    this.#timer ??= setInterval(() => this.#endLate(), lookEvery).unref();
   }
 
   delete(exchange: Exchange): void {
-    this.#lateAt.delete(exchange);
+    this.#underWay.delete(exchange);
   }
 
-  #look(): void {
-    this.#timer = undefined;
+  endAll(error: Error): void {
+    for (const exchange of this.#underWay) exchange.end(error);
+  }
+
+  #endLate(): void {
     const now = performance.now();
-    for (const [exchange, lateAt] of this.#lateAt) {
-      if (lateAt > now) {
-        this.#timer = setTimeout(() => this.#look(), Math.ceil(lateAt - now)).unref();
-        return;
-      }
-      this.#lateAt.delete(exchange);
-      this.#onLate(exchange);
+    for (const exchange of this.#underWay) {
+      if (exchange.lateAt <= now) exchange.end(new errors.HeadersTimeoutError());
     }
+    if (this.#underWay.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
-}
-
-/** What all exchanges of a sender share. */
-interface Exchanges {
-  readonly connections: Connections;
-  /** Those that have not ended. */
-  readonly underWay: Deadlines;
-  /** Those whose body is read. */
-  readonly reading: Deadlines;
 }
 
 /** One request and the beginning of its response. It does without streams, which are most of the cost of a small request. */
-class Exchange implements Dispatcher.DispatchHandler {
-  #controller: Dispatcher.DispatchController | undefined;
-  #head: Omit<ReceiverResponse, 'body'> | undefined;
-  #body: Buffer = noBytes;
-  readonly #all: Exchanges;
-  readonly #connection: Connection;
+class Exchange implements Dispatcher.DispatchHandler, ReceiverResponse {
+  /** When it takes too long, in milliseconds of `performance.now()`. */
+  lateAt: number;
+  /** 0 until there is a response. */
+  statusCode = 0;
+  retryAfter: string | undefined;
+  body: Buffer = noBytes;
   readonly #resolve: (response: ReceiverResponse) => void;
   readonly #reject: (error: Error) => void;
+  readonly #onEnd: (isComplete: boolean) => void;
+  #controller: Dispatcher.DispatchController | undefined;
   #hasEnded = false;
   #error: Error | undefined;
 
+  /** @param onEnd is called with whether all of the response was received. */
   constructor(
-    all: Exchanges,
-    connection: Connection,
+    lateAt: number,
     resolve: (response: ReceiverResponse) => void,
     reject: (error: Error) => void,
+    onEnd: (isComplete: boolean) => void,
   ) {
-    this.#all = all;
-    this.#connection = connection;
+    this.lateAt = lateAt;
     this.#resolve = resolve;
     this.#reject = reject;
-    all.underWay.add(this);
+    this.#onEnd = onEnd;
   }
 
   /** Ends it, unless it has ended. */
@@ -256,17 +244,18 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
     if (statusCode < 200) return;
     const retryAfter = headers['retry-after'];
-    this.#head = { statusCode, retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter };
-    this.#all.reading.add(this);
+    this.statusCode = statusCode;
+    this.retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
+    this.lateAt = performance.now() + snippetTime;
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#body = this.#body.length === 0 ? chunk : Buffer.concat([this.#body, chunk]);
-    if (this.#body.length > snippetBytes) this.end(new errors.ResponseExceededMaxSizeError());
+    this.body = this.body.length === 0 ? chunk : Buffer.concat([this.body, chunk]);
+    if (this.body.length > snippetBytes) this.end(new errors.ResponseExceededMaxSizeError());
   }
 
   onResponseEnd(): void {
-    if (this.#head !== undefined && !this.#hasEnded) this.#settle(true);
+    if (this.statusCode !== 0 && !this.#hasEnded) this.#settle(true);
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -275,14 +264,9 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #settle(isComplete: boolean): void {
     this.#hasEnded = true;
-    const { underWay, reading, connections } = this.#all;
-    underWay.delete(this);
-    if (this.#head === undefined) this.#reject(this.#error ?? new errors.SocketError('There was no response.'));
-    else {
-      reading.delete(this);
-      this.#resolve({ ...this.#head, body: this.#body });
-    }
-    connections.release(this.#connection, isComplete);
+    if (this.statusCode === 0) this.#reject(this.#error ?? new errors.SocketError('There was no response.'));
+    else this.#resolve(this);
+    this.#onEnd(isComplete);
   }
 }
 
