@@ -131,6 +131,7 @@ class Batch {
     const isAllowed = mayReceive(subscription);
     const to = { url: subscription.deliveryUrl, ports: this.#tenant.settings.deliveryPorts };
     const rows = eventsByRow(this.#due).values();
+    if (isAllowed) this.#sign();
     // Each of these loops takes the next row when it is done with one.
     const sendRows = async () => {
       for (const events of rows) {
@@ -144,6 +145,13 @@ class Batch {
       }
     };
     await Promise.all(Array.from({ length: concurrency }, sendRows));
+    for (const record of this.#attempts) this.#services.attempted(record);
+  }
+
+  /** Signing one event after the other takes half the time of signing each between two requests. Those that are sent in a later second are signed again. */
+  #sign(): void {
+    const now = Date.now();
+    for (const { message } of this.#due) message?.sign(this.#work.secrets, now);
   }
 
   progress(subscriptionId: string, release: Progress['release']): Progress {
@@ -184,9 +192,7 @@ class Batch {
     const isSuccess = attempt.outcome === 'SUCCESS';
     const isGone = attempt.httpStatusCode === 410;
     const retryIn = isSuccess || isGone ? undefined : retryDelay(number, attempt.retryAfter);
-    const record = { attempt, event: message.event, deliveryUrl: to.url, number, retryIn };
-    this.#attempts.push(record);
-    this.#services.attempted(record);
+    this.#attempts.push({ attempt, event: message.event, deliveryUrl: to.url, number, retryIn });
     if (isSuccess) this.health = { failures: 0, failingSince: null };
     else this.#fail(attempt.attemptedAt, attempt.retryAfter, isGone);
     if (retryIn === undefined) this.#finish(due);

@@ -46,6 +46,13 @@ export class Secrets {
   }
 }
 
+interface Signed {
+  readonly secrets: string;
+  /** In seconds since 1970. */
+  readonly timestamp: number;
+  readonly signature: string;
+}
+
 /** An event as it is sent: the same bytes to all subscribers. */
 export class Message {
   readonly event: Pick<
@@ -54,7 +61,7 @@ export class Message {
   >;
   /** In bytes, because it is signed and sent as such. */
   readonly body: Buffer;
-  #signed: { readonly secrets: string; readonly timestamp: number; readonly signature: string } | undefined;
+  #signed: Signed | undefined;
 
   /** @param isKept whether it is used for longer than one delivery. */
   constructor(tenant: string, stored: StoredEvent, isKept: boolean) {
@@ -65,20 +72,26 @@ export class Message {
   }
 
   /**
-   * The headers of an attempt (Standard Webhooks, W3C Trace Context), names and values in turns.
+   * Signs it. Subscribers that receive the event in the same second receive the same signature.
    *
    * @param now in milliseconds since 1970.
    * @throws Error without a secret: receivers could not tell the event from anybody else's.
    */
-  headers(secrets: Secrets, now: number): string[] {
-    const { id, traceparent } = this.event;
+  sign(secrets: Secrets, now: number): Signed {
+    const { id } = this.event;
     if (secrets.isEmpty) throw new Error(`Event ${id} cannot be signed without a secret.`);
     const timestamp = Math.floor(now / 1000);
-    // Subscribers that receive the event in the same second receive the same signature.
     if (this.#signed?.timestamp !== timestamp || this.#signed.secrets !== secrets.name) {
       const signature = secrets.sign(`${id}.${timestamp}.`, this.body);
       this.#signed = { secrets: secrets.name, timestamp, signature };
     }
+    return this.#signed;
+  }
+
+  /** The headers of an attempt (Standard Webhooks, W3C Trace Context), names and values in turns. Parameters and errors as of `sign`. */
+  headers(secrets: Secrets, now: number): string[] {
+    const { id, traceparent } = this.event;
+    const { timestamp, signature } = this.sign(secrets, now);
     const headers = [
       'content-type',
       'application/json',
@@ -89,7 +102,7 @@ export class Message {
       'webhook-timestamp',
       String(timestamp),
       'webhook-signature',
-      this.#signed.signature,
+      signature,
     ];
     if (traceparent !== null) headers.push('traceparent', traceparent);
     return headers;
