@@ -125,6 +125,8 @@ export async function loadWork(
         subscription.active_since, coalesce(requested.after, partition.position) as position,
         coalesce((select position from event_feed where tenant_id = ${tenant.id}), 0) as feed,
         exists (select from delivery_retry retry
+          where retry.tenant_id = ${tenant.id} and retry.subscription_id = partition.subscription_id) as has_retries,
+        exists (select from delivery_retry retry
           where retry.tenant_id = ${tenant.id} and retry.subscription_id = partition.subscription_id
           order by due_at offset ${mostRetries}) as is_full
       from jsonb_to_recordset(${partitions}::jsonb) as requested (request integer, id uuid, most integer, after bigint)
@@ -141,7 +143,7 @@ export async function loadWork(
        order by due_at, position limit requested.most)
       union all
       (select event_id, entity_id, position, 0, false,
-         exists (select from delivery_retry retry where retry.tenant_id = ${tenant.id}
+         requested.has_retries and exists (select from delivery_retry retry where retry.tenant_id = ${tenant.id}
            and retry.subscription_id = requested.subscription_id and retry.entity_id = event.entity_id)
        from event_position event
        where event.tenant_id = ${tenant.id} and event.entity_type = requested.entity_type
