@@ -30,6 +30,8 @@ export function renewed(session: Session, call: Call, label: string, { depth, ke
   if (schema === undefined || body === undefined) return call;
   const isFree = (at: string, name: string) => {
     if (at.split('/').length - 1 > depth || at === kept || at.startsWith(`${kept}/`)) return false;
+    // What the user passes has no other value.
+    if (session.identities.values[name] !== undefined) return false;
     const kind = kindOfReference(name);
     if (kind === undefined) return !isOwnId(name);
     // A key that is named after the resource's own type identifies the new resource.
