@@ -80,7 +80,7 @@ export class Judge {
     const isFault = status >= 500 && status !== 501 && !(status === 503 && headers['retry-after'] !== undefined);
     const fault = { title: `The server fails with ${status}`, actual: responseText(exchange), place };
     if (isFault) return yield candidateOf('server-error', { id }, String(status), fault);
-    if (operation === undefined) return;
+    if (operation === undefined || isRejectedAsLong(exchange)) return;
     const missing = { title: 'The operation is not implemented', actual: '501' };
     const declared = declaredResponseFor(operation, status);
     if (isNotImplemented(exchange)) {
@@ -89,7 +89,7 @@ export class Judge {
     } else if (declared !== undefined) {
       for (const header of declared.headers) yield* this.#header(operation, header, response);
       yield* this.#body(operation, declared, exchange);
-    } else if (!isRejectedAsLong(exchange))
+    } else
       yield candidateOf('response-status', operation, String(status), {
         title: `Status ${status} is not declared`,
         expected: `one of ${operation.responses.map((one) => one.status).join(', ')}`,
