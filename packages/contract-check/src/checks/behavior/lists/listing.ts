@@ -2,6 +2,7 @@ import type { OpenApiDocument } from '../../../document/document.ts';
 import { extensionOf, type Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { bodySchemaOf, type Call, type Exchange } from '../../../http/call.ts';
+import { pathPattern } from '../../../http/deserialize.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
 import { isOwnId, type Rows, rowsIn, rowsOf } from '../../../run/names.ts';
@@ -146,8 +147,12 @@ export class Listing {
     if (next.kind === 'address') {
       this.left -= 1;
       const { pathname, search } = new URL(next.value);
-      const raw = { path: this.session.footprint.below(pathname), query: search.slice(1) };
-      return this.pageOf(await this.session.send({ ...this.base, raw }));
+      const path = this.session.footprint.below(pathname);
+      // What is at another path is no response of this operation.
+      const isJudged = pathPattern(this.operation.path).test(path);
+      return this.pageOf(
+        await this.session.send({ ...this.base, raw: { path, query: search.slice(1) } }, { isJudged }),
+      );
     }
     const slot = next.kind === 'token' ? cursor : (position ?? cursor);
     if (slot === undefined) return undefined;

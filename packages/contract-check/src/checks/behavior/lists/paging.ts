@@ -170,13 +170,20 @@ async function linkedPages({ listing, list }: ListSubject): Promise<Difference[]
   const { cursor, position, size: slot } = listing.controls;
   const size = Math.min(largest(need(slot)), Math.max(1, Math.ceil(list.rows.length / 4)));
   const settings = [...listing.widest, ...listing.sized(size)];
-  const read = await listing.pages(settings, list.rows.length / size + 3, 'linked');
+  const most = list.rows.length / size + 3;
+  const read = await listing.pages(settings, most, 'linked');
   if (read.length === 1 && read[0]?.metadata.namesNext !== true) return undefined;
   const keys = read.flatMap(({ rows }) => rows.map(list.keyOf));
   const exchanges = read.map(({ exchange }) => exchange);
   const repeated = firstRepeated(list.keys) === undefined ? firstRepeated(keys) : undefined;
-  const differs = (check: 'page-overlap' | 'page-lost' | 'page-order', expected: string, actual: string) =>
-    finding(listing, check, cursor, { expected, actual, exchanges });
+  const differs = (
+    check: 'page-next' | 'page-overlap' | 'page-lost' | 'page-order',
+    expected: string,
+    actual: string,
+  ) => finding(listing, check, cursor, { expected, actual, exchanges });
+  const next = read.length < most ? read.at(-1)?.metadata.next : undefined;
+  if (next?.kind === 'address' && read.at(-1)?.rows.length !== 0)
+    return differs('page-next', 'a link to the next page', `${next.value} is no page of the list`);
   if (repeated !== undefined) return differs('page-overlap', 'every row once', `${repeated} is repeated`);
   // A page number is not a cursor: without links, the position check covers paging.
   if (!list.isComplete || (read.length === 1 && position !== undefined)) return [];
