@@ -347,8 +347,8 @@ export class KnownRequests {
     const created = await this.again(creator, `for ${operation.id} ${label}`);
     const parameter = operation.parameters.find((one) => one.in === 'path' && one.name === name);
     if (created === undefined || parameter === undefined) return undefined;
-    const body = created.exchange.response.json?.value ?? created.call.body;
-    const own = isObject(body) ? identitiesIn({ row: body, id: idOf(body) }, name) : [];
+    const [row = created.call.body] = this.#session.pool.resourcesIn(created.exchange);
+    const own = isObject(row) ? identitiesIn({ row, id: idOf(row) }, name) : [];
     const known = this.#session.pool.forParameter(operation, name, true).likely;
     const [id] = [...own, ...known].flatMap((value) => (value === undefined ? [] : this.#parts.fit(parameter, value)));
     if (id === undefined) return undefined;

@@ -6,6 +6,7 @@ import { isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
   isOwnId,
+  isReading,
   itemOf,
   kindOfName,
   kindOfPath,
@@ -90,7 +91,9 @@ export class Pool {
     const { operation, response } = exchange;
     const rows = operation && rowsIn(exchange, rowsOf(this.#document, operation, response.status));
     const body = response.json?.value;
-    const all: unknown[] = rows ?? [onlyListIn(body) ?? body].flat().map(unwrapped);
+    // A creation can return lists of other resources beside the new one.
+    const created = operation && isReading(operation) ? undefined : wrappedIn(body);
+    const all: unknown[] = created ? [created] : (rows ?? [onlyListIn(body) ?? body].flat().map(unwrapped));
     return all.filter(isObject).filter((row) => !isFailed(row));
   }
 
@@ -268,6 +271,13 @@ function nestedIn(value: unknown): [kind: string, row: JsonObject][] {
       .filter((one) => idOf(one) !== undefined)
       .map((one): [string, JsonObject] => [singular(name), one]),
   );
+}
+
+/** The only object with an ID in one without an ID and without values of its own, such as `{ location, entities }`. */
+export function wrappedIn(value: unknown): JsonObject | undefined {
+  if (!isObject(value) || Object.values(value).some(isScalar)) return undefined;
+  const inner = Object.values(value).filter((one) => isObject(one) && Object.keys(one).some(isOwnId));
+  return inner.length === 1 ? Object(inner[0]) : undefined;
 }
 
 /** The list in an object without an ID, if it has one: the contract may not declare it. */

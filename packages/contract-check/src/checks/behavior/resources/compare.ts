@@ -5,6 +5,7 @@ import { decoded } from '../../../http/deserialize.ts';
 import { escapeSegment, isObject, type JsonObject } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
 import { isOwnId } from '../../../run/names.ts';
+import { wrappedIn } from '../../../run/pool.ts';
 import type { View } from '../../../schema/view.ts';
 import { type Difference, differ, valued } from '../observe.ts';
 
@@ -13,11 +14,7 @@ import { type Difference, differ, valued } from '../observe.ts';
 /** The resource in a response: the response itself, or the only object in it with an ID. */
 export function resourceIn({ response }: Exchange): JsonObject {
   const body = response.json?.value;
-  if (!isObject(body)) return {};
-  const hasId = (one: JsonObject) => Object.keys(one).some(isOwnId);
-  const [inner, ...others] = Object.values(body).filter(isObject).filter(hasId);
-  const isWrapped = inner !== undefined && others.length === 0 && Object.values(body).every(isObject);
-  return !hasId(body) && isWrapped ? inner : body;
+  return wrappedIn(body) ?? (isObject(body) ? body : {});
 }
 
 /** The own ID of a resource. */
