@@ -187,7 +187,7 @@ export class Session {
     const isSuccess = status >= 200 && status < 400;
     if (isMeant && isSuccess && (options.identity ?? 'caller') === 'caller') {
       if (isReading(call.operation)) state.known ??= wire;
-      state.isReached ||= declaredResponseFor(call.operation, status) !== undefined;
+      state.isReached ||= options.isJudged !== false && declaredResponseFor(call.operation, status) !== undefined;
       if (this.plan.isSetting(call.operation)) this.#setting = { target: pathOf(wire), call, restored: undefined };
       this.pool.learn(exchange, this.isCreation(call.operation), call);
     }
