@@ -60,8 +60,10 @@ function entriesOfLeft({ created, changed }: MaskedReport['left']): Entry[] {
       ...(unidentified === 0 ? [] : [{ text: unknown }]),
     ];
   });
-  const ofChanged = changed.map(({ operation, target, isRestored }) => {
-    return { text: `${operation} changed ${target}, which was ${isRestored ? '' : 'NOT '}put back` };
+  const wayOf = ({ operation, isRestored }: (typeof changed)[number]) =>
+    `${operation} changed, and ${isRestored ? 'put back' : 'did NOT put back'}`;
+  const ofChanged = [...Map.groupBy(changed, wayOf)].map(([text, own]) => {
+    return { text, names: own.map(({ target }) => target) };
   });
   return [...ofCreated, ...ofChanged];
 }
