@@ -1,7 +1,6 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import { type Call, type Exchange, isJson } from '../http/call.ts';
-import { general } from '../judge/judge.ts';
 import { isHarmless } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
 import { isDeleting } from '../run/names.ts';
@@ -11,7 +10,16 @@ import { malformedAround, oddBodies } from '../schema/hostile.ts';
 import { breaksOf, type Variant } from '../schema/variants.ts';
 import type { CheckContext } from './check.ts';
 import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRejected, type Rejection } from './outcome.ts';
-import { bodiesOf, type CallPlace, oncePerConstraint, placesOf, sendable, withRealIds, withText } from './places.ts';
+import {
+  bodiesOf,
+  type CallPlace,
+  oncePerConstraint,
+  placesOf,
+  sendable,
+  whereOf,
+  withRealIds,
+  withText,
+} from './places.ts';
 
 /** A request that violates the contract in exactly one way. */
 interface Probe {
@@ -90,7 +98,7 @@ function probeAt(
 ): Probe {
   const broken = place.with(value);
   const call = place.parameter === undefined ? withRealIds(session, broken) : broken;
-  return { keyword, note, place: one.place, at: `${place.name}${general(pointer)}`, call, base: place };
+  return { keyword, note, place: one.place, at: whereOf(session, place, pointer), call, base: place };
 }
 
 /** Requests that omit required parts. */

@@ -9,6 +9,7 @@ import type { Session } from '../run/session.ts';
 import { dice, shuffled } from '../schema/numbers.ts';
 import type { Values } from '../schema/values.ts';
 import type { Variant } from '../schema/variants.ts';
+import { View } from '../schema/view.ts';
 
 export interface CallPlace {
   /** For display: `query.pageSize`, `body`. */
@@ -63,6 +64,11 @@ export function withRealIds(session: Session, call: Call, kept?: string): Call {
 /** The call with a body that no value can express. */
 export function withText(call: Call, body: string, mediaType = call.mediaType ?? 'application/json'): Call {
   return { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, 'content-type': mediaType }, body } };
+}
+
+/** Where a value is in a request. All items of a list and all entries of a map are at the same place. */
+export function whereOf({ document }: Session, { name, schema }: CallPlace, pointer: string): string {
+  return `${name}${general(pointer, View.of(document, schema))}`;
 }
 
 /** What a value is about, wherever it is. */

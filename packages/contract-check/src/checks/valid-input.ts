@@ -19,6 +19,7 @@ import {
   oncePerConstraint,
   placesOf,
   sendable,
+  whereOf,
   withRealIds,
 } from './places.ts';
 
@@ -62,7 +63,7 @@ export async function checkValidInput(
       isAccepted(other) || (hasItemErrors(other) && !rejectsForm(other, rejection));
     const isRejectedOtherwise = !isInvented && [404, 409, 412].includes(neighbour.response.status);
     if (!isProcessed(neighbour) && !isRejectedOtherwise) return;
-    const where = `${place.name}${general(pointer)}`;
+    const where = whereOf(session, place, pointer);
     if (session.registry.has(`accept-${keyword} ${operation.id} ${where}`)) return;
     if (await isAcceptedElsewhere(context, place, bound, rejection, `${index}`)) return;
     const found = (other: Exchange): Candidate =>

@@ -85,13 +85,15 @@ function keysOf(finding: Observed, all: readonly Observed[]): string[] {
   const [object] = /^.*(?=\/(?:required|properties|additionalProperties|unevaluatedProperties)$)/.exec(at) ?? [];
   const [holder] = /^.*(?=\/properties\/[^/]+\/type$)/.exec(at) ?? [];
   const reason = reasonOf(finding);
+  // Keys of a map have other names in each request.
+  const said = isInput(finding) ? reason : title;
   const alike = all.filter((other) => other.check === check && reasonOf(other) === reason);
   const isAlike = new Set(alike.map((other) => other.operation)).size >= manyOperations;
   const ofBody = all.filter((other) => other.operation === operation && isInput(other) && isOfBody(other));
   const isPart = !isOfBody(finding) || check.startsWith('accept-');
   const fault = faultOf(finding);
   const keys: readonly (readonly [isApplied: boolean, key: string])[] = [
-    [place !== undefined, `${check} ${at} ${check === 'response-body' || isUnknown ? '' : title}`],
+    [place !== undefined, `${check} ${at} ${check === 'response-body' || isUnknown ? '' : said}`],
     // Errors come from one part of a server, headers too.
     [isError, `${check} ${isUnknown ? 'errors' : about}`],
     [check.startsWith('response-header'), `${check} ${title}`],

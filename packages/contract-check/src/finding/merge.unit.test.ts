@@ -178,6 +178,17 @@ it('properties of one object that are null are one finding', () => {
   expect(causesOf([...all, other]).map((causes) => causes.length)).toEqual([2, 1]);
 });
 
+it('entries of maps with the same schema are one finding', () => {
+  const [entry, other] = [place(), place()];
+  const isNull = (key: string) => ({ title: `body/query/*: query.${key} is null, as type allows, but it is rejected` });
+  const all = [
+    found('accept-type', 'findTools', 'body/query/*', { ...isNull('amber-1'), ...entry }),
+    found('accept-type', 'findJobs', 'body/query/*', { ...isNull('birch-2'), ...entry }),
+    found('accept-type', 'findBoxes', 'body/query/*', { ...isNull('amber-1'), ...other }),
+  ];
+  expect(mergedByCause(all).map(({ also }) => also)).toEqual([['findJobs'], []]);
+});
+
 it('values that many operations treat alike are one finding', () => {
   const all = ['one', 'two', 'three', 'four', 'five'].map((operation, index) =>
     found('accept-type', operation, `body/name${index}`, {
