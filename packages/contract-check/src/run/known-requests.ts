@@ -209,7 +209,12 @@ export class KnownRequests {
   }
 
   async #try(operation: Operation, round: number): Promise<void> {
-    for (const [index, call] of this.#candidates(operation, round).entries()) {
+    let calls = this.#candidates(operation, round);
+    const { creator } = creatorFor(this.#session.operations, operation, this.#known) ?? {};
+    // Other operations can have deleted what the run created.
+    if (calls.length === 0 && creator !== undefined && (await this.again(creator, `for ${operation.id} ${round}`)))
+      calls = this.#candidates(operation, round);
+    for (const [index, call] of calls.entries()) {
       if (this.#session.isOver) return;
       const target = await this.#isolated(call, `try ${round} ${index}`);
       if (target === undefined) continue;
