@@ -134,10 +134,10 @@ export class Pool {
     const resource = this.#identified(operation, name, value, this.#resources);
     if (resource === undefined) return {};
     const { row, path, parents } = resource;
-    // `/tags/{type}/{value}`: the parameters directly below a collection are properties of its rows.
-    const below = operation.path.startsWith(`${path}/{`) ? operation.path.slice(path.length) : '';
-    const names = pathNames(/^(?:\/\{[^}]+\})*/.exec(below)?.[0] ?? '');
-    return { ...Object.fromEntries(names.map((one) => [one, row[one]])), ...parents };
+    // `/tags/{type}/{value}`, `/tags/by-name/{type}/{value}`: the parameters below a collection are properties of its rows.
+    const below = operation.path.startsWith(`${path}/`) ? operation.path.slice(path.length) : '';
+    const names = pathNames(/^(?:\/[\w-]+)?((?:\/\{[^}]+\})*)/.exec(below)?.[1] ?? '');
+    return { ...Object.fromEntries(names.map((one) => [one, row[one] ?? innerIn(resource, one)])), ...parents };
   }
 
   /** The resource that a value of a parameter identifies. */
@@ -311,7 +311,15 @@ export function idOf(row: JsonObject): unknown {
 }
 
 /** What a parameter identifies a resource by: the property of its name, or of the end of it, such as `featureName`. */
-export const identityIn = ({ row, id }: Pick<Known, 'row' | 'id'>, name: string): unknown => namedIn(row, name) ?? id;
+export function identityIn(resource: Pick<Known, 'row' | 'id'>, name: string): unknown {
+  return namedIn(resource.row, name) ?? resource.id ?? innerIn(resource, name);
+}
+
+/** Without an ID, an object in a resource can name it: `{ kind, metadata: { name } }`. */
+function innerIn({ row, id }: Pick<Known, 'row' | 'id'>, name: string): unknown {
+  const inner = id === undefined ? Object.values(row).filter(isObject) : [];
+  return inner.map((one) => namedIn(one, name)).find((one) => one !== undefined);
+}
 
 function namedIn(row: JsonObject, name: string): unknown {
   const [end = ''] = wordsOf(name).slice(-1);

@@ -33,6 +33,11 @@ const contract = {
     '/ships/{id}': item('Ship'),
     '/ports': collection('Port'),
     '/ports/{id}': item('Port'),
+    '/entities': { get: { operationId: 'listEntities', ...response({ type: 'array', items: { type: 'object' } }) } },
+    '/entities/by-name/{kind}/{name}': {
+      parameters: ['kind', 'name'].map((name) => ({ in: 'path', name, required: true, schema: { type: 'string' } })),
+      get: { operationId: 'getEntity', ...response({ type: 'object' }) },
+    },
   },
   components: { schemas: { Ship: resource('Ship'), Port: resource('Port') } },
 };
@@ -105,4 +110,14 @@ it('a reference to another type uses the property of the same name, otherwise th
   expect(pool.forMember(createPort, 'shipId', false)[0]).toBe(4);
   const createShip = operations.find(({ id }) => id === 'createShip') as Operation;
   expect(pool.forMember(createShip, 'shipRef', false)[0]).toBe(4);
+});
+
+it('a resource without an ID is named by an object in it', () => {
+  const getEntity = operations.find(({ id }) => id === 'getEntity') as Operation;
+  learn('listEntities', [
+    { kind: 'Crane', metadata: { name: 'amber' } },
+    { kind: 'Buoy', metadata: { name: 'birch' } },
+  ]);
+  expect(pool.forParameter(getEntity, 'name', false).likely.toSorted()).toEqual(['amber', 'birch']);
+  expect(pool.contextOf(getEntity, 'name', 'amber')).toMatchObject({ kind: 'Crane', name: 'amber' });
 });
