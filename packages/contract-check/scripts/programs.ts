@@ -11,7 +11,7 @@ export async function install(folder: string, packages: readonly string[]): Prom
   if (packages.length === 0) return;
   await mkdir(folder, { recursive: true });
   const manifest = join(folder, 'package.json');
-  await access(manifest).catch(() => writeFile(manifest, '{ "private": true }\n'));
+  await access(manifest).catch(() => writeFile(manifest, '{ "name": "others", "private": true }\n'));
   const words = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages];
   await promisify(execFile)('npm', words, { cwd: folder });
 }

