@@ -11,8 +11,7 @@
  * all requests that show the drifts.
  *
  * Not compared: Schemathesis, which is not in the npm registry, and Specmatic 2.55, which requires Java. It sends random IDs
- * unless the contract has an example response for each example request. It then passed 9 of its 81 tests of the correct
- * workshop.
+ * instead of the examples of parameters, so that 6 of its 54 tests of the correct workshop passed.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
 /** The servers on which `tools.ts` compares tools: each correct, or with one of its drifts, behind a proxy that records. */
+import { setTimeout } from 'node:timers/promises';
 import { bundle, createConfig } from '@redocly/openapi-core';
 import { OpenApiDocument } from '../../src/document/document.ts';
 import { operationsOf } from '../../src/document/operation.ts';
@@ -22,7 +23,7 @@ export interface Running {
   readonly url: string;
   /** What was sent to it so far. */
   readonly exchanges: readonly Exchange[];
-  /** Sends the requests that show the drifts, all of them, to the server or to a proxy before it. Those that fail are ignored. */
+  /** Sends the requests that show the drifts, all of them, to the server or to a proxy before it. */
   sendProbes(url: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -85,7 +86,7 @@ async function openWorkshop(): Promise<Server> {
         url,
         exchanges,
         async sendProbes(at) {
-          for (const { probe } of workshopDrifts) await probe(at, world).catch(() => undefined);
+          for (const { probe } of workshopDrifts) await withoutFailing(() => probe(at, world));
         },
         close: async () => stage.proxy.use(undefined),
       };
@@ -100,6 +101,9 @@ async function openFleet(): Promise<Server> {
   const operations = operationsOf(await OpenApiDocument.load(spec));
   const document = await bundled(spec);
   addExamples(document, { 'If-Match': '*' });
+  // The last ones delete what others need.
+  const deletes = ({ name, operation }: (typeof drifts)[number]) => Number(/delete/i.test(`${operation} ${name}`));
+  const ordered = drifts.toSorted((one, other) => deletes(one) - deletes(other));
   return {
     ...{ spec, auth, document, headers: { ...(await auth.caller()) } },
     credentials: { api_key: 'key-acme-full-7d1f', portal_session: 'sess-acme-3b77' },
@@ -112,11 +116,7 @@ async function openFleet(): Promise<Server> {
         url: proxy.url,
         exchanges: recorded(proxy),
         async sendProbes(at) {
-          // Its own probe first, because others delete what it may need.
-          for (const { probe } of drifts.toSorted(
-            (one, other) => Number(other.name === name) - Number(one.name === name),
-          ))
-            await probe(callerOf(at)).catch(() => undefined);
+          for (const { probe } of ordered) await withoutFailing(() => probe(callerOf(at)));
         },
         async close() {
           await proxy.close();
@@ -136,6 +136,11 @@ function recorded(proxy: AlteringProxy, alter: Alter = (request, next) => next(r
     return response;
   });
   return exchanges;
+}
+
+/** A drift, or a proxy, can break what the probe of another drift needs, or never respond. */
+async function withoutFailing(probe: () => Promise<unknown>): Promise<void> {
+  await Promise.race([probe().catch(() => undefined), setTimeout(10_000, undefined, { ref: false })]);
 }
 
 async function bundled(spec: string): Promise<JsonObject> {
