@@ -4,7 +4,7 @@ import { DatabaseUnavailable } from '../../../platform/store/errors.ts';
 import type { Store } from '../../../platform/store/store.ts';
 
 /** How many events get their positions in one transaction. It locks nothing that a write of the tenant needs. */
-const mostAtOnce = 1_000;
+const mostAtOnce = 500;
 
 /** Gives recorded events their positions in the feed of their tenant, which makes the partitions due that they concern. */
 export class PositionAssigner {
