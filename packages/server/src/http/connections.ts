@@ -1,4 +1,4 @@
-import { type IncomingMessage, type RequestListener, Server, type ServerOptions, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { networkOf } from './network.ts';
@@ -56,25 +56,6 @@ interface Connection {
 }
 
 /**
- * Node prepares a connection for requests when this event is emitted, which takes most of the memory that a rejected one costs. A listener
- * could not prevent it.
- */
-class SelectiveServer extends Server {
-  readonly #admits: (socket: Socket) => boolean;
-
-  constructor(options: ServerOptions, listener: RequestListener, admits: (socket: Socket) => boolean) {
-    super(options, listener);
-    this.#admits = admits;
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: as in the types of Node
-  override emit(event: string | symbol, ...values: any[]): boolean {
-    if (event === 'connection' && !this.#admits(values[0])) return true;
-    return super.emit(event, ...values);
-  }
-}
-
-/**
  * Limits the connections of a server. What a connection is for is only known when the header of its first request is
  * complete, so connections without one have places of their own, of which the oldest makes room. Idle connections make
  * room for requests. A connection with a request in progress is never closed: if all are busy, further requests are
@@ -110,12 +91,17 @@ export class Connections {
     this.#wasteLimit = bounds.perAddress === undefined ? undefined : new WasteLimit();
   }
 
-  /** Creates a server that limits its connections, and requests before the listener receives them. */
-  createServer(options: ServerOptions, listener: RequestListener): Server {
-    const server = new SelectiveServer(options, this.#bounded(listener), (socket) => this.#admits(socket));
+  /** Limits the connections of this server, whose listener must come from `bounded`. */
+  watch(server: Server): void {
     server.timeout = silence;
     server.on('connection', (socket: Socket) => {
       const network = networkOf(socket.remoteAddress ?? '');
+      const { new: unused, busy } = this.#queues;
+      if (this.#wasteLimit?.isExceeded(network, unused.sizeOf(network) + busy.sizeOf(network))) {
+        this.#rejected.inc({ limit: 'waste' });
+        socket.resetAndDestroy();
+        return;
+      }
       const connection: Connection = { network, state: 'new', requests: 0, last: undefined };
       this.#connections.set(socket, connection);
       this.#queues.new.add(network, socket);
@@ -125,20 +111,10 @@ export class Connections {
       });
       this.#limitNew(network);
     });
-    return server;
-  }
-
-  #admits(socket: Socket): boolean {
-    const network = networkOf(socket.remoteAddress ?? '');
-    const { new: unused, busy } = this.#queues;
-    if (!this.#wasteLimit?.isExceeded(network, unused.sizeOf(network) + busy.sizeOf(network))) return true;
-    this.#rejected.inc({ limit: 'waste' });
-    socket.resetAndDestroy();
-    return false;
   }
 
   /** Rejects requests beyond the limits before the listener receives them. */
-  #bounded(listener: RequestListener): RequestListener {
+  bounded(listener: RequestListener): RequestListener {
     return (request, response) => {
       const limit = this.#start(request, response);
       if (limit === undefined) return listener(request, response);

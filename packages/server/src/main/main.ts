@@ -1,4 +1,4 @@
-import type { RequestListener, Server, ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
@@ -45,9 +45,11 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
     perAddress: config.trustProxy === 0 ? config.maxConnectionsPerAddress : undefined,
     corsOrigins: config.corsOrigins,
   });
-  const server = connections.createServer({ ...arrivalLimits, ...messages }, (request, response) =>
-    handle(request, response),
+  const server = createServer(
+    { ...arrivalLimits, ...messages },
+    connections.bounded((request, response) => handle(request, response)),
   );
+  connections.watch(server);
   // First, because a port in use is detected at once, and the rest of the start takes a second.
   await listen(server, config.host, config.port, 'PORT');
   // Resources are closed in the opposite order.
