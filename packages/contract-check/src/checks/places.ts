@@ -187,7 +187,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Selects items deterministically by seed: one of each kind, in any of several regards, before a second of any kind. */
+/** Selects items deterministically by seed: one of each kind, then one of each kind in another regard, and then a second of any. */
 function sampled<Item>(
   items: readonly Item[],
   limit: number,
@@ -201,7 +201,10 @@ function sampled<Item>(
     seen.set(kind, turn + 1);
     return turn;
   };
-  const ranked = items.map((item, index) => ({ item, index, turn: Math.min(...kindsOf(item).map(turnOf)) }));
+  const ranked = items.map((item, index) => {
+    const turns = kindsOf(item).map(turnOf);
+    return { item, index, turn: Math.min(...turns.map((turn, regard) => turn * turns.length + regard)) };
+  });
   return shuffled(ranked, dice(seed))
     .sort((left, right) => left.turn - right.turn)
     .slice(0, limit)
