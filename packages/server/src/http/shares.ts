@@ -13,8 +13,8 @@ export interface ShareLimits {
   /** The most of a tenant in this process, where all processes together have a bound. */
   readonly boundOf?: (tenantName: string) => number;
   /**
-   * Whether a tenant with rejected requests rests after each of its requests for as long as that took. API users without a rejected request
-   * do not rest.
+   * Whether a tenant with rejected requests rests after each of its requests for as long as that took. API users
+   * without a rejected request do not rest.
    */
   readonly rests?: boolean;
   /** What is limited, in the plural: all requests by default. */
@@ -37,7 +37,10 @@ export interface Usage {
   readonly perTenant: readonly number[];
 }
 
-/** Idle users of a tenant that stay in memory: creating them again for each request would cost more than the rest of its turn. */
+/**
+ * Idle users of a tenant that stay in memory: creating them again for each request would cost more than the rest of its
+ * turn.
+ */
 const idleUsers = 8;
 
 /** How long a request waits for its turn, in milliseconds. */
@@ -58,8 +61,8 @@ function shareOfUser(perTenant: number): number {
 }
 
 /**
- * Limits for large bodies, from the first byte that is read until the response: together, they take 64 MB at most, however slowly
- * they arrive.
+ * Limits for large bodies, from the first byte that is read until the response: together, they take 64 MB at most,
+ * however slowly they arrive.
  */
 export const largeBodyLimits: ShareLimits = {
   total: 64,
@@ -214,10 +217,9 @@ export class Shares {
   }
 
   #rest(tenant: Share, started: number): void {
-    const rest = { started };
-    tenant.rest = rest;
+    tenant.rests.add(started);
     setTimeout(() => {
-      if (tenant.rest === rest) tenant.rest = undefined;
+      tenant.rests.delete(started);
       this.#startNext();
     }, performance.now() - started).unref();
   }
@@ -253,12 +255,8 @@ export class Shares {
   #rejection(tenant: Share, user: Share): Rejection {
     const { perTenant, perUser, subject = 'requests' } = this.#limitsOf(tenant);
     const headers = { 'Retry-After': '1' };
-    const limit =
-      user.inProgress >= perUser || isResting(tenant, user)
-        ? 'user'
-        : tenant.inProgress >= perTenant
-          ? 'tenant'
-          : 'service';
+    const isOfUser = user.inProgress >= perUser || isResting(tenant, user);
+    const limit = isOfUser ? 'user' : tenant.inProgress >= perTenant ? 'tenant' : 'service';
     this.#observer.rejected(limit);
     const now = performance.now();
     tenant.rejectedAt = now;
@@ -266,11 +264,14 @@ export class Shares {
     if (limit === 'service') {
       return new Rejection('SERVICE_UNAVAILABLE', 'The service is busy. Try again in 1 second.', { headers });
     }
-    const [holder, number] =
-      limit === 'user' ? ['Your API user', Math.max(1, user.inProgress)] : ['Your tenant', tenant.inProgress];
+    const [holder, { inProgress }] = isOfUser ? ['Your API user', user] : ['Your tenant', tenant];
+    const reason =
+      inProgress === 0
+        ? `sent too many ${subject}`
+        : `already has ${inProgress} ${inProgress === 1 ? singular(subject) : subject} in progress`;
     return new Rejection(
       'CONCURRENCY_LIMITED',
-      `${holder} already has ${number} ${number === 1 ? singular(subject) : subject} in progress. Send fewer at the same time, and try again in 1 second.`,
+      `${holder} ${reason}. Send fewer at the same time, and try again in 1 second.`,
       { headers },
     );
   }
@@ -296,8 +297,8 @@ class Share {
   peak = 0;
   /** When a request was last rejected. */
   rejectedAt = Number.NEGATIVE_INFINITY;
-  /** Of a tenant that rests: when the request started after which it does. */
-  rest: { readonly started: number } | undefined;
+  /** Of a tenant that rests: when the requests started after which it does. */
+  readonly rests = new Set<number>();
   #average = 0;
   #since = performance.now();
 
@@ -330,8 +331,8 @@ function isStartable(tenant: Share, user: Share, perUser: number): boolean {
 }
 
 /** Whether the tenant rests after a request, and a request of the user was rejected since that started. */
-function isResting({ rest }: Share, { rejectedAt }: Share): boolean {
-  return rest !== undefined && rejectedAt >= rest.started;
+function isResting({ rests }: Share, { rejectedAt }: Share): boolean {
+  return rejectedAt >= Math.min(...rests);
 }
 
 function hasStartable(tenant: Share, perUser: number): boolean {

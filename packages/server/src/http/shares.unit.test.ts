@@ -84,6 +84,30 @@ test('Shares › lets a tenant with rejected requests rest for as long as a requ
   expect(shares.usage()).toMatchObject({ inProgress: 2, waiting: 1 });
 });
 
+test('Shares › lets a tenant rest until the longest of its rests ends, and says why', async () => {
+  const resting = { ...limits, perTenant: 2, rests: true, subject: 'costly searches' };
+  shares = new Shares(resting, { started() {}, rejected: (limit) => rejected.push(limit) });
+  enter('a/x 1');
+  await vi.advanceTimersByTimeAsync(900);
+  enter('a/x 2', 'a/x 3');
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(rejected).toEqual(['user']);
+  await end('a/x 1');
+  await vi.advanceTimersByTimeAsync(100);
+  await end('a/x 2');
+  const [outcome] = enter('a/x 4');
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await outcome).toMatchObject({
+    code: 'CONCURRENCY_LIMITED',
+    message: 'Your API user sent too many costly searches. Send fewer at the same time, and try again in 1 second.',
+  });
+  enter('a/x 5');
+  await vi.advanceTimersByTimeAsync(790);
+  expect(started).toEqual(['a/x 1', 'a/x 2']);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(started.slice(2)).toEqual(['a/x 5']);
+});
+
 test('Shares › limits the requests of an API user and of a tenant', async () => {
   enter('a/x 1', 'a/x 2', 'a/x 3', 'a/y 1', 'a/y 2');
   await settled();
