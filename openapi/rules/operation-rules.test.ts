@@ -341,8 +341,13 @@ const cases: Record<string, Case[]> = {
     ],
     [
       'a role for a value that does not exist',
-      (files) => set(files, 'schemas/boats/BoatStatus.yaml', ['x-value-roles'], { MOORED: ['BOAT_X'] }),
+      (files) => set(files, 'schemas/boats/BoatStatus.yaml', ['x-value-roles'], { AFLOAT: ['BOAT_X'] }),
       /`BOAT_X` is not one/,
+    ],
+    [
+      'roles of a value that does not exist',
+      (files) => set(files, 'schemas/boats/BoatStatus.yaml', ['x-value-roles'], { SUNK_TWICE: ['BOAT_R'] }),
+      /`SUNK_TWICE` is not one/,
     ],
     [
       'a role of a transition that does not exist',

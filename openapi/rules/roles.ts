@@ -14,12 +14,18 @@ export const roles: Oas3Rule = () => {
   /** The roles that schemas and properties name. */
   const others: Place[] = [];
   return {
-    Schema(schema, { location, resolve }) {
+    Schema(schema, context) {
+      const { location, resolve } = context;
       const place = new Place(schema, location, resolve);
       if (nameOf(location) === 'Role') known = place.list('enum').map((role) => role.value);
       for (const key of rowExtensions) others.push(...place.list(key, 'readRoles'), ...place.list(key, 'writeRoles'));
       for (const transition of place.list('x-state-machine', 'transitions')) others.push(...transition.list('roles'));
-      for (const [, required] of place.map('x-value-roles')) others.push(...required.items());
+      const values = place.list('enum').map(({ value }) => value);
+      for (const [value, required] of place.map('x-value-roles')) {
+        if (!values.includes(value))
+          reporter(context)(required, `Name a value of the \`enum\`: \`${value}\` is not one.`);
+        others.push(...required.items());
+      }
       for (const [, implied] of place.map('x-implied-roles'))
         others.push(...(Array.isArray(implied.value) ? implied.items() : [implied]));
     },
