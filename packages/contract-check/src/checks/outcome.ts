@@ -1,5 +1,5 @@
 import { type Exchange, isSuccess } from '../http/call.ts';
-import { isObject, type JsonObject, mapped, parsedJson } from '../json.ts';
+import { isObject, type JsonObject, parsedJson } from '../json.ts';
 
 /** How the server reports contract violations, learned from its rejections: statuses, and error codes if any. */
 export interface Rejection {
@@ -63,15 +63,20 @@ function placesIn(value: unknown, depth: number): string[] {
 
 /** The names of values in a request that the texts of a response quote, by name or by value. */
 function quotedIn(body: unknown, sent: unknown): string[] {
-  const texts: unknown[] = [];
-  mapped(body, (text) => texts.push(text));
-  const all = texts.join('\n');
-  const names: string[] = [];
-  mapped(sent, (value, name) => {
-    const isValue = typeof value === 'string' && value.length > 5 && all.includes(value);
-    if (isValue || ['"', "'", '`'].some((quote) => all.includes(`${quote}${name}${quote}`))) names.push(name);
-  });
-  return names;
+  const text = scalarsIn(body)
+    .map(([value]) => value)
+    .join('\n');
+  const isQuoted = (value: unknown, name: string) =>
+    ['"', "'", '`'].some((quote) => text.includes(`${quote}${name}${quote}`)) ||
+    (typeof value === 'string' && value.length > 5 && text.includes(value));
+  return scalarsIn(sent).flatMap(([value, name]) => (isQuoted(value, name) ? [name] : []));
+}
+
+/** The scalars in a value with their names. Items have the name of their list. */
+function scalarsIn(value: unknown, name = ''): [value: unknown, name: string][] {
+  if (Array.isArray(value)) return value.flatMap((item) => scalarsIn(item, name));
+  if (isObject(value)) return Object.entries(value).flatMap(([key, member]) => scalarsIn(member, key));
+  return [[value, name]];
 }
 
 /** The names in a pointer, a dotted path or a list of keys, without indexes and without a prefix such as `body`. */

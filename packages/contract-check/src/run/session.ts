@@ -32,6 +32,12 @@ export interface SendOptions {
   readonly isJudged?: boolean;
 }
 
+/** What is found in the response to a repeated request. */
+interface Repeated {
+  readonly found: Candidate;
+  readonly exchange: Exchange;
+}
+
 /** One run against one server: sends requests, checks every response, and collects what it learns. */
 export class Session {
   readonly document: OpenApiDocument;
@@ -248,25 +254,30 @@ export class Session {
     options: SendOptions,
   ): Promise<void> {
     const { status } = exchange.response;
-    const isRepeatable =
-      isReading(call.operation) || call.operation.method === 'PUT' || status >= 400 || status === noResponse;
-    // A server that is only slow responds at last.
-    const wire = { ...serialize(call), patience: status === noResponse ? 3 : 1 };
-    const again = isRepeatable ? await this.#exchange(exchange.operation, wire, options) : undefined;
-    const { known } = this.stateOf(call.operation);
-    const isFault = (one?: Exchange) => one !== undefined && one.response.status >= 500;
-    // What the server stores can be at fault, and not the request.
-    const before = known && isFault(again) ? await this.#exchange(exchange.operation, known, options) : undefined;
-    const shown = isFault(before) ? before : again;
-    const repeated = (shown === undefined ? [] : this.#judged(shown)).map((one) =>
-      shown === before ? { ...one, title: `${one.title} to a request that succeeded before` } : one,
-    );
+    const isFault = status >= 500 || status === noResponse;
+    const isRepeatable = isReading(call.operation) || call.operation.method === 'PUT' || isFault || status >= 400;
+    const again = isRepeatable ? await this.#repeated(exchange, call, options) : [];
     for (const candidate of candidates) {
-      const same = repeated.find(({ cause }) => cause === candidate.cause);
-      if (shown !== undefined && same !== undefined) this.registry.write(same, [shown]);
-      else if (shown !== undefined && (status >= 500 || status === noResponse)) this.registry.noteUnrepeated(candidate);
+      const same = again.find(({ found }) => found.cause === candidate.cause);
+      if (same !== undefined) this.registry.write(same.found, [same.exchange]);
+      else if (isFault) this.registry.noteUnrepeated(candidate);
       else this.registry.noteUnconfirmed(candidate, exchange);
     }
+  }
+
+  /** Repeats a request, and returns what is found in the response. */
+  async #repeated({ operation, response }: Exchange, call: Call, options: SendOptions): Promise<Repeated[]> {
+    // A server that is only slow responds at last.
+    const wire = { ...serialize(call), patience: response.status === noResponse ? 3 : 1 };
+    const again = await this.#exchange(operation, wire, options);
+    const { known } = this.stateOf(call.operation);
+    // What the server stores can be at fault, and not the request.
+    const before = known && again.response.status >= 500 ? await this.#exchange(operation, known, options) : undefined;
+    if (before === undefined || before.response.status < 500)
+      return this.#judged(again).map((found) => ({ found, exchange: again }));
+    return this.#judged(before).map((found) => {
+      return { found: { ...found, title: `${found.title} to a request that succeeded before` }, exchange: before };
+    });
   }
 
   #exchange(operation: Operation | undefined, wire: WireRequest, options: SendOptions): Promise<Exchange> {
