@@ -32,11 +32,12 @@ export async function printed(words: readonly string[], folder: string): Promise
  * Starts a program of Node that serves, and stops it after `use`, which gets its URL.
  *
  * @param ready a path to which it responds once it is ready
+ * @param isReady whether a status of that path says so; by default, each but that of a fault does
  * @returns the result of `use`, and what the program has printed
  */
 export async function serving<Result>(
   program: (port: number) => readonly string[],
-  { folder, ready }: { readonly folder: string; readonly ready: string },
+  { folder, ready, isReady }: { folder: string; ready: string; isReady?: (status: number) => boolean },
   use: (url: string) => Promise<Result>,
 ): Promise<{ readonly result: Result; readonly output: string }> {
   const port = await freePort();
@@ -45,7 +46,7 @@ export async function serving<Result>(
   const output = outputOf(server);
   const ended = once(server, 'close');
   try {
-    await responds(`${url}${ready}`, () => server.exitCode === null);
+    await responds(`${url}${ready}`, () => server.exitCode === null, isReady);
     const result = await use(url);
     if (server.exitCode !== null) throw new Error(`The program ended with ${server.exitCode}.`);
     server.kill('SIGTERM');
@@ -65,14 +66,18 @@ function outputOf({ stdout, stderr }: ChildProcessWithoutNullStreams): readonly 
   return output;
 }
 
-async function responds(url: string, isRunning: () => boolean): Promise<void> {
+async function responds(
+  url: string,
+  isRunning: () => boolean,
+  isReady = (status: number) => status < 500,
+): Promise<void> {
   const end = performance.now() + 120_000;
   while (performance.now() < end && isRunning()) {
-    const isReady = await fetch(url).then(
-      ({ status }) => status < 500,
-      () => false,
+    const status = await fetch(url).then(
+      (response) => response.status,
+      () => undefined,
     );
-    if (isReady) return;
+    if (status !== undefined && isReady(status)) return;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   throw new Error(`Nothing responds at ${url}.`);

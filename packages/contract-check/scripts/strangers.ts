@@ -7,7 +7,6 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from '../../../scripts/options.ts';
 import { check } from '../src/check.ts';
@@ -34,7 +33,7 @@ interface Stranger {
   readonly packages: readonly string[];
   /** The program that serves it; it gets the port. */
   readonly program: (port: number) => readonly string[];
-  /** Where the document is, and a path that returns 200 once the server is ready. */
+  /** Where the document is, and a path that returns neither 404 nor a fault once the server is ready. */
   readonly spec: (url: string) => string;
   readonly ready: string;
   readonly options?: (url: string) => Promise<Partial<CheckOptions>>;
@@ -109,19 +108,18 @@ const strangers: readonly Stranger[] = [
     ],
     program: (port) => [ours('backstage.mjs'), String(port)],
     spec: (url) => `${url}/api/catalog/openapi.json`,
-    ready: '/api/catalog/openapi.json',
-    options: async (url) => {
-      // It reads its entities some seconds after it has started.
-      while ((await fetch(`${url}/api/catalog/entities/by-name/component/default/crane`)).status === 404)
-        await sleep(500);
-      // Only its errors say that it reads locations of one type.
-      return { disposable: true, values: { type: 'url' } };
-    },
+    // It reads its entities some seconds after it has started.
+    ready: '/api/catalog/entities/by-name/component/default/crane',
+    // Only its errors say that it reads locations of one type.
+    options: async () => ({ disposable: true, values: { type: 'url' } }),
     minimum: 80,
   },
 ];
 
-/** Unleash admits ten sign-ins in a minute, and no call of the run ends the session. Its SDKs call a part of it with tokens. */
+/**
+ * Unleash admits ten sign-ins in a minute, and no call of the run ends the session. Its SDKs call a part of it with
+ * tokens.
+ */
 function unleashCaller(url: string): Auth['caller'] {
   const post = async (path: string, body: object, headers: Record<string, string> = {}) => {
     const sent = { 'content-type': 'application/json', ...headers };
@@ -148,6 +146,11 @@ function unleashCaller(url: string): Auth['caller'] {
   return (operation) => of(/^\/api\/(client|frontend)\b/.exec(operation?.path ?? '')?.[1] ?? 'session');
 }
 
+const unknown = positionals.filter((word) => !strangers.some(({ name }) => name === word));
+if (unknown.length > 0) {
+  console.error(`Unknown: ${unknown.join(', ')}. The servers are ${strangers.map(({ name }) => name).join(', ')}.`);
+  process.exit(2);
+}
 const chosen = strangers.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 console.log('| server | operations | statuses | constraints | findings | requests | seconds |');
 console.log('|---|--:|--:|--:|--:|--:|--:|');
@@ -170,7 +173,8 @@ process.exit();
 async function run({ name, program, spec, ready, options }: Stranger): Promise<Report> {
   try {
     const onSecret = (secret: Secret) => secrets.push(secret);
-    const { result } = await serving(program, { folder: values.folder, ready }, async (url) =>
+    const isReady = (status: number) => status !== 404 && status < 500;
+    const { result } = await serving(program, { folder: values.folder, ready, isReady }, async (url) =>
       check({ spec: spec(url), url, seed: 1, minCoverage: 0, onSecret, ...(await options?.(url)) }),
     );
     return result;

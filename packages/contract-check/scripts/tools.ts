@@ -2,16 +2,16 @@
 /**
  * Compares the contract check with other tools on servers whose drifts are known: `pnpm --filter
  * @financial-automation/contract-check run tools [names of tools]`. Each tool runs against the correct server, then against
- * the server with each drift, one at a time. It catches a drift if it reports something that it does not report about the
- * correct server; what it reports about the correct server is a false alarm. Tools are installed from the npm registry into a
- * folder outside of the repository. Exits with 1 if a tool fails on the correct server.
+ * the server with each drift, one at a time. It catches a drift if it reports something that it does not report about
+ * the correct server; what it reports about the correct server is a false alarm. Tools are installed from the npm
+ * registry into a folder outside of the repository. Exits with 1 if a tool fails on the correct server.
  *
  * The contract check reads the contract as it is. Other tools get it in one file, with examples of IDs and bodies, and send
  * deletes last. Those that only judge the requests of others, which are Prism, express-openapi-validator and `drift`, get
  * all requests that show the drifts.
  *
- * Not compared: Schemathesis, which is not in the npm registry, and Specmatic 2.55, which requires Java. It sends random IDs
- * instead of the examples of parameters, so that 6 of its 54 tests of the correct workshop passed.
+ * Not compared: Schemathesis, which is not in the npm registry, and Specmatic 2.55, which requires Java. It sends
+ * random IDs instead of the examples of parameters, so that 6 of its 54 tests of the correct workshop passed.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,8 @@ const { values, positionals } = readOptions(
 
 const chosen = tools.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
 const server = await servers[values.server]?.();
-if (server === undefined || chosen.length === 0) {
+const isKnown = (word: string) => tools.some(({ name }) => name === word);
+if (server === undefined || !positionals.every(isKnown)) {
   console.error('Unknown server or tool; --help lists them.');
   process.exit(2);
 }
@@ -51,11 +52,12 @@ await server.close();
 process.exit();
 
 async function compare(tool: Tool, server: Server): Promise<string> {
-  const sample = values.every === '1' ? '' : ` --every ${values.every}`;
+  const every = values.every === '1' ? '' : ` --every ${values.every}`;
+  const from = values.from === '0' ? '' : ` --from ${values.from}`;
   const labels = {
     tool: tool.name,
     server: values.server,
-    command: `run tools ${tool.name} --server ${values.server}${sample}`,
+    command: `run tools ${tool.name} --server ${values.server}${every}${from}`,
   };
   let correct: [Run, Run];
   try {

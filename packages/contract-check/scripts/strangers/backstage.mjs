@@ -1,4 +1,7 @@
-/** The catalog of Backstage, with a PostgreSQL server and a file of entities. The packages are those of the folder in which it runs. */
+/**
+ * The catalog of Backstage, with a PostgreSQL server and a file of entities. The packages are those of the folder in
+ * which it runs.
+ */
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';

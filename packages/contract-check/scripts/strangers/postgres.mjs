@@ -1,4 +1,7 @@
-/** A PostgreSQL server for a server of others, which ends with the process. The packages are those of the folder in which it runs. */
+/**
+ * A PostgreSQL server for a server of others, which ends with the process. The packages are those of the folder in
+ * which it runs.
+ */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';

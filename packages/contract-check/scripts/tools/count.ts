@@ -41,7 +41,10 @@ interface Runs {
   readonly operations: number;
 }
 
-/** The row of a tool in the table of the README. Requests, seconds and reach are those of its first run on the correct server. */
+/**
+ * The row of a tool in the table of the README. Requests, seconds and reach are those of its first run on the correct
+ * server.
+ */
 export function rowOf({ tool, server, command }: Labels, { correct, caught, operations }: Runs): string {
   const [{ reached, requests, seconds }] = correct;
   const falseAlarms = distinct(correct.flatMap(({ reports }) => reports)).size;
