@@ -1,7 +1,7 @@
 /**
- * Measures what one tenant can do to the others: how fast a quiet tenant reads by id, and whether the service is ready, while
- * another tenant attacks. `--seconds N`, `--rounds N` and `--only NAME` narrow it; `--unlimited` switches rate limits off;
- * `--server FILE` attacks another bundle; `--profile FOLDER` writes a profile of its processor time.
+ * Measures what one tenant can do to the others: how fast a quiet tenant reads by id, and whether the service is ready,
+ * while another tenant attacks. `--seconds N`, `--rounds N` and `--only NAME` narrow it; `--unlimited` switches rate
+ * limits off; `--server FILE` attacks another bundle; `--profile FOLDER` writes a profile of its processor time.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -185,8 +185,9 @@ async function startAttacker(order: AttackOrder): Promise<ChildProcess> {
 }
 
 /**
- * Linux shares processors among sessions first and then among the processes of each (sched(7), autogroup). An idle class only counts within
- * a session, and each connection of PostgreSQL is one: an attacker in the session of the service would get as much as a connection.
+ * Linux shares processors among sessions first and then among the processes of each (sched(7), autogroup). An idle
+ * class only counts within a session, and each connection of PostgreSQL is one: an attacker in the session of the
+ * service would get as much as a connection.
  */
 async function yieldToSessions({ pid }: ChildProcess): Promise<void> {
   await writeFile(`/proc/${pid}/autogroup`, '19').catch((error: NodeJS.ErrnoException) => {

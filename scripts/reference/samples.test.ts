@@ -154,7 +154,10 @@ print(JSON.stringify(failed));`,
   });
 });
 
-/** The program of a guide for a server at another address. Each `console.log` prints a line: the number of the sample, and the value. */
+/**
+ * The program of a guide for a server at another address. Each `console.log` prints a line: the number of the sample,
+ * and the value.
+ */
 async function runnable(guide: Guide, address: string): Promise<string> {
   const program = Object.entries(clientPaths).reduce(
     (code, [name, [file = '']]) => code.replaceAll(`'${name}'`, `'${pathToFileURL(file).href}'`),
@@ -193,7 +196,10 @@ const goodCard = {
   payerName: 'Ines Calder',
 };
 
-/** Matches a value that has all that is shown. `…` stands for any text, and as the last element for any further elements. */
+/**
+ * Matches a value that has all that is shown. `…` stands for any text, and as the last element for any further
+ * elements.
+ */
 function asShown(shown: unknown): unknown {
   if (typeof shown === 'string' && shown.includes('…'))
     return expect.stringMatching(new RegExp(`^${shown.split('…').map(escaped).join('.+')}$`));
@@ -212,7 +218,11 @@ function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-/** Runs the commands of these operations in one shell, one after the other. @returns those with another status, and their output */
+/**
+ * Runs the commands of these operations in one shell, one after the other.
+ *
+ * @returns those with another status, and their output
+ */
 async function failedIn(called: readonly Operation[], address: string, keys: NodeJS.ProcessEnv): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'samples-shell-'));
   try {

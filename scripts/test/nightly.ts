@@ -1,7 +1,7 @@
 /**
- * Runs the long proofs, of which `pnpm test` runs samples, one after the other: `pnpm test:nightly [words of names]`. Ends
- * with a line that counts them. `--list` only lists them, with their commands; `--check` only checks that all files exist, which
- * `pnpm test` does.
+ * Runs the long proofs, of which `pnpm test` runs samples, one after the other: `pnpm test:nightly [words of names]`.
+ * Ends with a line that counts them. `--list` only lists them, with their commands; `--check` only checks that all
+ * files exist, which `pnpm test` does.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { readOptions } from '../options.ts';

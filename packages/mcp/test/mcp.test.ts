@@ -1,5 +1,8 @@
 /// <reference path="../../server/src/modules/clients/provinces.d.ts" />
-/** The command, started and called over standard input and output by the SDK's own client, in front of a running service. */
+/**
+ * The command, started and called over standard input and output by the SDK's own client, in front of a running
+ * service.
+ */
 import { execFile, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

@@ -187,7 +187,10 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Selects items deterministically by seed: one of each kind, then one of each kind in another regard, and then a second of any. */
+/**
+ * Selects items deterministically by seed: one of each kind, then one of each kind in another regard, and then a second
+ * of any.
+ */
 function sampled<Item>(
   items: readonly Item[],
   limit: number,

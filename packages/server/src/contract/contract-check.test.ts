@@ -24,8 +24,8 @@ const forbidden = await service.signIn({ roles: [], tenant: elsewhere });
 const signedIn = (token: string, tenant: string) => ({ Authorization: `Bearer ${token}`, Tenant: tenant });
 
 /**
- * The operations, and the probes of each: of every tenth tag, which is whole, since some operations read what others of it create.
- * `CONTRACT_PROBES=1000` sends all probes of all operations.
+ * The operations, and the probes of each: of every tenth tag, which is whole, since some operations read what others of
+ * it create. `CONTRACT_PROBES=1000` sends all probes of all operations.
  */
 const tags = [...new Set(Object.values(operations).map(({ tag }) => tag))];
 const isSample = process.env.CONTRACT_PROBES === undefined;

@@ -159,7 +159,8 @@ export interface Operation {
   readonly rateLimit: { readonly policy: string; readonly limit: number; readonly window: number };
   readonly bodyLimit: number | null;
   /**
-   * Whether `page` is a number of rows to skip or a page number, or there are only cursors; null if the operation is not paged.
+   * Whether `page` is a number of rows to skip or a page number, or there are only cursors; null if the operation is
+   * not paged.
    */
   readonly paging: 'offset' | 'number' | 'cursor' | 'feed' | null;
   /** What the header `Dry-Run` does. */

@@ -14,7 +14,10 @@ import { Updating } from './update.ts';
 
 type CreateCheck = BehaviorCheck<ResourceHarness>;
 
-/** Created values are returned, in the response and when the resource is read: known ones, and others for booleans and enums. */
+/**
+ * Created values are returned, in the response and when the resource is read: known ones, and others for booleans and
+ * enums.
+ */
 export const echo = (['known', 'varied'] as const).map(
   (filling): CreateCheck => ({
     name: `echo ${filling}`,

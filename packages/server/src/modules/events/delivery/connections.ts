@@ -3,8 +3,8 @@ import { type buildConnector, Client, type Dispatcher } from 'undici';
 type Request = Omit<Dispatcher.DispatchOptions, 'origin'>;
 
 /**
- * Connections to receivers. There are as many as requests at the same time, and undici closes one that is not used for a few seconds. Its
- * pools would use one again only in the next turn of the event loop.
+ * Connections to receivers. There are as many as requests at the same time, and undici closes one that is not used for
+ * a few seconds. Its pools would use one again only in the next turn of the event loop.
  */
 export class Connections {
   readonly #connect: buildConnector.connector;
@@ -70,8 +70,8 @@ export class Connection {
   /** @param onUnused is called when it was closed while it was free. */
   constructor(origin: string, connect: buildConnector.connector, onUnused: () => void) {
     this.origin = origin;
-    // With 1, a client would wait for the next turn of the event loop after each response. A second request is never sent beside the first.
-    // The sender limits the time of requests itself.
+    // With 1, a client would wait for the next turn of the event loop after each response. A second request is never
+    // sent beside the first. The sender limits the time of requests itself.
     this.#client = new Client(origin, { connect, pipelining: 2, allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
     this.#client.on('connect', () => {
       this.isOpen = true;

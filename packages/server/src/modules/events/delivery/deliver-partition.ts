@@ -13,7 +13,10 @@ const concurrency = 8;
 /** How many events are read at once, at first and at most. What a process that dies was sending is sent again. */
 const leastAtOnce = concurrency;
 const mostAtOnce = 256;
-/** The next batch is as large as is sent in the first of these times; after one that took the second, it is smaller. In milliseconds. */
+/**
+ * The next batch is as large as is sent in the first of these times; after one that took the second, it is smaller. In
+ * milliseconds.
+ */
 const shortBatch = 250;
 const longBatch = 1_000;
 /** So many bytes in a batch make the next one smaller. */
@@ -37,8 +40,8 @@ export interface PartitionServices {
 }
 
 /**
- * Sends what is due in a partition until there is nothing left, the receiver fails, or others have waited long enough. While a batch is sent, the one
- * before is acknowledged and the next one is read.
+ * Sends what is due in a partition until there is nothing left, the receiver fails, or others have waited long enough.
+ * While a batch is sent, the one before is acknowledged and the next one is read.
  */
 export async function deliverPartition(partition: Partition, services: PartitionServices): Promise<void> {
   const { subscriptionId } = partition;
@@ -148,7 +151,10 @@ class Batch {
     for (const record of this.#attempts) this.#services.attempted(record);
   }
 
-  /** Signing one event after the other takes half the time of signing each between two requests. Those that are sent in a later second are signed again. */
+  /**
+   * Signing one event after the other takes half the time of signing each between two requests. Those that are sent in
+   * a later second are signed again.
+   */
   #sign(): void {
     const now = Date.now();
     for (const { message } of this.#due) message?.sign(this.#work.secrets, now);

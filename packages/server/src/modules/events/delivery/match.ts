@@ -24,8 +24,9 @@ export function mayReceive({ entityType, filterExpression, roles }: Subscriber):
 }
 
 /**
- * Whether an event passes the filter of a subscription. Filters of other types than payments are not evaluated. A filter of a
- * payment subscription that is none of the three was stored before they were required; it receives everything.
+ * Whether an event passes the filter of a subscription. Filters of other types than payments are not evaluated. A
+ * filter of a payment subscription that is none of the three was stored before they were required; it receives
+ * everything.
  */
 export function passesFilter(
   { entityType, filterExpression, createdByApiUserId }: Omit<Subscriber, 'roles'>,

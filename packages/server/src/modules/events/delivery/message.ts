@@ -88,7 +88,10 @@ export class Message {
     return this.#signed;
   }
 
-  /** The headers of an attempt (Standard Webhooks, W3C Trace Context), names and values in turns. Parameters and errors as of `sign`. */
+  /**
+   * The headers of an attempt (Standard Webhooks, W3C Trace Context), names and values in turns. Parameters and errors
+   * as of `sign`.
+   */
   headers(secrets: Secrets, now: number): string[] {
     const { id, traceparent } = this.event;
     const { timestamp, signature } = this.sign(secrets, now);
@@ -113,8 +116,8 @@ export class Message {
 export function messageText(tenant: string, stored: StoredEvent): string {
   const { id, entityType, operation, entityId, occurredAt, sequence, data, changedFields } = stored;
   const changed = changedFields === null ? '[]' : JSON.stringify(changedFields);
-  // The row is put in as the database writes it: parsing it would change numbers, and cost more than all the rest. What is in quotes
-  // here is a name, an ID or an instant, which has nothing to escape.
+  // The row is put in as the database writes it: parsing it would change numbers, and cost more than all the rest. What
+  // is in quotes here is a name, an ID or an instant, which has nothing to escape.
   return `{"id":"${id}","entityType":"${entityType}","operation":"${operation}","entityId":"${entityId}","tenant":"${tenant}","occurredAt":"${occurredAt}","sequence":${sequence},"data":${data},"changedFields":${changed}}`;
 }
 

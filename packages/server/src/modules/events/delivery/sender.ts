@@ -58,7 +58,10 @@ const snippetTime = 1_000;
 /** How often exchanges are looked at that may be late, in milliseconds. */
 const lookEvery = 100;
 
-/** Sends events over connections that are kept for a few seconds, to addresses that are allowed, and follows no redirects. */
+/**
+ * Sends events over connections that are kept for a few seconds, to addresses that are allowed, and follows no
+ * redirects.
+ */
 export class Sender {
   readonly #addresses: DeliveryAddresses;
   readonly #timeout: number;
@@ -195,7 +198,10 @@ class Exchanges {
   }
 }
 
-/** One request and the beginning of its response. It does without streams, which are most of the cost of a small request. */
+/**
+ * One request and the beginning of its response. It does without streams, which are most of the cost of a small
+ * request.
+ */
 class Exchange implements Dispatcher.DispatchHandler, ReceiverResponse {
   /** When it takes too long, in milliseconds of `performance.now()`. */
   lateAt: number;
@@ -288,7 +294,10 @@ function describeResponse(
   };
 }
 
-/** The beginning of a body as text. A character that is cut in two is left out, and NUL, which the database does not have. */
+/**
+ * The beginning of a body as text. A character that is cut in two is left out, and NUL, which the database does not
+ * have.
+ */
 function snippetOf(body: Buffer): string | null {
   if (body.length === 0) return null;
   const start = body.subarray(0, snippetBytes);
@@ -297,7 +306,10 @@ function snippetOf(body: Buffer): string | null {
   return text === '' ? null : text;
 }
 
-/** Opens connections to allowed addresses only. The check comes after the name is resolved, so a name cannot get around it. */
+/**
+ * Opens connections to allowed addresses only. The check comes after the name is resolved, so a name cannot get around
+ * it.
+ */
 function connectorTo(addresses: DeliveryAddresses, ca: string | undefined): buildConnector.connector {
   const connect = buildConnector({
     ...(ca === undefined ? {} : { ca }),
