@@ -1,7 +1,8 @@
 /**
  * Measures what one tenant can do to the others: how fast a quiet tenant reads by id, and whether the service is ready,
- * while another tenant attacks. `--seconds N`, `--rounds N` and `--only NAME` narrow it; `--unlimited` switches rate
- * limits off; `--server FILE` attacks another bundle; `--profile FOLDER` writes a profile of its processor time.
+ * while another tenant attacks. `--seconds N`, `--rounds N` and `--only NAME` narrow it; `--mixtures N` attacks with random
+ * mixtures instead, drawn from `--seed N`; `--unlimited` switches rate limits off; `--server FILE` attacks another bundle;
+ * `--profile FOLDER` writes a profile of its processor time.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -22,7 +23,7 @@ import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server
 import { findServer } from '../server/test/postgres-setup.ts';
 import { serveFlags } from '../server/test/serve-flags.ts';
 import type { AttackOrder, AttackReport } from './attacker.ts';
-import { type Attack, attacks } from './attacks.ts';
+import { type Attack, attacks, drawMixture } from './attacks.ts';
 import { largeTenant, seedLargeTenant } from './large-tenant.ts';
 import { Probe, quantile, type Seen, together } from './probe.ts';
 
@@ -33,12 +34,18 @@ const { values } = readOptions({
     only: { type: 'string', default: '' },
     unlimited: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '3' },
+    mixtures: { type: 'string', default: '0' },
+    seed: { type: 'string', default: '1' },
     server: { type: 'string' },
     profile: { type: 'string' },
   },
 });
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);
+const mixtures = Array.from({ length: Number(values.mixtures) }, (_, index) =>
+  drawMixture(Number(values.seed) + index),
+);
+const chosen = mixtures.length > 0 ? mixtures : attacks.filter(({ name }) => name.includes(values.only));
 const port = await freePort();
 const address = `http://127.0.0.1:${port}`;
 
@@ -63,12 +70,11 @@ let server: ChildProcess | undefined;
 try {
   const { quietKey, attackKeys, clientId } = await prepare();
   server = await startServer();
-  const quiet = { token: await tokenOf(quietKey), tenant: 'quiet' };
-  const probe = new Probe(address, quiet, `/gql/v1/client/${clientId}`);
+  const probe = new Probe(address, 'quiet', `/gql/v1/client/${clientId}`);
   // The process compiles and caches in its first seconds, which are not measured.
-  await probe.watch(5);
+  await probe.watch(5, await tokenOf(quietKey));
   const rows: Record<string, object> = {};
-  for (const attack of attacks.filter(({ name }) => name.includes(values.only))) {
+  for (const attack of chosen) {
     console.log(`${attack.name}: ${rounds} × ${seconds} s …`);
     const alone: Seen[] = [];
     const attacked: Seen[] = [];
@@ -77,11 +83,13 @@ try {
     let most = before;
     // In turns, so that a slow minute of the machine hits both.
     for (let round = 0; round < rounds; round += 1) {
-      alone.push(await probe.watch(Math.ceil(seconds / 2)));
+      // A token is valid for 15 minutes, less than all attacks take.
+      const quietToken = await tokenOf(quietKey);
+      alone.push(await probe.watch(Math.ceil(seconds / 2), quietToken));
       const attackers = await Promise.all(
         partsOf(attack).map(async ({ name }) => {
           // Each round has a user of its own, whose limits are unused.
-          const token = await tokenOf(attackKeys.get(keyName(name, round)) ?? '');
+          const token = await tokenOf(attackKeys.get(userName(attack.name, name, round)) ?? '');
           const from = `127.0.1.${1 + attacks.findIndex((one) => one.name === name)}`;
           return { name, child: await startAttacker({ address, token, tenant: 'noisy', attack: name, from }) };
         }),
@@ -91,7 +99,7 @@ try {
       }, 250);
       // The attack starts before the measurement, and ends after it.
       await pause(2_000);
-      attacked.push(await probe.watch(seconds));
+      attacked.push(await probe.watch(seconds, quietToken));
       clearInterval(sampling);
       for (const { name, child } of attackers)
         received.set(name, sumOf(received.get(name) ?? {}, await stopAttacker(child)));
@@ -123,11 +131,12 @@ async function prepare() {
     (await createApiKey({ service }, { tenant, user, roles, days: 1, description: undefined })).key;
   const quietKey = await keyOf('quiet', 'crm', ['CLNT_R']);
   const attackKeys = new Map<string, string>();
-  for (const { name, role } of attacks)
-    for (let round = 0; round < rounds; round += 1) {
-      const user = keyName(name, round);
-      attackKeys.set(user, await keyOf('noisy', user, [role]));
-    }
+  for (const attack of chosen)
+    for (const { name, role } of partsOf(attack))
+      for (let round = 0; round < rounds; round += 1) {
+        const user = userName(attack.name, name, round);
+        if (!attackKeys.has(user)) attackKeys.set(user, await keyOf('noisy', user, [role]));
+      }
   await store.close();
   await runOn(environment.DATABASE_URL, 'vacuum analyze');
   return { quietKey, attackKeys, clientId };
@@ -223,9 +232,9 @@ function partsOf(attack: Attack): readonly Attack[] {
   return attacks.filter(({ name }) => attack.of.includes(name));
 }
 
-/** The name of the API user of an attack in a round. */
-function keyName(attack: string, round: number): string {
-  return `${attack.replaceAll(/\W+/g, '-')}-${round + 1}`;
+/** The name of the API user of a part of an attack in a round. */
+function userName(attack: string, part: string, round: number): string {
+  return `${attack}-${part}-${round + 1}`.replaceAll(/\W+/g, '-');
 }
 
 function rowOf(seen: Seen, alone: Seen) {

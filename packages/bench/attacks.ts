@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { gzipSync } from 'node:zlib';
 
@@ -295,6 +296,15 @@ const links = Array.from({ length: 100 }, (_, index) => ({
   clientRef: `C-${String(index + 1).padStart(6, '0')}`,
   roles: ['OTHER'],
 }));
+
+/** A mixture of about half of the attacks. The same seed draws the same ones. */
+export function drawMixture(seed: number): Mixture {
+  const of = attacks
+    .filter(({ kind }) => kind !== 'mixture' && kind !== 'load')
+    .map(({ name }) => name)
+    .filter((name) => createHash('sha256').update(`${seed}/${name}`).digest().readUInt8() < 128);
+  return { kind: 'mixture', name: `mixture ${seed}`, connections: 0, role: 'API_ADMIN', of };
+}
 
 /** A body of as many items as fit into a megabyte. */
 function padded(start: string, item: string, end: string): string {

@@ -35,24 +35,23 @@ const readsPerSecond = 18;
  */
 export class Probe {
   readonly #address: string;
-  readonly #caller: { readonly token: string; readonly tenant: string };
+  readonly #tenant: string;
   readonly #path: string;
   readonly #agent = new Agent({ connections: 64, keepAliveTimeout: 2_000 });
 
-  constructor(address: string, caller: { readonly token: string; readonly tenant: string }, path: string) {
+  constructor(address: string, tenant: string, path: string) {
     this.#address = address;
-    this.#caller = caller;
+    this.#tenant = tenant;
     this.#path = path;
   }
 
-  async watch(seconds: number): Promise<Seen> {
+  async watch(seconds: number, token: string): Promise<Seen> {
     const times: number[] = [];
     const readyTimes: number[] = [];
     const errors: number[] = [];
     let notReady = 0;
     const started = performance.now();
-    const { token, tenant } = this.#caller;
-    const headers = { authorization: `Bearer ${token}`, tenant };
+    const headers = { authorization: `Bearer ${token}`, tenant: this.#tenant };
     const at = async (milliseconds: number, work: (due: number) => Promise<void>) => {
       await pause(Math.max(0, milliseconds - (performance.now() - started)));
       await work(started + milliseconds);
