@@ -328,6 +328,11 @@ export const extensionTable: Record<string, Extension> = {
     },
     why: 'how much a JSON body may have of what takes time to read',
   },
+  'x-write-limits': {
+    on: ['Root'],
+    schema: { ...closed, required: ['bulk'], properties: { bulk: oneOrMore } },
+    why: 'the number of items from which on a write is a bulk write, of which few run at the same time',
+  },
   'x-durations': {
     on: ['Root'],
     schema: {

@@ -7,6 +7,7 @@ import { isPublic, operationsOf, type Place, type Report, wholeContract } from '
 export const limits = wholeContract((root, report) => {
   checkCosts(root, report);
   checkJsonLimits(root, report);
+  checkWriteLimits(root, report);
   const policies = root.get('x-rate-limit-policies')?.keys() ?? [];
   const bodyLimits = root.get('x-body-limits')?.keys() ?? [];
   for (const operation of operationsOf(root)) {
@@ -45,6 +46,14 @@ function checkJsonLimits(root: Place, report: Report): void {
   const values = ['depth', 'values', 'digits', 'nameLength', 'combiningMarks'].map((name) => declared.get(name)?.value);
   if (String(shown) !== String(values))
     report(declared, `State in \`info.description\` that "A body has at most" these limits: ${values.join(', ')}.`);
+}
+
+function checkWriteLimits(root: Place, report: Report): void {
+  const bulk = root.get('x-write-limits', 'bulk');
+  if (bulk === undefined) return;
+  const said = `A write of ${bulk.value} items or more`;
+  if (!(root.text('info', 'description') ?? '').includes(said))
+    report(bulk, `State in \`info.description\` that "${said}" is a bulk write.`);
 }
 
 /** Callers read what a search costs in a table, and the server reads it as data: they must agree. */

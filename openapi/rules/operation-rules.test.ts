@@ -410,6 +410,11 @@ const cases: Record<string, Case[]> = {
         }),
       /these limits: 1, 2, 3, 4, 5/,
     ],
+    [
+      'a size of bulk writes that the text does not say',
+      (files) => set(files, 'openapi.yaml', ['x-write-limits'], { bulk: 20 }),
+      /A write of 20 items or more/,
+    ],
   ],
   repetition: [
     [

@@ -17,7 +17,7 @@ import type { Context, PublicContext } from '../service/context.ts';
 import type { Service } from '../service/service.ts';
 import { toRejection } from './failure.ts';
 import { type Claim, claimKey, isReplay, type StoredResponse } from './idempotency.ts';
-import { type HandlerInput, type HandlerResult, handlerOf, readInTurn } from './run-operation.ts';
+import { type HandlerInput, type HandlerResult, handlerOf, inTurn } from './run-operation.ts';
 import { signIn } from './sign-in.ts';
 
 /** A route for each operation of the contract. */
@@ -79,7 +79,7 @@ async function call(
       ? await service.largeBodyChecks.check(operation, raw, tenant, user)
       : checkRequest(service.validator, operation, raw);
     const input = { ...checked, path };
-    const admitted = context.caller === undefined ? context : { ...context, read: readInTurn(context, turn) };
+    const admitted = context.caller === undefined ? context : inTurn(context, turn, checked.body);
     const takesKey = admitted.caller !== undefined && operation.idempotent === 'key' && !isRehearsal;
     const key = takesKey ? exchange.header('idempotency-key') : undefined;
     const result = await (admitted.caller !== undefined && key !== undefined

@@ -1,3 +1,4 @@
+import { isBulk } from '../contract/bulk.ts';
 import type { Operation } from '../contract/contract.ts';
 import { checkRequest, type RawRequest } from '../http/check-request.ts';
 import { cleanParameters } from '../http/input.ts';
@@ -13,8 +14,14 @@ export function handlerOf(operation: Operation): AnyHandler {
   return handlers[operation.id] as AnyHandler;
 }
 
-export function readInTurn({ read }: Context, turn: Turn): Context['read'] {
-  return (work, isCostly = false) => (isCostly ? turn.costly(() => read(work)) : read(work));
+/** The context of a request with this body, whose costly reads and bulk writes wait for their turn. */
+export function inTurn(context: Context, turn: Turn, body: unknown): Context {
+  const { read, write } = context;
+  return {
+    ...context,
+    read: (work, isCostly = false) => (isCostly ? turn.of('costlySearches', () => read(work)) : read(work)),
+    write: isBulk(body) ? (work) => turn.of('bulkWrites', () => write(work)) : write,
+  };
 }
 
 /**
@@ -30,5 +37,5 @@ export async function runOperation(context: Context, turn: Turn, raw: RawRequest
   const query = cleanParameters('query', raw.query);
   const checked = checkRequest(service.validator, operation, { ...raw, path, query });
   const input = { ...checked, path };
-  return handlerOf(operation)({ ...context, read: readInTurn(context, turn) }, input);
+  return handlerOf(operation)(inTurn(context, turn, input.body), input);
 }

@@ -90,6 +90,8 @@ export interface Contract {
   readonly webhooks: Readonly<Record<string, Webhook>>;
   readonly 'x-search-limits': SearchLimits;
   readonly 'x-json-limits': JsonLimits;
+  /** How many items make a write a bulk write. */
+  readonly 'x-write-limits': { readonly bulk: number };
   readonly 'x-durations': Durations;
 }
 

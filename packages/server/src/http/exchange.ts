@@ -16,6 +16,7 @@ export interface ExchangeServices {
   readonly log: Logger;
   readonly shares: Shares;
   readonly costlySearches: Shares;
+  readonly bulkWrites: Shares;
   readonly largeBodies: Shares;
 }
 

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { costlySearchLimits, largeBodyLimits, type ShareLimits, Shares } from './shares.ts';
+import { bulkWriteLimits, costlySearchLimits, largeBodyLimits, type ShareLimits, Shares } from './shares.ts';
 
 /**
  * Number of the busiest tenants with metrics of their own, labelled by rank. Labels by name would grow with the number of
@@ -72,6 +72,11 @@ export function measuredLargeBodies(wait: number, registry: Registry): Shares {
 /** Shares of the costly searches that are in progress, with metrics. */
 export function measuredCostlySearches(connections: number, wait: number, registry: Registry): Shares {
   return measured({ ...costlySearchLimits(connections), wait }, registry, 'costly_searches', 'Costly searches');
+}
+
+/** Shares of the bulk writes that are in progress, with metrics. */
+export function measuredBulkWrites(connections: number, wait: number, registry: Registry): Shares {
+  return measured({ ...bulkWriteLimits(connections), wait }, registry, 'bulk_writes', 'Bulk writes');
 }
 
 function measured(limits: ShareLimits, registry: Registry, name: string, subject: string): Shares {

@@ -13,10 +13,10 @@ export interface ShareLimits {
   /** The most of a tenant in this process, where all processes together have a bound. */
   readonly boundOf?: (tenantName: string) => number;
   /**
-   * Whether a tenant with rejected requests rests after each of its requests for as long as that took. API users
-   * without a rejected request do not rest.
+   * After which requests a tenant rests for as long as they took: those during which another one of it was rejected, or at
+   * whose end another one of the same API user waits. Only API users of which this is true rest.
    */
-  readonly rests?: boolean;
+  readonly restsIf?: 'rejected' | 'waiting';
   /** What is limited, in the plural: all requests by default. */
   readonly subject?: string;
 }
@@ -74,14 +74,22 @@ export const largeBodyLimits: ShareLimits = {
 };
 
 /**
- * Limits for costly searches on a number of connections: each keeps a processor of the database busy, which quick requests
- * need. Of a tenant that sends more than that, half of the time.
+ * Limits for costly searches on a number of connections. Of a tenant that sends more than that, they run half of the time.
  */
 export function costlySearchLimits(connections: number): ShareLimits {
+  return { ...costlyLimits(connections), restsIf: 'rejected', subject: 'costly searches' };
+}
+
+/** Limits for bulk writes on a number of connections. */
+export function bulkWriteLimits(connections: number): ShareLimits {
+  return { ...costlyLimits(connections), restsIf: 'waiting', subject: 'bulk writes' };
+}
+
+/** Requests that keep a processor busy for long, of the database or of this process, which quick requests need. */
+function costlyLimits(connections: number): ShareLimits {
   const total = Math.max(2, Math.round(connections / 5));
   const perTenant = Math.floor(total / 2);
-  const perUser = perTenant;
-  return { total, perTenant, perUser, wait: standardWait, waiting: 100, rests: true, subject: 'costly searches' };
+  return { total, perTenant, perUser: perTenant, wait: standardWait, waiting: 100 };
 }
 
 /**
@@ -134,7 +142,8 @@ export class Shares {
     const started = performance.now();
     return () => {
       this.#change(tenant, user, -1, 0);
-      if (this.#limits.rests === true && tenant.rejectedAt >= started) this.#rest(tenant, started);
+      if (this.#limits.restsIf === 'waiting' && user.waiting > 0) exceed(tenant, user);
+      if (this.#limits.restsIf !== undefined && tenant.exceededAt >= started) this.#rest(tenant, started);
       if (user.inProgress + user.waiting === 0 && tenant.users.size > idleUsers) tenant.users.delete(userName);
       this.#startNext();
     };
@@ -258,9 +267,7 @@ export class Shares {
     const isOfUser = user.inProgress >= perUser || isResting(tenant, user);
     const limit = isOfUser ? 'user' : tenant.inProgress >= perTenant ? 'tenant' : 'service';
     this.#observer.rejected(limit);
-    const now = performance.now();
-    tenant.rejectedAt = now;
-    user.rejectedAt = now;
+    exceed(tenant, user);
     if (limit === 'service') {
       return new Rejection('SERVICE_UNAVAILABLE', 'The service is busy. Try again in 1 second.', { headers });
     }
@@ -278,7 +285,7 @@ export class Shares {
 }
 
 function singular(subject: string): string {
-  return subject.replace('requests', 'request').replace('searches', 'search');
+  return subject.replace('requests', 'request').replace('searches', 'search').replace('writes', 'write');
 }
 
 /** Period of the moving average of a share, in milliseconds. */
@@ -295,8 +302,8 @@ class Share {
   /** Of a tenant: the most that may be in progress, and the most that were in progress or waiting since `takeBusy`. */
   most = Number.POSITIVE_INFINITY;
   peak = 0;
-  /** When a request was last rejected. */
-  rejectedAt = Number.NEGATIVE_INFINITY;
+  /** When it last sent so many requests that it rests. */
+  exceededAt = Number.NEGATIVE_INFINITY;
   /** Of a tenant that rests: when the requests started after which it does. */
   readonly rests = new Set<number>();
   #average = 0;
@@ -330,9 +337,15 @@ function isStartable(tenant: Share, user: Share, perUser: number): boolean {
   return user.queue.length > 0 && user.inProgress < perUser && !isResting(tenant, user);
 }
 
-/** Whether the tenant rests after a request, and a request of the user was rejected since that started. */
-function isResting({ rests }: Share, { rejectedAt }: Share): boolean {
-  return rejectedAt >= Math.min(...rests);
+function exceed(tenant: Share, user: Share): void {
+  const now = performance.now();
+  tenant.exceededAt = now;
+  user.exceededAt = now;
+}
+
+/** Whether the tenant rests after a request, and the user exceeded its share since that started. */
+function isResting({ rests }: Share, { exceededAt }: Share): boolean {
+  return exceededAt >= Math.min(...rests);
 }
 
 function hasStartable(tenant: Share, perUser: number): boolean {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { costlySearchLimits, type ShareLimits, Shares, shareLimits } from './shares.ts';
+import { bulkWriteLimits, costlySearchLimits, type ShareLimits, Shares, shareLimits } from './shares.ts';
 
 const rejected: string[] = [];
 const limits: ShareLimits = { total: 4, perTenant: 3, perUser: 2, wait: 1_000, waiting: 5 };
@@ -60,7 +60,7 @@ test('Shares › holds a tenant to its part of the bound of all processes, and t
 });
 
 test('Shares › lets a tenant with rejected requests rest for as long as a request took, and nobody else', async () => {
-  const resting = { ...limits, perTenant: 1, perUser: 1, rests: true };
+  const resting = { ...limits, perTenant: 1, perUser: 1, restsIf: 'rejected' } as const;
   shares = new Shares(resting, { started() {}, rejected: (limit) => rejected.push(limit) });
   enter('a/x 1', 'a/x 2', 'a/x 3');
   await vi.advanceTimersByTimeAsync(900);
@@ -85,7 +85,7 @@ test('Shares › lets a tenant with rejected requests rest for as long as a requ
 });
 
 test('Shares › lets a tenant rest until the longest of its rests ends, and says why', async () => {
-  const resting = { ...limits, perTenant: 2, rests: true, subject: 'costly searches' };
+  const resting = { ...limits, perTenant: 2, restsIf: 'rejected', subject: 'costly searches' } as const;
   shares = new Shares(resting, { started() {}, rejected: (limit) => rejected.push(limit) });
   enter('a/x 1');
   await vi.advanceTimersByTimeAsync(900);
@@ -106,6 +106,27 @@ test('Shares › lets a tenant rest until the longest of its rests ends, and say
   expect(started).toEqual(['a/x 1', 'a/x 2']);
   await vi.advanceTimersByTimeAsync(20);
   expect(started.slice(2)).toEqual(['a/x 5']);
+});
+
+test('Shares › lets an API user whose next request waits rest for as long as a request took, and nobody else', async () => {
+  const resting = { ...limits, perTenant: 1, perUser: 1, restsIf: 'waiting' } as const;
+  shares = new Shares(resting, { started() {}, rejected: (limit) => rejected.push(limit) });
+  enter('a/x 1', 'a/x 2', 'b/z 1');
+  await vi.advanceTimersByTimeAsync(300);
+  await end('a/x 1');
+  enter('a/y 1');
+  await settled();
+  expect(started).toEqual(['a/x 1', 'b/z 1', 'a/y 1']);
+  await end('a/y 1');
+  await vi.advanceTimersByTimeAsync(290);
+  expect(started).toHaveLength(3);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(started.slice(3)).toEqual(['a/x 2']);
+  await end('a/x 2');
+  enter('a/x 3');
+  await settled();
+  expect(started.slice(4)).toEqual(['a/x 3']);
+  expect(rejected).toEqual([]);
 });
 
 test('Shares › limits the requests of an API user and of a tenant', async () => {
@@ -208,11 +229,12 @@ test.each([1, 2, 4, 10, 100])(
 );
 
 test.each([1, 2, 4, 10, 100])(
-  'Shares › leaves most of %i connections to requests that are not costly searches',
+  'Shares › leaves most of %i connections to requests that are neither costly searches nor bulk writes',
   (connections) => {
-    const { total, perTenant } = costlySearchLimits(connections);
-    expect(perTenant).toBeGreaterThan(0);
-    expect(perTenant).toBeLessThan(total);
-    if (connections >= 10) expect(total).toBeLessThan(shareLimits(connections).perTenant);
+    for (const { total, perTenant } of [costlySearchLimits(connections), bulkWriteLimits(connections)]) {
+      expect(perTenant).toBeGreaterThan(0);
+      expect(perTenant).toBeLessThan(total);
+      if (connections >= 10) expect(total).toBeLessThan(shareLimits(connections).perTenant);
+    }
   },
 );

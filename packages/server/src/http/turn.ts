@@ -1,9 +1,10 @@
 import type { Shares } from './shares.ts';
 
-/** Where requests wait for their turn: all of them, and costly searches among them. */
+/** Where requests wait for their turn: all of them, and costly searches and bulk writes among them. */
 interface Queues {
   readonly shares: Shares;
   readonly costlySearches: Shares;
+  readonly bulkWrites: Shares;
 }
 
 /** The place of one request among those in progress. */
@@ -22,14 +23,14 @@ export class Turn {
   }
 
   /**
-   * Runs a costly search when it is its turn. While it waits for that, its place is free for others.
+   * Runs work of a kind that is limited further when it is its turn. While it waits for that, its place is free for others.
    *
    * @throws Rejection like `Shares.enter`
    */
-  async costly<Result>(work: () => Promise<Result>): Promise<Result> {
+  async of<Result>(kind: 'costlySearches' | 'bulkWrites', work: () => Promise<Result>): Promise<Result> {
     this.end();
-    const { shares, costlySearches } = this.#queues;
-    const leave = await costlySearches.enter(this.#tenant, this.#user);
+    const { shares, [kind]: limited } = this.#queues;
+    const leave = await limited.enter(this.#tenant, this.#user);
     try {
       this.#leave = await shares.enter(this.#tenant, this.#user);
       return await work();

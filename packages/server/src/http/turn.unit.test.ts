@@ -8,17 +8,17 @@ const sharesOf = (changed: Partial<ShareLimits>) =>
   new Shares({ ...limits, ...changed }, { started() {}, rejected() {} });
 
 test('a costly search waits without a place, and returns both at its end', async () => {
-  const queues = { shares: sharesOf({}), costlySearches: sharesOf({ total: 1 }) };
+  const queues = { shares: sharesOf({}), costlySearches: sharesOf({ total: 1 }), bulkWrites: sharesOf({}) };
   const start = async () => new Turn(queues, 'a', 'x', await queues.shares.enter('a', 'x'));
   let finish: (value: string) => void = () => {};
   const first = await start();
-  const running = first.costly(() => new Promise<string>((resolve) => (finish = resolve)));
+  const running = first.of('costlySearches', () => new Promise<string>((resolve) => (finish = resolve)));
   const second = await start();
-  const waiting = second.costly(async () => queues.shares.usage().inProgress);
+  const waiting = second.of('costlySearches', async () => queues.shares.usage().inProgress);
   expect(queues.shares.usage()).toMatchObject({ inProgress: 1, waiting: 0 });
   expect(queues.costlySearches.usage()).toMatchObject({ inProgress: 1, waiting: 1 });
   const beyond = await start();
-  await expect(beyond.costly(async () => 'run')).rejects.toThrow(Rejection);
+  await expect(beyond.of('costlySearches', async () => 'run')).rejects.toThrow(Rejection);
   expect(queues.shares.usage().inProgress).toBe(1);
   beyond.end();
   finish('done');

@@ -5,7 +5,12 @@ import { createFailureLimit, type FailureLimit } from '../http/failure-limit.ts'
 import { LargeBodyChecks } from '../http/large-bodies.ts';
 import { createRateLimit, type RateLimit } from '../http/rate-limit.ts';
 import { RejectionDelay } from '../http/rejection-delay.ts';
-import { measuredCostlySearches, measuredLargeBodies, measuredShares } from '../http/share-metrics.ts';
+import {
+  measuredBulkWrites,
+  measuredCostlySearches,
+  measuredLargeBodies,
+  measuredShares,
+} from '../http/share-metrics.ts';
 import { type Shares, shareLimits, standardWait } from '../http/shares.ts';
 import { TenantBound } from '../http/tenant-bound.ts';
 import { DeliveryAddresses } from '../platform/addresses.ts';
@@ -47,6 +52,8 @@ export interface Service {
   readonly tenantBound: TenantBound;
   /** Limits how many costly searches run at the same time. */
   readonly costlySearches: Shares;
+  /** Limits how many bulk writes run at the same time. */
+  readonly bulkWrites: Shares;
   /** Limits how many large bodies are in memory. */
   readonly largeBodies: Shares;
   readonly largeBodyChecks: LargeBodyChecks;
@@ -95,6 +102,7 @@ export async function createService(
     ),
     tenantBound,
     costlySearches: measuredCostlySearches(connections, wait, metrics.registry),
+    bulkWrites: measuredBulkWrites(connections, wait, metrics.registry),
     largeBodies: measuredLargeBodies(wait, metrics.registry),
     recentRequests: new RecentRequests(),
     rejectionDelay: new RejectionDelay(config.rateLimitFactor),

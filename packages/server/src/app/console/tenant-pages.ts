@@ -128,6 +128,7 @@ export function limitsPage({ frame, tenant, service }: Visit): string {
       [
         share('All requests', service.shares),
         share('Costly searches', service.costlySearches),
+        share('Bulk writes', service.bulkWrites),
         share('Large bodies', service.largeBodies),
       ],
     )}</section>`,
