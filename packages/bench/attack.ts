@@ -66,9 +66,13 @@ const environment = {
   RATE_LIMIT_FACTOR: values.unlimited ? '0' : '1',
 };
 
+/** How long each attack lasts before it is measured, in milliseconds. */
+const warmUp = 5_000;
+/** The API keys of attackers, by their user. */
+const attackKeys = new Map<string, string>();
 let server: ChildProcess | undefined;
 try {
-  const { quietKey, attackKeys, clientId } = await prepare();
+  const { quietKey, clientId } = await prepare();
   server = await startServer();
   const probe = new Probe(address, 'quiet', `/gql/v1/client/${clientId}`);
   // The process compiles and caches in its first seconds, which are not measured.
@@ -81,29 +85,21 @@ try {
     const received = new Map<string, AttackReport>();
     const before = await residentMemory();
     let most = before;
+    // What only the attack reaches is compiled when it is first reached, which is not measured either.
+    await attackDuring(attack, rounds, () => pause(warmUp));
     // In turns, so that a slow minute of the machine hits both.
     for (let round = 0; round < rounds; round += 1) {
       // A token is valid for 15 minutes, less than all attacks take.
       const quietToken = await tokenOf(quietKey);
       alone.push(await probe.watch(Math.ceil(seconds / 2), quietToken));
-      const attackers = await Promise.all(
-        partsOf(attack).map(async ({ name }) => {
-          // Each round has a user of its own, whose limits are unused.
-          const token = await tokenOf(attackKeys.get(userName(attack.name, name, round)) ?? '');
-          const from = `127.0.1.${1 + attacks.findIndex((one) => one.name === name)}`;
-          return { name, child: await startAttacker({ address, token, tenant: 'noisy', attack: name, from }) };
-        }),
-      );
       const sampling = setInterval(async () => {
         most = Math.max(most, await residentMemory());
       }, 250);
-      // The attack starts before the measurement, and ends after it.
-      await pause(2_000);
-      attacked.push(await probe.watch(seconds, quietToken));
-      clearInterval(sampling);
-      for (const { name, child } of attackers)
-        received.set(name, sumOf(received.get(name) ?? {}, await stopAttacker(child)));
-      await pause(3_000);
+      const reports = await attackDuring(attack, round, async () => {
+        attacked.push(await probe.watch(seconds, quietToken));
+        clearInterval(sampling);
+      });
+      for (const [name, report] of reports) received.set(name, sumOf(received.get(name) ?? {}, report));
     }
     rows[attack.name] = { ...rowOf(together(attacked), together(alone)), MB: `${before} to ${most}` };
     for (const [name, report] of received) console.log(`  ${name} received ${JSON.stringify(report)}`);
@@ -114,6 +110,31 @@ try {
   if (server?.kill() === true) await once(server, 'exit');
   await dropDatabase(postgres.url, database);
   await postgres.stop();
+}
+
+/**
+ * Attacks before, during and after some work, with the users of a round, whose limits are unused.
+ *
+ * @returns what the parts of the attack received
+ */
+async function attackDuring(
+  attack: Attack,
+  round: number,
+  work: () => Promise<void>,
+): Promise<[name: string, AttackReport][]> {
+  const attackers = await Promise.all(
+    partsOf(attack).map(async ({ name }) => {
+      const token = await tokenOf(attackKeys.get(userName(attack.name, name, round)) ?? '');
+      const from = `127.0.1.${1 + attacks.findIndex((one) => one.name === name)}`;
+      return { name, child: await startAttacker({ address, token, tenant: 'noisy', attack: name, from }) };
+    }),
+  );
+  await pause(2_000);
+  await work();
+  const reports: [string, AttackReport][] = [];
+  for (const { name, child } of attackers) reports.push([name, await stopAttacker(child)]);
+  await pause(3_000);
+  return reports;
 }
 
 /** Creates two tenants, one of them large, and the API keys of their users. */
@@ -130,16 +151,15 @@ async function prepare() {
   const keyOf = async (tenant: string, user: string, roles: string[]) =>
     (await createApiKey({ service }, { tenant, user, roles, days: 1, description: undefined })).key;
   const quietKey = await keyOf('quiet', 'crm', ['CLNT_R']);
-  const attackKeys = new Map<string, string>();
   for (const attack of chosen)
     for (const { name, role } of partsOf(attack))
-      for (let round = 0; round < rounds; round += 1) {
+      for (let round = 0; round <= rounds; round += 1) {
         const user = userName(attack.name, name, round);
         if (!attackKeys.has(user)) attackKeys.set(user, await keyOf('noisy', user, [role]));
       }
   await store.close();
   await runOn(environment.DATABASE_URL, 'vacuum analyze');
-  return { quietKey, attackKeys, clientId };
+  return { quietKey, clientId };
 }
 
 /** Starts the server as an operator does, with all its limits. */
