@@ -258,6 +258,7 @@ test('changes of properties of all operations are found', async () => {
     '#/x-search-limits/depth': 4,
     '#/x-search-limits/weights/relation': 11,
     '#/x-search-limits/weights/pattern': 1,
+    '#/x-write-limits/bulk': 5,
     '#/components/securitySchemes/bearerAuth/scheme': 'basic',
   };
   const { breaks } = await compare(bundleOf([{}]), bundleOf([{}], root));
@@ -266,6 +267,7 @@ test('changes of properties of all operations are found', async () => {
     'search-weight-raised x-search-limits',
     'security-scheme-changed components',
     'server-removed servers',
+    'write-limit-lowered x-write-limits',
   ]);
 });
 

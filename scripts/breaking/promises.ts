@@ -20,7 +20,7 @@ export function promiseBreaks(released: Bundle, present: Bundle): { breaks: Brea
     return now === undefined || isDeepStrictEqual(before, now) ? [] : [{ before, now }];
   });
   return {
-    breaks: [...both.flatMap(({ before, now }) => withdrawn(before, now)), ...tighterSearchLimits(released, present)],
+    breaks: [...both.flatMap(({ before, now }) => withdrawn(before, now)), ...tighterLimits(released, present)],
     changed: both.map(({ now }) => now.at),
   };
 }
@@ -69,13 +69,17 @@ function excludedRoles(before: readonly unknown[], after: readonly unknown[]): u
   return before.filter((role) => !after.includes(role));
 }
 
-function tighterSearchLimits(released: Bundle, present: Bundle): Break[] {
+function tighterLimits(released: Bundle, present: Bundle): Break[] {
   const { weights: weightsBefore, ...before } = objectOf(released['x-search-limits']);
   const { weights: weightsAfter, ...after } = objectOf(present['x-search-limits']);
   return [
     ...numbers(before, after).flatMap(([name, was, is]) => {
       const says = `The limit went from ${was} to ${is}.`;
       return is < was ? [{ rule: 'search-limit-lowered', at: pointerTo('x-search-limits', name), says }] : [];
+    }),
+    ...numbers(released['x-write-limits'], present['x-write-limits']).flatMap(([name, was, is]) => {
+      const says = `Writes are limited from ${is} items on instead of ${was}.`;
+      return is < was ? [{ rule: 'write-limit-lowered', at: pointerTo('x-write-limits', name), says }] : [];
     }),
     ...numbers(weightsBefore, weightsAfter).flatMap(([name, was, is]) => {
       const says = `The weight went from ${was} to ${is}, so searches that were accepted cost too much.`;

@@ -136,6 +136,7 @@ export function bundleOf(rows: readonly Edits[], root: Edits = {}): Bundle {
     servers: [{ url: 'https://one.example' }, { url: 'https://two.example' }],
     security: [{ bearerAuth: [] }],
     'x-search-limits': { depth: 8, weights: { relation: 10, pattern: 2 } },
+    'x-write-limits': { bulk: 10 },
     'x-rate-limit-policies': {},
     'x-body-limits': {},
     paths: {},
