@@ -5014,9 +5014,12 @@ export interface paths {
          * @description Updates the delivery URL, the filter or the description, and keeps omitted fields. An empty body returns 400. Retries of
          *     earlier events use the new URL.
          *
-         *     If you send `deliveryUrl` or `filterExpression` for a subscription to Payment, the resulting filter is checked against your
-         *     roles: `paymentLinkOnly` and `allPayments` require the `PYMT_EVNT_ALL` role, which `API_ADMIN` does not imply. A filter that
-         *     is null or not allowed returns 400 (`FILTER_NOT_ALLOWED`). A change of only the `description` is not checked.
+         *     If you send `deliveryUrl` or `filterExpression`, you must be allowed to read what the subscription then sends, as in
+         *     `createEventSubscription`; otherwise the call returns 403. A change of only the `description` is not checked.
+         *
+         *     For a subscription to Payment, the resulting filter is checked against your roles: `paymentLinkOnly` and `allPayments` require the
+         *     `PYMT_EVNT_ALL` role, which `API_ADMIN` does not imply, and so does `ownPaymentLinksOnly` if another API user created the
+         *     subscription. A filter that is null or not allowed returns 400 (`FILTER_NOT_ALLOWED`).
          *
          *     A `deliveryUrl` that is not HTTPS or not public returns 400 with its pointer.
          *
@@ -5067,9 +5070,11 @@ export interface paths {
          * @description Reactivates the subscription and returns it. Deliveries resume with the next event. If the subscription is active, nothing
          *     changes.
          *
-         *     The stored filter of a subscription to Payment is checked against your roles: `paymentLinkOnly` and `allPayments` require
-         *     the `PYMT_EVNT_ALL` role, which `API_ADMIN` does not imply. If the filter is not allowed, the call returns 400
-         *     (`FILTER_NOT_ALLOWED`) and the subscription stays inactive. A subscription that does not exist returns 404.
+         *     You must be allowed to read what the subscription sends, as in `createEventSubscription`; otherwise the call returns 403. The stored
+         *     filter of a subscription to Payment is checked against your roles: `paymentLinkOnly` and `allPayments` require the `PYMT_EVNT_ALL`
+         *     role, which `API_ADMIN` does not imply, and so does `ownPaymentLinksOnly` if another API user created the subscription. If the filter
+         *     is not allowed, the call returns 400 (`FILTER_NOT_ALLOWED`) and the subscription stays inactive. A subscription that does not exist
+         *     returns 404.
          *
          *     **Access and limits**
          *
@@ -5177,6 +5182,9 @@ export interface paths {
          * @description Sends the event of a delivery attempt again, to the current URL of the subscription, whatever became of earlier attempts. The
          *     attempts are counted anew. The response does not wait for the receiver; `listDeliveries` shows the result.
          *
+         *     You must be allowed to read what the subscription sends, as in `reactivateEventSubscription`: otherwise the call returns 403, or 400
+         *     (`FILTER_NOT_ALLOWED`) for a subscription to Payment.
+         *
          *     Returns 404 if the subscription has no such attempt, or its event is no longer kept, and 409 (`INVALID_STATE`) if the
          *     subscription is inactive.
          *
@@ -5231,6 +5239,9 @@ export interface paths {
          * @description Sends all events since an instant that match the subscription and have not been delivered successfully, including those that
          *     occurred while it was inactive. The events of one row are sent in their order. The attempts are counted anew. The response does
          *     not wait for the receiver; `listDeliveries` shows the results.
+         *
+         *     You must be allowed to read what the subscription sends, as in `reactivateEventSubscription`: otherwise the call returns 403, or 400
+         *     (`FILTER_NOT_ALLOWED`) for a subscription to Payment.
          *
          *     One call sends at most 10,000 events, the oldest first. If it returns `events: 10000`, repeat it for the others once these are
          *     delivered. Events that are older than 30 days are no longer kept. Returns 409 (`INVALID_STATE`) if the subscription is inactive.

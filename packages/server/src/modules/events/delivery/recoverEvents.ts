@@ -5,6 +5,7 @@ import type { Transaction } from '../../../platform/store/store.ts';
 import { partitionsDue } from '../../../platform/store/trace.ts';
 import type { Handler } from '../../../service/context.ts';
 import { type ActiveSubscription, activeSubscription } from '../subscriptions/active-subscription.ts';
+import { checkReader } from '../subscriptions/check-subscription.ts';
 import { passesFilter } from './match.ts';
 import { type RepeatedEvent, sendAgain } from './send-again.ts';
 import { filteredColumns } from './stored-events.ts';
@@ -17,6 +18,7 @@ export const recoverEvents: Handler<'recoverEvents'> = async (context, { path: {
   const tenantId = context.tenant.id;
   const result = await context.write(async ({ transaction }) => {
     const subscription = await activeSubscription(transaction, tenantId, id);
+    checkReader(context, subscription);
     const events = await undelivered(transaction, tenantId, subscription, since);
     await sendAgain(transaction, tenantId, events);
     return { status: 202 as const, body: { events: events.length } };

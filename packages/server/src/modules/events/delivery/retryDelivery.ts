@@ -3,6 +3,7 @@ import { Rejection } from '../../../contract/rejection.ts';
 import { partitionsDue } from '../../../platform/store/trace.ts';
 import type { Handler } from '../../../service/context.ts';
 import { activeSubscription } from '../subscriptions/active-subscription.ts';
+import { checkReader } from '../subscriptions/check-subscription.ts';
 import { keptSince } from './retention.ts';
 import { type RepeatedEvent, sendAgain } from './send-again.ts';
 
@@ -10,7 +11,7 @@ import { type RepeatedEvent, sendAgain } from './send-again.ts';
 export const retryDelivery: Handler<'retryDelivery'> = async (context, { path: { id, deliveryId } }) => {
   const tenantId = context.tenant.id;
   const result = await context.write(async ({ transaction }) => {
-    await activeSubscription(transaction, tenantId, id);
+    checkReader(context, await activeSubscription(transaction, tenantId, id));
     const [event] = await transaction.all<RepeatedEvent>(sql`
       select ${id}::uuid as subscription, event.event_id as event, event.entity_id as entity, event.position
       from delivery_attempt attempt

@@ -11,7 +11,7 @@ import { mayReceive, passesFilter, type Subscriber } from '../delivery/match.ts'
 import { messageText, type StoredEvent } from '../delivery/message.ts';
 import { keptDays } from '../delivery/retention.ts';
 import { selectPositioned } from '../delivery/stored-events.ts';
-import { checkFilter, isFiltered } from '../subscriptions/payment-filter.ts';
+import { checkFilter, checkPayments, isFiltered } from '../subscriptions/payment-filter.ts';
 
 type Event = components['schemas']['Event'];
 type Query = Parameters<typeof listEvents>[1]['query'];
@@ -35,8 +35,9 @@ interface Kept {
 export const listEvents: Handler<'listEvents'> = async (context, { query }) => {
   const { entityType, filterExpression, pageSize = standardPageSize } = query;
   const { service, tenant } = context;
-  if (filterExpression !== undefined || (entityType !== undefined && isFiltered(entityType)))
-    checkFilter(context.holds, 'Payment', filterExpression ?? null, 'query');
+  if (entityType !== undefined) checkFilter(entityType, filterExpression ?? null, 'query');
+  if (filterExpression !== undefined)
+    checkPayments(context, { filterExpression, createdByApiUserId: context.caller.apiUserId }, 'query');
   if (entityType !== undefined && !(await context.read((session) => findListedType(session, tenant.id, entityType))))
     throw invalid('/entityType', 'EVENT_NOT_ENABLED', `There are no events of the type ${entityType}.`, 'query');
   const start = await context.read((session) => startOf(session, context, query.after));

@@ -3,7 +3,8 @@ import { Rejection } from '../../../contract/rejection.ts';
 import { invalid } from '../../../http/problem.ts';
 import type { Context } from '../../../service/context.ts';
 import { findEventType, readRolesOf } from '../catalog/catalog.ts';
-import { ownPaymentLinks } from './payment-filter.ts';
+import type { ActiveSubscription } from './active-subscription.ts';
+import { checkPayments, isFiltered } from './payment-filter.ts';
 
 type Scope = Pick<Input<'createEventSubscription'>['body'], 'entityType' | 'operations'>;
 
@@ -29,17 +30,18 @@ function notEnabled(pointer: string, detail: string): Rejection {
 }
 
 /**
- * Whoever has events sent somewhere must be allowed to read such rows; for payments through links of one's own, to subscribe is
- * enough.
+ * Checks that the caller may read what a subscription sends. Required of whoever changes where it is sent, or has it sent again.
  *
- * @throws Rejection `FORBIDDEN`
+ * @throws Rejection `FORBIDDEN`; `FILTER_NOT_ALLOWED` for payments.
  */
 export function checkReader(
-  { holds }: Context,
-  { entityType, filterExpression }: { readonly entityType: string; readonly filterExpression?: string | null },
+  context: Context,
+  subscription: Pick<ActiveSubscription, 'entityType' | 'filterExpression' | 'createdByApiUserId'>,
 ): void {
+  const { entityType } = subscription;
+  if (isFiltered(entityType) && checkPayments(context, subscription)) return;
   const roles = readRolesOf(entityType);
-  if (filterExpression === ownPaymentLinks || holds(roles)) return;
+  if (context.holds(roles)) return;
   throw new Rejection('FORBIDDEN', `Receiving events of ${entityType} requires the ${roles.join(' or ')} role.`);
 }
 

@@ -7,12 +7,14 @@ import { checkFilter } from './payment-filter.ts';
 /** Subscribes to events. */
 export const createEventSubscription: Handler<'createEventSubscription'> = async (context, { body }) => {
   const { entityType, operations, ...fields } = body;
+  const createdByApiUserId = context.caller.apiUserId;
+  const filterExpression = body.filterExpression ?? null;
   await checkEvents(context, body);
-  checkFilter(context.holds, entityType, body.filterExpression ?? null);
-  checkReader(context, body);
+  checkFilter(entityType, filterExpression);
+  checkReader(context, { entityType, filterExpression, createdByApiUserId });
   await checkDeliveryUrl(context, body.deliveryUrl);
   return context.write(async (unit) => {
-    const system = { entityType, operations, createdByApiUserId: context.caller.apiUserId };
+    const system = { entityType, operations, createdByApiUserId };
     const { row } = await unit.plan((plan) => plan.create(eventSubscription, fields, { system }));
     const stored = await unit.storedRow(eventSubscription, row.id);
     const headers = { Location: `/api/v1/event-subscriptions/${row.id}`, ETag: entityTag(stored) };

@@ -1,6 +1,7 @@
 import type { components } from '@financial-automation/spec';
 import { schemaOf } from '../../../contract/contract.ts';
 import { Rejection } from '../../../contract/rejection.ts';
+import type { Context } from '../../../service/context.ts';
 
 type PaymentFilter = components['schemas']['PaymentFilterExpression'];
 
@@ -26,25 +27,43 @@ export function isFiltered(entityType: string): boolean {
 }
 
 /**
- * Checks the filter of a subscription against the roles of the caller who creates, redirects or reactivates it.
+ * Checks that a filter is one that the service evaluates, where the type requires one.
  *
  * @throws Rejection `FILTER_NOT_ALLOWED`
  */
 export function checkFilter(
-  holds: (roles: readonly string[]) => boolean,
   entityType: string,
   filterExpression: string | null,
   place: 'body' | 'query' = 'body',
 ): void {
-  if (!isFiltered(entityType)) return;
-  if (!paymentFilters.some((filter) => filter === filterExpression))
+  if (isFiltered(entityType) && !isPaymentFilter(filterExpression))
     throw notAllowed(`Events of ${entityType} require a filterExpression: ${oneOf(paymentFilters)}.`, place);
-  const required = rolesForFilter(filterExpression);
-  if (required !== undefined && !holds(required))
-    throw notAllowed(
-      `The filter ${filterExpression} requires the ${oneOf(required)} role. Without it, use ${ownPaymentLinks}.`,
-      place,
-    );
+}
+
+/**
+ * Checks that the caller may receive the payments of a subscription. Those through links of the API user who subscribed are those of
+ * somebody else for all others. A filter from before there were rules includes all payments.
+ *
+ * @returns whether nothing more is required, because they are the caller's own.
+ * @throws Rejection `FILTER_NOT_ALLOWED`
+ */
+export function checkPayments(
+  { caller, holds }: Pick<Context, 'caller' | 'holds'>,
+  { filterExpression, createdByApiUserId }: { filterExpression: string | null; createdByApiUserId: string },
+  place: 'body' | 'query' = 'body',
+): boolean {
+  const isOwn = filterExpression === ownPaymentLinks;
+  if (isOwn && createdByApiUserId === caller.apiUserId) return true;
+  const filter = isPaymentFilter(filterExpression) ? filterExpression : allPayments;
+  const required = rolesForFilter(isOwn ? allLinks : filter) ?? [];
+  if (holds(required)) return false;
+  const whose = isOwn ? ' of another API user' : '';
+  const advice = isOwn ? '' : ` Without it, use ${ownPaymentLinks}.`;
+  throw notAllowed(`The filter ${filter}${whose} requires the ${oneOf(required)} role.${advice}`, place);
+}
+
+function isPaymentFilter(filterExpression: string | null): filterExpression is PaymentFilter {
+  return paymentFilters.some((filter) => filter === filterExpression);
 }
 
 function oneOf(words: readonly string[]): string {

@@ -11,7 +11,7 @@ export const reactivateEventSubscription: Handler<'reactivateEventSubscription'>
     await unit.plan((plan) => {
       const row = lockVersion(plan, eventSubscription, path.id, context.ifMatch);
       if (row.active) return;
-      checkFilter(context.holds, row.entityType, row.filterExpression);
+      checkFilter(row.entityType, row.filterExpression);
       checkReader(context, row);
       plan.update(eventSubscription, path.id, {}, { system: { active: true, deactivatedAt: null } });
     });

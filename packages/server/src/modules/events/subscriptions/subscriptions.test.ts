@@ -247,7 +247,9 @@ describe('updateEventSubscription', () => {
     expect(await patch(admin, { description: 'A description alone is not checked' })).toMatchObject({ status: 200 });
     expect(await patch(service, { deliveryUrl: 'https://other.example.com/in' })).toMatchObject({ status: 200 });
     const own = { deliveryUrl: 'https://third.example.com/in', filterExpression: 'ownPaymentLinksOnly' };
-    expect(await patch(admin, own)).toMatchObject({ status: 200 });
+    // Those of whoever subscribed are payments of somebody else for all others.
+    expect(await patch(admin, own)).toMatchObject(notAllowed);
+    expect(await patch(service, own)).toMatchObject({ status: 200 });
   });
 
   test('lets nobody redirect events of rows that they may not read', async () => {

@@ -10,12 +10,12 @@ export const updateEventSubscription: Handler<'updateEventSubscription'> = async
   if (body.deliveryUrl !== undefined) await checkDeliveryUrl(context, body.deliveryUrl);
   return context.write(async (unit) => {
     await unit.plan((plan) => {
-      const { entityType, filterExpression } = lockVersion(plan, eventSubscription, path.id, context.ifMatch);
+      const row = lockVersion(plan, eventSubscription, path.id, context.ifMatch);
       // Otherwise a caller could redirect events that only others may receive.
       if (body.deliveryUrl !== undefined || body.filterExpression !== undefined) {
-        const effective = body.filterExpression === undefined ? filterExpression : body.filterExpression;
-        checkFilter(context.holds, entityType, effective);
-        checkReader(context, { entityType, filterExpression: effective });
+        const filterExpression = body.filterExpression === undefined ? row.filterExpression : body.filterExpression;
+        checkFilter(row.entityType, filterExpression);
+        checkReader(context, { ...row, filterExpression });
       }
       plan.update(eventSubscription, path.id, body);
     });
