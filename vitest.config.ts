@@ -31,7 +31,7 @@ const databaseTests = '{packages/server/{src,test},packages/demo-data/src}/**/*.
  * does not. `ENGINES=all` runs everything on both, as each night.
  */
 const engineTests = [
-  'packages/server/src/platform/store/{errors,isolation,owner-statements,result-types,schema,statement,store,tenant-day,trace}.test.ts',
+  'packages/server/src/platform/store/{baseline,errors,isolation,owner-statements,result-types,schema,statement,store,tenant-day,trace}.test.ts',
   'packages/server/src/query/{where,aggregate}.test.ts',
   'packages/server/src/entity/statements.test.ts',
   'packages/server/src/background/clock.test.ts',

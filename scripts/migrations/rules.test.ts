@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { violationsOf } from './rules.ts';
+import { misnumbered, violationsOf } from './rules.ts';
 
 const inTransaction = '-- Why.\n-- locks: none\n\n';
 const onItsOwn = '-- Why.\n-- locks: none\n-- without transaction\n\n';
@@ -56,7 +56,7 @@ test.each([
     /one release later/,
   ],
 ])('rejects %s', (_what, text, reason) => {
-  expect(violationsOf('9999_new', text)).toEqual([expect.stringMatching(reason)]);
+  expect(violationsOf(text)).toEqual([expect.stringMatching(reason)]);
 });
 
 test.each([
@@ -92,9 +92,13 @@ test.each([
     `-- locks: access exclusive on client\n-- contracts: v9.9.0\nalter table client drop column a;`,
   ],
 ])('accepts %s', (_what, text) => {
-  expect(violationsOf('9999_new', text)).toEqual([]);
+  expect(violationsOf(text)).toEqual([]);
 });
 
-test('holds no migration from before the rules', () => {
-  expect(violationsOf('0136_entries_of_some_rows', 'update client set a = 1;')).toEqual([]);
+test('rejects a number that is used twice, and a name without a number', () => {
+  expect(misnumbered(['0230_pages', '0231_keys'])).toEqual([]);
+  expect(misnumbered(['0230_pages', '0230_keys', 'more'])).toEqual([
+    expect.stringMatching(/^0230_keys: another migration has its number/),
+    expect.stringMatching(/^more: a name is four digits and a subject/),
+  ]);
 });

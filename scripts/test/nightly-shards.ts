@@ -118,15 +118,9 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
       environment: { NIGHTLY: 'yes' },
     },
     {
-      name: 'upgrades from the last two versions and back, while callers read and write, on the demo data mid',
+      name: 'the upgrade from the last version and back, while callers read and write, on the demo data mid',
       sample: 'that a process stays ready and starts again after newer migrations that only add to the schema',
       command: ['node', 'packages/server/scripts/upgrade.ts'],
-    },
-    {
-      name: 'the migration of a small firm from before the ledger',
-      sample: 'all migrations, without rows; those of a release never change',
-      command: [...vitest, 'packages/demo-data/src/profiles/ledger-migration.postgres.nightly.test.ts'],
-      environment: { NIGHTLY: 'yes', MIGRATION_PROFILE: 'small' },
     },
     {
       name: 'processes that are killed 20 times during writes, payments, closings of periods and deliveries',

@@ -163,7 +163,7 @@ const onPostgres: BadStart[] = [
   {
     name: 'a database that is not migrated',
     settings: async () => ({ DATABASE_URL: (await testDatabase('empty')).databaseUrl ?? '' }),
-    says: /^The database lacks \d+ migrations, from 0001_foundation on: run "operator migrate" of this version, or set MIGRATE_AT_START=on\.$/,
+    says: /^The database lacks (?:the migration 0000_baseline|\d+ migrations, from 0000_baseline on): run "operator migrate" of this version, or set MIGRATE_AT_START=on\.$/,
   },
   { name: 'no master key', settings: () => ({ MASTER_KEY: '' }), says: /^MASTER_KEY is missing\./ },
 ];

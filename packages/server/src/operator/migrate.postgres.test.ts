@@ -11,9 +11,14 @@ const { size } = await readMigrations();
 
 test('operator migrate › shows the plan, applies it, and a server that only checks starts', async () => {
   const plan = await linesOf(true);
-  expect(plan.slice(0, 2)).toEqual([`${size} migrations are pending:`, '  0001_foundation']);
+  expect(plan.slice(0, 2)).toEqual([
+    expect.stringMatching(new RegExp(`^${size} migrations? (?:is|are) pending:$`)),
+    '  0000_baseline',
+  ]);
   expect(plan.at(-1)).toBe('Nothing was changed. Run the command without --plan to apply them.');
-  await expect(openStore({ databaseUrl, migrations: 'check' })).rejects.toThrow(/^The database lacks \d+ migrations/);
+  await expect(openStore({ databaseUrl, migrations: 'check' })).rejects.toThrow(
+    /^The database lacks (?:the migration|\d+ migrations)/,
+  );
 
   const applied = await linesOf(false);
   expect(applied).toContain(`[${size}/${size}] ${[...(await readMigrations()).keys()].at(-1)} …`);

@@ -302,7 +302,7 @@ const rejected: Readonly<Record<string, readonly [file: () => Promise<string>, m
     /has the schema 9999_new, and this database has \d{4}_\w+\. Upgrade this database/,
   ],
   'is of an older schema': [
-    () => rewritten(inLine(header, /"schema":"\w+"/, '"schema":"0001_foundation"')),
+    () => rewritten(inLine(header, /"schema":"\w+"/, '"schema":"0000"')),
     /Import it into an empty database with the version that exported it/,
   ],
   'is of a later format': [

@@ -11,6 +11,10 @@ import { type MigrationFile, parseMigration } from './migration-file.ts';
 export type Migrations = ReadonlyMap<string, string>;
 
 const folder = fileURLToPath(new URL('migrations', sourceFile('platform/store/migrate.ts')));
+/** The first migration: the files of `migrations/baseline/`, which create the schema of an empty database. */
+const baseline = '0000_baseline';
+/** The last migration from before the baseline. A database that has it has the schema of the baseline, but for `adopt.sql`. */
+const lastBefore = '0222_attempt_months';
 /** The migrations that a program must know to use the database. */
 const required = 'schema_migration';
 /**
@@ -46,12 +50,20 @@ export async function doneMigrations(run: (text: string) => Promise<{ rows: unkn
 }
 
 export async function readMigrations(): Promise<Migrations> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
-  return new Map(
-    await Promise.all(
-      files.map(async (file) => [basename(file, '.sql'), await readFile(join(folder, file), 'utf8')] as const),
-    ),
+  const later = await sqlFiles(folder);
+  const subjects = await sqlFiles(join(folder, 'baseline'));
+  subjects.delete(adoption);
+  return new Map([[baseline, [...subjects.values()].join('\n')], ...later]);
+}
+
+const adoption = 'adopt';
+
+async function sqlFiles(directory: string): Promise<Map<string, string>> {
+  const files = (await readdir(directory)).filter((file) => file.endsWith('.sql')).sort();
+  const texts = files.map(
+    async (file) => [basename(file, '.sql'), await readFile(join(directory, file), 'utf8')] as const,
   );
+  return new Map(await Promise.all(texts));
 }
 
 /** What a run of migrations reports while it works. */
@@ -82,7 +94,7 @@ export const standardPatience: LockPatience = { timeout: 500, attempts: 40 };
  * @throws DatabaseError if a newer version of this program has migrated the database
  */
 export async function pendingMigrations(pool: Pool, migrations: Migrations): Promise<string[]> {
-  const done = await doneMigrations((text) => pool.query(text));
+  const done = adopted(await doneMigrations((text) => pool.query(text)));
   const unknown = done.filter(({ name, isRequired }) => isRequired && !migrations.has(name));
   if (unknown.length > 0) {
     const names = unknown.map(({ name }) => name).sort();
@@ -91,6 +103,38 @@ export async function pendingMigrations(pool: Pool, migrations: Migrations): Pro
     );
   }
   return without(migrations, done);
+}
+
+/**
+ * The migrations of a database from before the baseline, as they are once it is adopted.
+ *
+ * @throws DatabaseError if it lacks one of them
+ */
+function adopted(done: readonly DoneMigration[]): readonly DoneMigration[] {
+  if (done.length === 0 || done.some(({ name }) => name === baseline)) return done;
+  if (!done.some(({ name }) => name === lastBefore)) {
+    throw new DatabaseError(
+      `The database is from a version before 1.0.0 that this program cannot upgrade: it lacks ${lastBefore}. Export its tenants with that version, and import them into a new database.`,
+    );
+  }
+  return done.filter(({ name }) => name > lastBefore);
+}
+
+/** Adopts a database from before the baseline, in one transaction. */
+async function adopt(client: PoolClient, done: readonly DoneMigration[]): Promise<void> {
+  if (adopted(done) === done) return;
+  const text = await readFile(join(folder, 'baseline', `${adoption}.sql`), 'utf8');
+  await client.query(`begin; set local statement_timeout = 0`);
+  try {
+    await client.query(text);
+    for (const table of [required, expansions])
+      await client.query(`delete from ${table} where name <= $1`, [lastBefore]);
+    await record(client, baseline, '');
+    await client.query('commit');
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
+  }
 }
 
 function without(migrations: Migrations, done: readonly DoneMigration[]): string[] {
@@ -131,7 +175,9 @@ export async function migrate(
           `create table if not exists ${table} (name varchar(255) primary key, timestamp varchar(255) not null)`,
         );
       }
-      const pending = without(migrations, await doneMigrations((text) => client.query(text)));
+      const done = () => doneMigrations((text) => client.query(text));
+      await adopt(client, await done());
+      const pending = without(migrations, await done());
       for (const [index, name] of pending.entries()) {
         const startedAt = performance.now();
         progress.started(name, index, pending.length);

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { Pool } from 'pg';
+import { expect, test } from 'vitest';
+import { testDatabase, testEngine } from '../../../test/database.ts';
+import { describeSchema } from '../../../test/describe-schema.ts';
+import { migrate, pendingMigrations, readMigrations } from './migrate.ts';
+import { ensureServiceRole } from './role.ts';
+
+const migrations = await readMigrations();
+const [baseline] = migrations;
+if (baseline === undefined) throw new Error('There is no baseline.');
+const file = (path: string) => new URL(path, import.meta.url);
+
+test('schema.sql describes a database with all migrations', async () => {
+  const pool = await emptyDatabase();
+  await migrate(pool, migrations);
+  const described = await readFile(file('schema.sql'), 'utf8');
+  expect(differences(described, await describeSchema(pool)), 'Run "node packages/server/scripts/schema.ts".').toEqual(
+    [],
+  );
+});
+
+test('a database with all migrations from before the baseline is adopted, and then has its schema', async () => {
+  const [fresh, before] = [await emptyDatabase(), await databaseBeforeBaseline()];
+  await migrate(fresh, new Map([baseline]));
+  expect(differences(await describeSchema(before), await describeSchema(fresh))).not.toEqual([]);
+  expect(await pendingMigrations(before, migrations)).toEqual([...migrations.keys()]);
+  await migrate(before, new Map([baseline]));
+  expect(differences(await describeSchema(before), await describeSchema(fresh))).toEqual([]);
+  const { rows } = await before.query('select name from schema_migration union all select name from schema_expansion');
+  expect(rows).toEqual([{ name: baseline[0] }]);
+  await migrate(before, migrations);
+  expect(await pendingMigrations(before, migrations)).toEqual([]);
+});
+
+test('a database with fewer migrations is rejected', async () => {
+  const before = await databaseBeforeBaseline();
+  await before.query(`delete from schema_expansion where name = '0222_attempt_months'`);
+  await expect(migrate(before, migrations)).rejects.toThrow(
+    /lacks 0222_attempt_months\. Export its tenants with that version, and import them into a new database\.$/,
+  );
+});
+
+/** The lines of one description that the other does not have as often, after a sign. A comparison of the whole texts would take minutes. */
+function differences(one: string, other: string): string[] {
+  const counts = new Map<string, number>();
+  for (const line of one.split('\n')) counts.set(line, (counts.get(line) ?? 0) - 1);
+  for (const line of other.split('\n')) counts.set(line, (counts.get(line) ?? 0) + 1);
+  const differing = [...counts].filter(([, count]) => count !== 0);
+  // The same lines in another order.
+  if (differing.length === 0 && one !== other) return ['another order'];
+  return differing.map(([line, count]) => `${count < 0 ? '-' : '+'}${line}`);
+}
+
+async function emptyDatabase(): Promise<Pool> {
+  const { pool } = await testEngine(await testDatabase('empty'));
+  const client = await pool.connect();
+  await ensureServiceRole(client).finally(() => client.release());
+  return pool;
+}
+
+async function databaseBeforeBaseline(): Promise<Pool> {
+  const pool = await emptyDatabase();
+  const text = await promisify(gunzip)(await readFile(file('../../../test/before-baseline.sql.gz')));
+  const client = await pool.connect();
+  // Functions name tables that follow.
+  await client.query(`begin; set local check_function_bodies = off; ${text}; commit`).finally(() => client.release());
+  return pool;
+}

@@ -1,0 +1,282 @@
+create table org (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  legal_name text collate "C" not null,
+  code text collate "C" not null,
+  currency text collate "C" not null,
+  country text collate "C" not null,
+  time_zone text collate "C" not null,
+  fiscal_year_start_month integer not null,
+  -- Closed periods: no entry of the ledger gets a day on or before the one through which the books of the client's org are closed.
+  books_closed_through date,
+  constraint org_fiscal_year_start_month_range check (fiscal_year_start_month between 1 and 12),
+  primary key (tenant_id, id),
+  constraint org_system_ref_unique unique (tenant_id, system_ref),
+  constraint org_name_unique unique (tenant_id, name),
+  constraint org_code_unique unique (tenant_id, code)
+);
+call protect_entity_table('org');
+
+create table office (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  code text collate "C" not null,
+  org_id uuid not null,
+  line1 text collate "C",
+  line2 text collate "C",
+  city text collate "C",
+  state text collate "C",
+  postal_code text collate "C",
+  country text collate "C",
+  phone text collate "C",
+  time_zone text collate "C" not null,
+  primary key (tenant_id, id),
+  constraint office_system_ref_unique unique (tenant_id, system_ref),
+  constraint office_name_unique unique (tenant_id, name),
+  constraint office_code_unique unique (tenant_id, code),
+  constraint office_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id)
+);
+call protect_entity_table('office');
+
+-- The head of a department is a staff member: the reference is added with the staff table.
+create table department (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  code text collate "C" not null,
+  head_id uuid,
+  office_id uuid,
+  parent_id uuid,
+  constraint department_parent_id_other check (parent_id <> id),
+  primary key (tenant_id, id),
+  constraint department_system_ref_unique unique (tenant_id, system_ref),
+  constraint department_name_unique unique (tenant_id, name),
+  constraint department_code_unique unique (tenant_id, code),
+  constraint department_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id),
+  constraint department_parent_id_reference foreign key (tenant_id, parent_id) references department (tenant_id, id) deferrable initially deferred
+);
+call protect_entity_table('department');
+
+create table service_line (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  code text collate "C" not null,
+  department_id uuid,
+  revenue_account_code text collate "C",
+  primary key (tenant_id, id),
+  constraint service_line_system_ref_unique unique (tenant_id, system_ref),
+  constraint service_line_name_unique unique (tenant_id, name),
+  constraint service_line_code_unique unique (tenant_id, code),
+  constraint service_line_department_id_reference foreign key (tenant_id, department_id) references department (tenant_id, id)
+);
+call protect_entity_table('service_line');
+
+create table industry (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  code text collate "C",
+  parent_id uuid,
+  constraint industry_code_pattern check (code ~ '^[0-9]{2,6}$'),
+  constraint industry_parent_id_other check (parent_id <> id),
+  primary key (tenant_id, id),
+  constraint industry_system_ref_unique unique (tenant_id, system_ref),
+  constraint industry_name_unique unique (tenant_id, name),
+  constraint industry_parent_id_reference foreign key (tenant_id, parent_id) references industry (tenant_id, id) deferrable initially deferred
+);
+call protect_entity_table('industry');
+
+create table client_type (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  code text collate "C" not null,
+  description text collate "C",
+  default_payment_terms_days integer,
+  display_order integer not null default 0,
+  constraint client_type_default_payment_terms_days_range check (default_payment_terms_days between 0 and 120),
+  primary key (tenant_id, id),
+  constraint client_type_system_ref_unique unique (tenant_id, system_ref),
+  constraint client_type_name_unique unique (tenant_id, name),
+  constraint client_type_code_unique unique (tenant_id, code)
+);
+call protect_entity_table('client_type');
+
+create table client_business_entity (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  code text collate "C" not null,
+  description text collate "C",
+  tax_form text collate "C",
+  constraint client_business_entity_tax_form_enum check (
+    tax_form in ('FORM_1040', 'FORM_1065', 'FORM_1120', 'FORM_1120S', 'FORM_990', 'FORM_1041', 'OTHER')),
+  primary key (tenant_id, id),
+  constraint client_business_entity_system_ref_unique unique (tenant_id, system_ref),
+  constraint client_business_entity_name_unique unique (tenant_id, name),
+  constraint client_business_entity_code_unique unique (tenant_id, code)
+);
+call protect_entity_table('client_business_entity');
+
+-- Rates and percentages keep the decimal places that they are written with: a column type of a fixed scale would silently
+-- round the fifth place, which the check rejects.
+create table tax_region (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  code text collate "C" not null,
+  country text collate "C" not null,
+  state text collate "C",
+  rate_percent numeric not null,
+  applies_to_services boolean not null,
+  constraint tax_region_rate_percent_range check (rate_percent between 0 and 100 and scale(rate_percent) <= 4),
+  primary key (tenant_id, id),
+  constraint tax_region_system_ref_unique unique (tenant_id, system_ref),
+  constraint tax_region_name_unique unique (tenant_id, name),
+  constraint tax_region_code_unique unique (tenant_id, code)
+);
+call protect_entity_table('tax_region');
+
+create table staff_type (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  code text collate "C" not null,
+  description text collate "C",
+  rank integer not null,
+  is_billable boolean not null,
+  default_billing_rate numeric,
+  default_average_rate numeric,
+  constraint staff_type_default_billing_rate_range check (default_billing_rate >= 0 and default_billing_rate < 1e11 and scale(default_billing_rate) <= 4),
+  constraint staff_type_default_average_rate_range check (default_average_rate >= 0 and default_average_rate < 1e11 and scale(default_average_rate) <= 4),
+  primary key (tenant_id, id),
+  constraint staff_type_system_ref_unique unique (tenant_id, system_ref),
+  constraint staff_type_name_unique unique (tenant_id, name),
+  constraint staff_type_code_unique unique (tenant_id, code)
+);
+call protect_entity_table('staff_type');
+
+create table staff (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  staff_ref text collate "C" not null,
+  pms_ref text collate "C",
+  first_name text collate "C" not null,
+  last_name text collate "C" not null,
+  display_name text collate "C" not null,
+  email text collate "C" not null,
+  phone text collate "C",
+  title text collate "C",
+  staff_type_id uuid not null,
+  department_id uuid,
+  office_id uuid,
+  org_id uuid,
+  manager_id uuid,
+  hire_date date,
+  termination_date date,
+  is_billable boolean not null,
+  weekly_capacity_hours numeric(10,2) not null default 40.00,
+  target_utilization_percent numeric,
+  status text collate "C" not null default 'ACTIVE',
+  constraint staff_manager_id_other check (manager_id <> id),
+  constraint staff_termination_date_order check (termination_date >= hire_date),
+  constraint staff_weekly_capacity_hours_range check (weekly_capacity_hours between 0 and 168),
+  constraint staff_target_utilization_percent_range check (target_utilization_percent between 0 and 100 and scale(target_utilization_percent) <= 4),
+  constraint staff_status_enum check (status in ('ACTIVE', 'ON_LEAVE', 'TERMINATED')),
+  primary key (tenant_id, id),
+  constraint staff_system_ref_unique unique (tenant_id, system_ref),
+  constraint staff_staff_ref_unique unique (tenant_id, staff_ref),
+  constraint staff_pms_ref_unique unique (tenant_id, pms_ref),
+  constraint staff_email_unique unique (tenant_id, email),
+  constraint staff_staff_type_id_reference foreign key (tenant_id, staff_type_id) references staff_type (tenant_id, id),
+  constraint staff_department_id_reference foreign key (tenant_id, department_id) references department (tenant_id, id),
+  constraint staff_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id),
+  constraint staff_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
+  constraint staff_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id) deferrable initially deferred
+);
+call protect_entity_table('staff');
+create index staff_names_index on staff using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops, lower((display_name collate fa_case)) collate "C" gin_trgm_ops, lower((last_name collate fa_case)) collate "C" gin_trgm_ops, lower((first_name collate fa_case)) collate "C" gin_trgm_ops);
+
+alter table department add constraint department_head_id_reference foreign key (tenant_id, head_id) references staff (tenant_id, id) deferrable initially deferred;
+
+create table staff_rate (
+  tenant_id integer not null,
+  staff_id uuid not null,
+  effective_from_date date not null,
+  effective_to_date date,
+  billing_rate numeric not null,
+  average_rate numeric not null,
+  currency text collate "C" not null,
+  rate_card_id uuid,
+  rate_card_name text collate "C",
+  constraint staff_rate_effective_to_date_order check (effective_to_date >= effective_from_date),
+  constraint staff_rate_billing_rate_range check (billing_rate >= 0 and billing_rate < 1e11 and scale(billing_rate) <= 4),
+  constraint staff_rate_average_rate_range check (average_rate >= 0 and average_rate < 1e11 and scale(average_rate) <= 4),
+  primary key (tenant_id, staff_id, effective_from_date),
+  constraint staff_rate_period_unique exclude using gist (tenant_id with =, staff_id with =, daterange(effective_from_date, effective_to_date, '[]'::text) with &&),
+  constraint staff_rate_staff_id_reference foreign key (tenant_id, staff_id) references staff (tenant_id, id)
+);
+call protect_tenant_table('staff_rate', 'select, insert, update, delete');

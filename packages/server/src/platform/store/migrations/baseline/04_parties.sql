@@ -1,0 +1,247 @@
+create table client_group (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  description text collate "C",
+  owner_id uuid,
+  manager_id uuid,
+  primary_client_id uuid,
+  primary key (tenant_id, id),
+  constraint client_group_system_ref_unique unique (tenant_id, system_ref),
+  constraint client_group_name_unique unique (tenant_id, name),
+  constraint client_group_owner_id_reference foreign key (tenant_id, owner_id) references staff (tenant_id, id),
+  constraint client_group_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id)
+);
+call protect_entity_table('client_group');
+
+-- A client's balances are sums over its invoices, work in progress and payments, updated by whoever writes those.
+create table client (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  legal_name text collate "C",
+  client_ref text collate "C" not null,
+  pms_ref text collate "C" not null,
+  status text collate "C" not null default 'PROSPECT',
+  entity_type text collate "C",
+  client_type_id uuid,
+  tax_region_id uuid,
+  client_group_id uuid,
+  client_business_entity_id uuid,
+  industry_id uuid,
+  office_id uuid,
+  department_id uuid,
+  service_line_id uuid,
+  org_id uuid not null,
+  parent_client_id uuid,
+  partner_id uuid,
+  manager_id uuid,
+  biller_id uuid,
+  email text collate "C",
+  phone text collate "C",
+  website text collate "C",
+  tax_id_encrypted bytea,
+  tax_id_last4 text collate "C",
+  fiscal_year_end_month integer,
+  fiscal_year_end_day integer,
+  incorporation_date date,
+  payment_terms_days integer not null default 30,
+  currency text collate "C" not null,
+  onboarded_at timestamptz(3),
+  client_contact_info_id uuid,
+  billing_address_id uuid,
+  preferred_contact_id uuid,
+  billing_contact_id uuid,
+  secondary_contact_id uuid,
+  outstanding_balance numeric(16,2) not null default 0,
+  unbilled_wip numeric(16,2) not null default 0,
+  unapplied_credit numeric(16,2) not null default 0,
+  constraint client_status_enum check (status in ('PROSPECT', 'ACTIVE', 'INACTIVE', 'ARCHIVED')),
+  constraint client_entity_type_enum check (
+    entity_type in ('INDIVIDUAL', 'SOLE_PROPRIETOR', 'PARTNERSHIP', 'LLC', 'C_CORP', 'S_CORP', 'TRUST', 'ESTATE',
+      'NONPROFIT', 'GOVERNMENT', 'OTHER')),
+  constraint client_pms_ref_same check (pms_ref = client_ref),
+  constraint client_parent_client_id_other check (parent_client_id <> id),
+  constraint client_tax_id_last4_agrees check ((tax_id_last4 is null) = (tax_id_encrypted is null)),
+  constraint client_tax_id_last4_length check (char_length(tax_id_last4) <= 4),
+  constraint client_fiscal_year_end_month_range check (fiscal_year_end_month between 1 and 12),
+  constraint client_fiscal_year_end_day_range check (
+    fiscal_year_end_day between 1 and
+      case when fiscal_year_end_month = 2 then 29 when fiscal_year_end_month in (4, 6, 9, 11) then 30 else 31 end),
+  constraint client_payment_terms_days_range check (payment_terms_days between 0 and 120),
+  constraint client_outstanding_balance_range check (outstanding_balance >= 0),
+  primary key (tenant_id, id),
+  constraint client_system_ref_unique unique (tenant_id, system_ref),
+  constraint client_client_ref_unique unique (tenant_id, client_ref),
+  constraint client_pms_ref_unique unique (tenant_id, pms_ref),
+  constraint client_client_type_id_reference foreign key (tenant_id, client_type_id) references client_type (tenant_id, id),
+  constraint client_tax_region_id_reference foreign key (tenant_id, tax_region_id) references tax_region (tenant_id, id),
+  constraint client_client_group_id_reference foreign key (tenant_id, client_group_id) references client_group (tenant_id, id),
+  constraint client_client_business_entity_id_reference foreign key (tenant_id, client_business_entity_id) references client_business_entity (tenant_id, id),
+  constraint client_industry_id_reference foreign key (tenant_id, industry_id) references industry (tenant_id, id),
+  constraint client_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id),
+  constraint client_department_id_reference foreign key (tenant_id, department_id) references department (tenant_id, id),
+  constraint client_service_line_id_reference foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
+  constraint client_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
+  constraint client_parent_client_id_reference foreign key (tenant_id, parent_client_id) references client (tenant_id, id) deferrable initially deferred,
+  constraint client_partner_id_reference foreign key (tenant_id, partner_id) references staff (tenant_id, id),
+  constraint client_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id),
+  constraint client_biller_id_reference foreign key (tenant_id, biller_id) references staff (tenant_id, id),
+  constraint client_outstanding_balance_bound check (outstanding_balance < 1e13),
+  constraint client_unbilled_wip_bound check (abs(unbilled_wip) < 1e13),
+  constraint client_unapplied_credit_bound check (abs(unapplied_credit) < 1e13),
+  constraint client_status_settled check (status <> 'ARCHIVED' or (outstanding_balance = 0 and unbilled_wip = 0 and unapplied_credit = 0))
+);
+call protect_entity_table('client');
+create index client_name_index on client (tenant_id, name, id);
+create index client_status_index on client (tenant_id, status, id);
+create index client_outstanding_balance_index on client (tenant_id, outstanding_balance, id);
+create index client_unbilled_wip_index on client (tenant_id, unbilled_wip, id);
+create index client_onboarded_at_index on client (tenant_id, onboarded_at, id);
+create index client_client_group_id_index on client (tenant_id, client_group_id) where (client_group_id is not null);
+create index client_names_index on client using gin (tenant_id, name gin_trgm_ops, legal_name gin_trgm_ops, lower((name collate fa_case)) collate "C" gin_trgm_ops, lower((legal_name collate fa_case)) collate "C" gin_trgm_ops);
+-- People search clients and jobs by a part of their number, also from contacts and from clients.
+create index client_refs_index on client using gin (tenant_id, client_ref gin_trgm_ops, lower((client_ref collate fa_case)) collate "C" gin_trgm_ops);
+create index client_created_at_index on client (tenant_id, created_at, id);
+create index client_active_index on client (tenant_id, active, id);
+create index client_active_desc_index on client (tenant_id, active desc, id);
+create index client_email_index on client (tenant_id, email, id);
+-- A part of a number or an address.
+create index client_contact_refs_index on client using gin (tenant_id, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops, email gin_trgm_ops, lower((email collate fa_case)) collate "C" gin_trgm_ops);
+create index client_onboarded_at_nulls_last_index on client (tenant_id, onboarded_at desc nulls last, id);
+
+alter table client_group add constraint client_group_primary_client_id_reference foreign key (tenant_id, primary_client_id) references client (tenant_id, id) deferrable initially deferred;
+
+create table contact (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  pms_ref text collate "C" not null,
+  first_name text collate "C",
+  last_name text collate "C",
+  middle_name text collate "C",
+  display_name text collate "C" not null,
+  salutation text collate "C",
+  title text collate "C",
+  email text collate "C",
+  phone text collate "C",
+  mobile text collate "C",
+  preferred_channel text collate "C",
+  portal_enabled boolean not null default false,
+  email_opt_out boolean not null default false,
+  primary_contact_info_id uuid,
+  constraint contact_preferred_channel_enum check (preferred_channel in ('EMAIL', 'PHONE', 'SMS', 'PORTAL')),
+  primary key (tenant_id, id),
+  constraint contact_system_ref_unique unique (tenant_id, system_ref),
+  constraint contact_pms_ref_unique unique (tenant_id, pms_ref)
+);
+call protect_entity_table('contact');
+create index contact_last_name_index on contact (tenant_id, last_name, id);
+create index contact_first_name_index on contact (tenant_id, first_name, id);
+create index contact_email_index on contact (tenant_id, email, id);
+create index contact_names_index on contact using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops, lower((display_name collate fa_case)) collate "C" gin_trgm_ops, lower((last_name collate fa_case)) collate "C" gin_trgm_ops, lower((first_name collate fa_case)) collate "C" gin_trgm_ops);
+create index contact_created_at_index on contact (tenant_id, created_at, id);
+create index contact_active_index on contact (tenant_id, active, id);
+create index contact_active_desc_index on contact (tenant_id, active desc, id);
+create index contact_refs_index on contact using gin (tenant_id, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops, email gin_trgm_ops, lower((email collate fa_case)) collate "C" gin_trgm_ops, phone gin_trgm_ops, lower((phone collate fa_case)) collate "C" gin_trgm_ops, mobile gin_trgm_ops, lower((mobile collate fa_case)) collate "C" gin_trgm_ops);
+create index contact_last_name_nulls_last_index on contact (tenant_id, last_name desc nulls last, id);
+create index contact_first_name_nulls_last_index on contact (tenant_id, first_name desc nulls last, id);
+create index contact_email_nulls_last_index on contact (tenant_id, email desc nulls last, id);
+
+alter table client add constraint client_preferred_contact_id_reference foreign key (tenant_id, preferred_contact_id) references contact (tenant_id, id);
+alter table client add constraint client_billing_contact_id_reference foreign key (tenant_id, billing_contact_id) references contact (tenant_id, id);
+alter table client add constraint client_secondary_contact_id_reference foreign key (tenant_id, secondary_contact_id) references contact (tenant_id, id);
+
+-- The owner is a client, a contact or an office. The generated columns split `owner_id` by kind of owner, so that the
+-- database can have a foreign key for each.
+create table contact_info (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  owner_type text collate "C" not null,
+  owner_id uuid not null,
+  owner_client_id uuid generated always as (case owner_type when 'CLIENT' then owner_id else null::uuid end) stored,
+  owner_contact_id uuid generated always as (case owner_type when 'CONTACT' then owner_id else null::uuid end) stored,
+  owner_office_id uuid generated always as (case owner_type when 'OFFICE' then owner_id else null::uuid end) stored,
+  kind text collate "C" not null,
+  email text collate "C",
+  phone text collate "C",
+  mobile text collate "C",
+  fax text collate "C",
+  website text collate "C",
+  line1 text collate "C",
+  line2 text collate "C",
+  city text collate "C",
+  state text collate "C",
+  postal_code text collate "C",
+  country text collate "C",
+  constraint contact_info_owner_type_enum check (owner_type in ('CLIENT', 'CONTACT', 'OFFICE')),
+  constraint contact_info_kind_enum check (kind in ('PRIMARY', 'BILLING', 'MAILING', 'HOME', 'OTHER')),
+  primary key (tenant_id, id),
+  constraint contact_info_system_ref_unique unique (tenant_id, system_ref),
+  constraint contact_info_owner_client_id_reference foreign key (tenant_id, owner_client_id) references client (tenant_id, id) deferrable initially deferred,
+  constraint contact_info_owner_contact_id_reference foreign key (tenant_id, owner_contact_id) references contact (tenant_id, id) deferrable initially deferred,
+  constraint contact_info_owner_office_id_reference foreign key (tenant_id, owner_office_id) references office (tenant_id, id) deferrable initially deferred
+);
+call protect_entity_table('contact_info');
+create unique index contact_info_owner_id_kind_unique on contact_info (tenant_id, owner_id, kind) where active;
+create index contact_info_owner_id_index on contact_info (tenant_id, owner_id);
+
+alter table client add constraint client_client_contact_info_id_reference foreign key (tenant_id, client_contact_info_id) references contact_info (tenant_id, id) deferrable initially deferred;
+alter table client add constraint client_billing_address_id_reference foreign key (tenant_id, billing_address_id) references contact_info (tenant_id, id) deferrable initially deferred;
+alter table contact add constraint contact_primary_contact_info_id_reference foreign key (tenant_id, primary_contact_info_id) references contact_info (tenant_id, id) deferrable initially deferred;
+
+-- Relinking reopens the row of the pair, so the pair is unique among all rows, not among active ones only.
+create table contact_client (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  contact_id uuid not null,
+  client_id uuid not null,
+  roles text[] not null,
+  is_primary boolean not null default false,
+  receives_invoices boolean not null default false,
+  can_sign boolean not null default false,
+  linked_at timestamptz(3) not null default tenant_now(),
+  unlinked_at timestamptz(3),
+  constraint contact_client_roles_enum check (roles <@ array['PREFERRED', 'BILLING', 'SECONDARY', 'SIGNER', 'OTHER']),
+  constraint contact_client_roles_present check (cardinality(roles) > 0),
+  constraint contact_client_unlinked_at_agrees check (active = (unlinked_at is null)),
+  primary key (tenant_id, id),
+  constraint contact_client_system_ref_unique unique (tenant_id, system_ref),
+  constraint contact_client_contact_id_client_id_unique unique (tenant_id, contact_id, client_id),
+  constraint contact_client_contact_id_reference foreign key (tenant_id, contact_id) references contact (tenant_id, id),
+  constraint contact_client_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id)
+);
+call protect_entity_table('contact_client');
+create index contact_client_client_id_index on contact_client (tenant_id, client_id);
+create unique index contact_client_client_id_preferred_unique on contact_client (tenant_id, client_id) where (active and (roles @> ARRAY['PREFERRED']));
+create unique index contact_client_client_id_billing_unique on contact_client (tenant_id, client_id) where (active and (roles @> ARRAY['BILLING']));
+create unique index contact_client_client_id_secondary_unique on contact_client (tenant_id, client_id) where (active and (roles @> ARRAY['SECONDARY']));

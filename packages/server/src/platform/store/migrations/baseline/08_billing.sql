@@ -1,0 +1,643 @@
+create type balance_change as (tenant_id integer, client_id uuid, currency text, outstanding numeric, unapplied numeric);
+
+create type billing_change as (tenant_id integer, job_id uuid, billed numeric, fee numeric, fee_without_work numeric);
+
+create table draft_invoice (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  draft_number text collate "C" not null,
+  client_id uuid not null,
+  job_ids uuid[] not null default '{}',
+  billing_contact_id uuid,
+  status text collate "C" not null default 'DRAFT',
+  bill_through_date date not null,
+  proposed_invoice_date date not null,
+  due_date date not null,
+  standard_amount numeric(16,2) not null default 0,
+  adjustment_amount numeric(16,2) not null default 0,
+  subtotal numeric(16,2) not null default 0,
+  discount_total numeric(16,2) not null default 0,
+  tax_total numeric(16,2) not null default 0,
+  interest_total numeric(16,2) not null default 0,
+  total numeric(16,2) not null default 0,
+  currency text collate "C" not null,
+  prepared_by_id uuid,
+  reviewer_id uuid,
+  approved_by_id uuid,
+  submitted_at timestamptz(3),
+  approved_at timestamptz(3),
+  rejected_at timestamptz(3),
+  invoice_id uuid,
+  rejection_reason text collate "C",
+  note text collate "C",
+  -- Whoever created a draft cannot approve it.
+  created_by_api_user_id uuid,
+  credited_invoice_id uuid,
+  -- The purchase order and the memo of an invoice are written on its draft.
+  purchase_order text collate "C",
+  memo text collate "C",
+  constraint draft_invoice_status_enum check (status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
+  constraint draft_invoice_due_date_order check (due_date >= proposed_invoice_date),
+  constraint draft_invoice_discount_total_range check (discount_total >= 0),
+  constraint draft_invoice_interest_total_range check (interest_total >= 0),
+  constraint draft_invoice_total_agrees check (total = subtotal - discount_total + tax_total + interest_total),
+  constraint draft_invoice_rejection_reason_agrees check ((status = 'REJECTED') = (rejection_reason is not null)),
+  constraint draft_invoice_invoice_id_agrees check ((status = 'POSTED') = (invoice_id is not null)),
+  constraint draft_invoice_active_agrees check (active = (status <> 'DELETED')),
+  primary key (tenant_id, id),
+  constraint draft_invoice_system_ref_unique unique (tenant_id, system_ref),
+  constraint draft_invoice_draft_number_unique unique (tenant_id, draft_number),
+  constraint draft_invoice_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
+  constraint draft_invoice_billing_contact_id_reference foreign key (tenant_id, billing_contact_id) references contact (tenant_id, id),
+  constraint draft_invoice_prepared_by_id_reference foreign key (tenant_id, prepared_by_id) references staff (tenant_id, id),
+  constraint draft_invoice_reviewer_id_reference foreign key (tenant_id, reviewer_id) references staff (tenant_id, id),
+  constraint draft_invoice_approved_by_id_reference foreign key (tenant_id, approved_by_id) references staff (tenant_id, id),
+  constraint draft_invoice_credited_invoice_id_agrees check (credited_invoice_id is null or total < 0 or status in ('DRAFT', 'REJECTED', 'DELETED'))
+);
+call protect_entity_table('draft_invoice');
+create index draft_invoice_client_id_index on draft_invoice (tenant_id, client_id, status);
+
+alter table wip_entry add constraint wip_entry_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id) deferrable initially deferred;
+
+create table draft_invoice_line (
+  tenant_id integer not null,
+  draft_invoice_id uuid not null,
+  position integer not null,
+  id uuid not null,
+  line_type text collate "C" not null,
+  job_id uuid,
+  description text collate "C" not null,
+  quantity numeric not null,
+  unit_amount numeric not null,
+  amount numeric(16,2) not null,
+  taxable boolean not null,
+  tax_rate_percent numeric not null,
+  tax_amount numeric(16,2) not null,
+  -- How a line relieves its work, and whether it may bill more than the fee of its job.
+  relief text collate "C" not null,
+  exceeds_fee boolean not null default false,
+  constraint draft_invoice_line_line_type_enum check (line_type in ('TIME', 'EXPENSE', 'FIXED_FEE', 'PROGRESS', 'DISCOUNT', 'INTEREST', 'OTHER')),
+  constraint draft_invoice_line_quantity_range check (abs(quantity) < 1e11 and scale(quantity) <= 4),
+  constraint draft_invoice_line_unit_amount_range check (abs(unit_amount) < 1e11 and scale(unit_amount) <= 4),
+  constraint draft_invoice_line_tax_rate_percent_range check (tax_rate_percent between 0 and 100 and scale(tax_rate_percent) <= 4),
+  primary key (tenant_id, id),
+  constraint draft_invoice_line_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id),
+  constraint draft_invoice_line_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
+  constraint draft_invoice_line_relief_enum check (relief in ('FULL', 'PART')),
+  constraint draft_invoice_line_amount_agrees check (amount in (round(quantity * unit_amount, 2), round(quantity * unit_amount))),
+  constraint draft_invoice_line_tax_amount_agrees check (
+  case when taxable then tax_amount in (round(amount * tax_rate_percent / 100, 2), round(amount * tax_rate_percent / 100))
+    else tax_amount = 0 end)
+);
+call protect_tenant_table('draft_invoice_line', 'select, insert, delete');
+create index draft_invoice_line_draft_invoice_id_index on draft_invoice_line (tenant_id, draft_invoice_id, "position");
+
+create table draft_invoice_line_wip (
+  tenant_id integer not null,
+  line_id uuid not null,
+  position integer not null,
+  wip_entry_id uuid not null,
+  primary key (tenant_id, line_id, "position"),
+  constraint draft_invoice_line_wip_line_id_reference foreign key (tenant_id, line_id) references draft_invoice_line (tenant_id, id) on delete cascade,
+  constraint draft_invoice_line_wip_wip_entry_id_reference foreign key (tenant_id, wip_entry_id) references wip_entry (tenant_id, id)
+);
+call protect_tenant_table('draft_invoice_line_wip', 'select, insert, delete');
+
+-- A row for each revision of a draft, which never changes.
+create table draft_invoice_history (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  draft_invoice_id uuid not null,
+  revision integer not null,
+  action text collate "C" not null,
+  from_status text collate "C",
+  to_status text collate "C" not null,
+  changed_by_id uuid,
+  changed_by_api_user_id uuid,
+  changed_at timestamptz(3) not null,
+  changes jsonb not null,
+  client_id uuid not null,
+  job_ids uuid[] not null,
+  invoice_id uuid,
+  total numeric(16,2) not null,
+  draft_invoice jsonb not null,
+  constraint draft_invoice_history_action_enum check (action in ('CREATED', 'EDITED', 'SUBMITTED', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
+  constraint draft_invoice_history_from_status_enum check (from_status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
+  constraint draft_invoice_history_to_status_enum check (to_status in ('DRAFT', 'IN_REVIEW', 'APPROVED', 'REJECTED', 'POSTED', 'DELETED')),
+  primary key (tenant_id, id),
+  constraint draft_invoice_history_system_ref_unique unique (tenant_id, system_ref),
+  constraint draft_invoice_history_revision_unique unique (tenant_id, draft_invoice_id, revision),
+  constraint draft_invoice_history_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id) deferrable initially deferred,
+  constraint draft_invoice_history_changed_by_id_reference foreign key (tenant_id, changed_by_id) references staff (tenant_id, id),
+  constraint draft_invoice_history_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id)
+);
+call protect_tenant_table('draft_invoice_history', 'select, insert');
+create index draft_invoice_history_updated_at_index on draft_invoice_history (tenant_id, updated_at, id);
+create index draft_invoice_history_changed_at_index on draft_invoice_history (tenant_id, changed_at, id);
+create index draft_invoice_history_client_id_index on draft_invoice_history (tenant_id, client_id, changed_at, id);
+create index draft_invoice_history_to_status_index on draft_invoice_history (tenant_id, to_status, id);
+create index draft_invoice_history_invoice_id_index on draft_invoice_history (tenant_id, invoice_id) where (invoice_id is not null);
+create index draft_invoice_history_job_ids_index on draft_invoice_history using gin (tenant_id, job_ids);
+create index draft_invoice_history_approved_at_index on draft_invoice_history (tenant_id, stored_instant((draft_invoice ->> 'approvedAt')), id);
+create index draft_invoice_history_total_index on draft_invoice_history (tenant_id, total, id);
+create index draft_invoice_history_revision_index on draft_invoice_history (tenant_id, revision, id);
+create index draft_invoice_history_created_at_index on draft_invoice_history (tenant_id, created_at, id);
+create index draft_invoice_history_active_index on draft_invoice_history (tenant_id, active, id);
+create index draft_invoice_history_active_desc_index on draft_invoice_history (tenant_id, active desc, id);
+create index draft_invoice_history_revision_desc_index on draft_invoice_history (tenant_id, revision desc, id);
+
+create table invoice (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  invoice_number text collate "C" not null,
+  pms_ref text collate "C",
+  client_id uuid not null,
+  -- The legal entity that numbers the invoice.
+  org_id uuid not null,
+  job_ids uuid[] not null default '{}',
+  engagement_id uuid,
+  draft_invoice_id uuid,
+  status text collate "C" not null default 'POSTED',
+  invoice_date date not null,
+  due_date date not null,
+  posted_at timestamptz(3),
+  paid_at timestamptz(3),
+  voided_at timestamptz(3),
+  overdue_at timestamptz(3),
+  void_reason text collate "C",
+  write_off_reason text collate "C",
+  subtotal numeric(16,2) not null default 0,
+  discount_total numeric(16,2) not null default 0,
+  tax_total numeric(16,2) not null default 0,
+  interest_total numeric(16,2) not null default 0,
+  total numeric(16,2) not null default 0,
+  amount_paid numeric(16,2) not null default 0,
+  amount_credited numeric(16,2) not null default 0,
+  amount_written_off numeric(16,2) not null default 0,
+  amount_pending numeric(16,2) not null default 0,
+  currency text collate "C" not null,
+  tax_region_id uuid,
+  billing_contact_id uuid,
+  line1 text collate "C",
+  line2 text collate "C",
+  city text collate "C",
+  state text collate "C",
+  postal_code text collate "C",
+  country text collate "C",
+  purchase_order text collate "C",
+  memo text collate "C",
+  pdf_file_id uuid,
+  sent_at timestamptz(3),
+  paid_date date,
+  document_type text collate "C" not null default 'INVOICE',
+  credited_invoice_id uuid,
+  amount_due numeric(16,2) not null generated always as (case when ((status = 'VOIDED') or (document_type = 'CREDIT_NOTE')) then 0 else (((total - amount_paid) - amount_credited) - amount_written_off) end) stored,
+  -- What the PDF of an invoice shows, besides its lines, which never change. A document that shows it already is not written again.
+  document jsonb,
+  constraint invoice_status_enum check (status in ('PENDING', 'POSTED', 'PARTIALLY_PAID', 'PAID', 'VOIDED', 'WRITTEN_OFF')),
+  constraint invoice_due_date_order check (due_date >= invoice_date),
+  constraint invoice_total_agrees check (total = subtotal - discount_total + tax_total + interest_total),
+  constraint invoice_amount_paid_range check (amount_paid >= 0),
+  constraint invoice_amount_credited_range check (amount_credited >= 0),
+  constraint invoice_amount_written_off_range check (amount_written_off >= 0),
+  constraint invoice_posted_at_agrees check ((status = 'PENDING') = (posted_at is null)),
+  constraint invoice_paid_at_agrees check ((status = 'PAID') = (paid_at is not null)),
+  constraint invoice_voided_at_agrees check ((status = 'VOIDED') = (voided_at is not null) and (status = 'VOIDED') = (void_reason is not null)),
+  primary key (tenant_id, id),
+  constraint invoice_system_ref_unique unique (tenant_id, system_ref),
+  constraint invoice_invoice_number_unique unique (tenant_id, invoice_number),
+  constraint invoice_pms_ref_unique unique (tenant_id, pms_ref),
+  constraint invoice_draft_invoice_id_unique unique (tenant_id, draft_invoice_id),
+  constraint invoice_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
+  constraint invoice_org_id_reference foreign key (tenant_id, org_id) references org (tenant_id, id),
+  constraint invoice_draft_invoice_id_reference foreign key (tenant_id, draft_invoice_id) references draft_invoice (tenant_id, id),
+  constraint invoice_tax_region_id_reference foreign key (tenant_id, tax_region_id) references tax_region (tenant_id, id),
+  constraint invoice_billing_contact_id_reference foreign key (tenant_id, billing_contact_id) references contact (tenant_id, id),
+  constraint invoice_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id),
+  constraint invoice_write_off_reason_agrees check ((status = 'WRITTEN_OFF' or amount_written_off > 0) = (write_off_reason is not null)),
+  constraint invoice_paid_date_agrees check ((status = 'PAID') = (paid_date is not null)),
+  constraint invoice_document_type_enum check (document_type in ('INVOICE', 'CREDIT_NOTE')),
+  constraint invoice_credited_invoice_id_reference foreign key (tenant_id, credited_invoice_id) references invoice (tenant_id, id) deferrable,
+  constraint invoice_credited_invoice_id_agrees check (credited_invoice_id is null or document_type = 'CREDIT_NOTE'),
+  constraint invoice_total_agrees_with_type check ((document_type = 'CREDIT_NOTE') = (total < 0)),
+  constraint invoice_amount_due_range check (amount_due >= 0),
+  constraint invoice_amount_pending_range check (amount_pending between 0 and amount_due),
+  constraint invoice_amount_due_agrees check (
+  case
+    when document_type = 'CREDIT_NOTE' then status in ('POSTED', 'VOIDED') and amount_paid = 0 and amount_credited = 0
+      and amount_pending = 0 and amount_written_off = 0
+    else case status
+      when 'PENDING' then amount_paid = 0 and amount_credited = 0 and amount_pending = 0 and amount_written_off = 0
+      when 'POSTED' then amount_paid = 0 and amount_credited = 0 and amount_due > 0
+      when 'PARTIALLY_PAID' then amount_paid + amount_credited > 0 and amount_due > 0
+      when 'PAID' then amount_due = 0 and amount_written_off = 0
+      when 'VOIDED' then amount_paid = 0 and amount_credited = 0 and amount_pending = 0 and amount_written_off = 0
+      else amount_due = 0
+    end
+  end)
+);
+call protect_entity_table('invoice');
+create index invoice_client_id_index on invoice (tenant_id, client_id, id);
+create index invoice_overdue_index on invoice (tenant_id, due_date, id) where (status in ('POSTED', 'PARTIALLY_PAID'));
+create index invoice_status_index on invoice (tenant_id, status, id);
+create index invoice_invoice_date_index on invoice (tenant_id, invoice_date, id);
+create index invoice_due_date_index on invoice (tenant_id, due_date, id);
+create index invoice_posted_at_index on invoice (tenant_id, posted_at, id);
+create index invoice_paid_at_index on invoice (tenant_id, paid_at, id);
+create index invoice_overdue_at_index on invoice (tenant_id, overdue_at, id);
+create index invoice_total_index on invoice (tenant_id, total, id);
+create index invoice_job_ids_index on invoice using gin (tenant_id, job_ids);
+create index invoice_created_at_index on invoice (tenant_id, created_at, id);
+create index invoice_active_index on invoice (tenant_id, active, id);
+create index invoice_active_desc_index on invoice (tenant_id, active desc, id);
+create index invoice_amount_paid_index on invoice (tenant_id, amount_paid, id);
+create index invoice_refs_index on invoice using gin (tenant_id, invoice_number gin_trgm_ops, lower((invoice_number collate fa_case)) collate "C" gin_trgm_ops, pms_ref gin_trgm_ops, lower((pms_ref collate fa_case)) collate "C" gin_trgm_ops);
+create index invoice_posted_at_nulls_last_index on invoice (tenant_id, posted_at desc nulls last, id);
+create index invoice_paid_at_nulls_last_index on invoice (tenant_id, paid_at desc nulls last, id);
+create index invoice_paid_date_index on invoice (tenant_id, paid_date, id);
+create index invoice_paid_date_nulls_last_index on invoice (tenant_id, paid_date desc nulls last, id);
+create index invoice_open_index on invoice (tenant_id, client_id, due_date, id) include (currency, amount_due) where (status in ('POSTED', 'PARTIALLY_PAID'));
+create index invoice_amount_due_index on invoice (tenant_id, amount_due, id);
+create index invoice_document_type_index on invoice (tenant_id, document_type, id);
+create index invoice_credited_invoice_id_index on invoice (tenant_id, credited_invoice_id) where (credited_invoice_id is not null);
+create index invoice_falling_due_index on invoice (tenant_id, due_date) where ((overdue_at is null) and (status in ('POSTED', 'PARTIALLY_PAID')) and (document_type = 'INVOICE'));
+
+alter table wip_entry add constraint wip_entry_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id) deferrable initially deferred;
+alter table draft_invoice add constraint draft_invoice_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id) deferrable initially deferred;
+alter table draft_invoice add constraint draft_invoice_credited_invoice_id_reference foreign key (tenant_id, credited_invoice_id) references invoice (tenant_id, id) deferrable;
+alter table draft_invoice_history add constraint draft_invoice_history_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id) deferrable initially deferred;
+
+create table invoice_line (
+  tenant_id integer not null,
+  invoice_id uuid not null,
+  position integer not null,
+  id uuid not null,
+  line_type text collate "C" not null,
+  job_id uuid,
+  description text collate "C" not null,
+  quantity numeric not null,
+  unit_amount numeric not null,
+  amount numeric(16,2) not null,
+  taxable boolean not null,
+  tax_rate_percent numeric not null,
+  tax_amount numeric(16,2) not null,
+  relief text collate "C" not null,
+  exceeds_fee boolean not null default false,
+  constraint invoice_line_line_type_enum check (line_type in ('TIME', 'EXPENSE', 'FIXED_FEE', 'PROGRESS', 'DISCOUNT', 'INTEREST', 'OTHER')),
+  constraint invoice_line_quantity_range check (abs(quantity) < 1e11 and scale(quantity) <= 4),
+  constraint invoice_line_unit_amount_range check (abs(unit_amount) < 1e11 and scale(unit_amount) <= 4),
+  constraint invoice_line_tax_rate_percent_range check (tax_rate_percent between 0 and 100 and scale(tax_rate_percent) <= 4),
+  primary key (tenant_id, id),
+  constraint invoice_line_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id),
+  constraint invoice_line_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
+  constraint invoice_line_relief_enum check (relief in ('FULL', 'PART')),
+  constraint invoice_line_amount_agrees check (amount in (round(quantity * unit_amount, 2), round(quantity * unit_amount))),
+  constraint invoice_line_tax_amount_agrees check (
+  case when taxable then tax_amount in (round(amount * tax_rate_percent / 100, 2), round(amount * tax_rate_percent / 100))
+    else tax_amount = 0 end)
+);
+call protect_tenant_table('invoice_line', 'select, insert');
+create index invoice_line_invoice_id_index on invoice_line (tenant_id, invoice_id, "position");
+
+create table invoice_line_wip (
+  tenant_id integer not null,
+  line_id uuid not null,
+  position integer not null,
+  wip_entry_id uuid not null,
+  primary key (tenant_id, line_id, "position"),
+  constraint invoice_line_wip_line_id_reference foreign key (tenant_id, line_id) references invoice_line (tenant_id, id),
+  constraint invoice_line_wip_wip_entry_id_reference foreign key (tenant_id, wip_entry_id) references wip_entry (tenant_id, id)
+);
+call protect_tenant_table('invoice_line_wip', 'select, insert');
+
+-- The same as it was when the invoice was posted. It adds to the sums of jobs, until the invoice is voided.
+create table invoice_billing (
+  tenant_id integer not null,
+  invoice_id uuid not null,
+  job_id uuid not null,
+  billed numeric(16,2) not null,
+  fee numeric(16,2) not null,
+  fee_without_work numeric(16,2) not null,
+  primary key (tenant_id, invoice_id, job_id),
+  constraint invoice_billing_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id),
+  constraint invoice_billing_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id)
+);
+call protect_tenant_table('invoice_billing', 'select, insert');
+create index invoice_billing_job_id_index on invoice_billing (tenant_id, job_id);
+
+-- The amount that an invoice bills of each row of work in progress. Voiding the invoice restores exactly this amount.
+create table wip_relief (
+  tenant_id integer not null,
+  invoice_id uuid not null,
+  wip_entry_id uuid not null,
+  billed numeric(16,2) not null,
+  write_up numeric(16,2) not null,
+  write_off numeric(16,2) not null,
+  primary key (tenant_id, invoice_id, wip_entry_id),
+  constraint wip_relief_invoice_id_reference foreign key (tenant_id, invoice_id) references invoice (tenant_id, id),
+  constraint wip_relief_wip_entry_id_reference foreign key (tenant_id, wip_entry_id) references wip_entry (tenant_id, id)
+);
+call protect_tenant_table('wip_relief', 'select, insert');
+create index wip_relief_wip_entry_id_index on wip_relief (tenant_id, wip_entry_id);
+
+-- What each invoice bills each job. A line without a job bills the jobs of its work. A discount without a job is spread over all
+-- lines in proportion to their amounts; the last one takes the remaining cents.
+create view billing_of_lines with (security_invoker) as
+  select tenant_id, invoice_id, job_id, sum(amount + discount) as billed,
+    coalesce(sum(amount) filter (where is_fee), 0) as fee,
+    coalesce(sum(amount) filter (where is_fee and not has_work), 0) as fee_without_work
+  from (
+    select *, case
+        when line_type = 'DISCOUNT' then 0
+        when is_last then common - sum(share) over document + share
+        else share
+      end as discount
+    from (
+      select *, case when line_type = 'DISCOUNT' or total = 0 then 0 else round(common * amount / total, minor_units(currency)) end as share,
+        total <> 0 and row_number() over (
+          partition by tenant_id, invoice_id, line_type = 'DISCOUNT' order by position desc, job_id desc) = 1 as is_last
+      from (
+        select *, coalesce(sum(amount) filter (where line_type <> 'DISCOUNT') over document, 0) as total,
+          coalesce(sum(amount) filter (where line_type = 'DISCOUNT' and job_id is null) over document, 0) as common
+        from (
+          select l.tenant_id, l.invoice_id, i.currency, l.position, l.line_type, l.line_type in ('FIXED_FEE', 'PROGRESS') as is_fee,
+            w.job_id is not null as has_work, coalesce(l.job_id, w.job_id) as job_id,
+            case when l.job_id is null and w.job_id is not null then w.billed else l.amount end as amount
+          from invoice_line l
+          join invoice i on i.tenant_id = l.tenant_id and i.id = l.invoice_id
+          left join lateral (
+            select coalesce(l.job_id, e.job_id) as job_id, sum(r.billed) as billed
+            from invoice_line_wip k
+            join wip_relief r on r.tenant_id = k.tenant_id and r.invoice_id = l.invoice_id and r.wip_entry_id = k.wip_entry_id
+            join wip_entry e on e.tenant_id = k.tenant_id and e.id = k.wip_entry_id
+            where k.tenant_id = l.tenant_id and k.line_id = l.id
+            group by 1) w on true) unit
+        window document as (partition by tenant_id, invoice_id)) summed) shared
+    window document as (partition by tenant_id, invoice_id, line_type = 'DISCOUNT')) spread
+  where job_id is not null
+  group by 1, 2, 3;
+grant select on billing_of_lines to financial_automation_service;
+
+create function counts(payment_status text) returns boolean language sql immutable parallel safe
+  return payment_status in ('COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED');
+
+-- The sums of documents and payments must agree with their lines and allocations when a transaction commits. Whoever writes
+-- them calculates these sums; the database rejects wrong ones.
+create function check_draft_invoice() returns trigger language plpgsql as $$
+declare
+  draft draft_invoice;
+  lines record;
+  held record;
+begin
+  select * into draft from draft_invoice d where d.tenant_id = new.tenant_id and d.id = new.id;
+  select coalesce(sum(amount) filter (where line_type not in ('DISCOUNT', 'INTEREST')), 0) as subtotal,
+      -coalesce(sum(amount) filter (where line_type = 'DISCOUNT'), 0) as discount_total,
+      coalesce(sum(amount) filter (where line_type = 'INTEREST'), 0) as interest_total,
+      coalesce(sum(tax_amount), 0) as tax_total
+    into lines from draft_invoice_line l where l.tenant_id = draft.tenant_id and l.draft_invoice_id = draft.id;
+  if (draft.subtotal, draft.discount_total, draft.interest_total, draft.tax_total)
+    is distinct from (lines.subtotal, lines.discount_total, lines.interest_total, lines.tax_total) then
+    raise exception 'the totals of draft % are not those of its lines', draft.id
+      using errcode = 'check_violation', constraint = 'draft_invoice_total_agrees', table = 'draft_invoice';
+  end if;
+  if draft.status in ('DRAFT', 'IN_REVIEW', 'REJECTED') then
+    select count(*) as named, count(distinct w.id) filter (
+        where w.status = 'IN_DRAFT' and w.draft_invoice_id = draft.id and w.client_id = draft.client_id
+          and w.currency = draft.currency) as reserved
+      into held
+      from draft_invoice_line l
+      join draft_invoice_line_wip lw on lw.tenant_id = l.tenant_id and lw.line_id = l.id
+      join wip_entry w on w.tenant_id = lw.tenant_id and w.id = lw.wip_entry_id
+      where l.tenant_id = draft.tenant_id and l.draft_invoice_id = draft.id;
+    if held.named <> held.reserved then
+      raise exception 'draft % names work in progress that it does not hold', draft.id
+        using errcode = 'check_violation', constraint = 'draft_invoice_lines_held', table = 'draft_invoice';
+    end if;
+  end if;
+  return null;
+end
+$$;
+
+create function check_invoice() returns trigger language plpgsql as $$
+declare
+  bill invoice;
+  lines record;
+  covered record;
+begin
+  select * into bill from invoice i where i.tenant_id = new.tenant_id and i.id = new.id;
+  select coalesce(sum(p_amount) filter (where counted and method <> 'CREDIT'), 0) as paid,
+      coalesce(sum(p_amount) filter (where counted and method = 'CREDIT'), 0) as credited,
+      coalesce(sum(p_amount) filter (where status = 'PENDING'), 0) as pending
+    into covered
+    from (select a.amount as p_amount, counts(p.status) as counted, p.method, p.status
+      from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
+      where a.tenant_id = bill.tenant_id and a.invoice_id = bill.id) allocations;
+  if (bill.amount_paid, bill.amount_credited, bill.amount_pending)
+    is distinct from (covered.paid, covered.credited, covered.pending) then
+    raise exception 'what covers invoice % is not what is allocated to it', bill.id
+      using errcode = 'check_violation', constraint = 'invoice_allocations_agree', table = 'invoice';
+  end if;
+  if tg_op = 'INSERT' then
+    select coalesce(sum(amount) filter (where line_type not in ('DISCOUNT', 'INTEREST')), 0) as subtotal,
+        -coalesce(sum(amount) filter (where line_type = 'DISCOUNT'), 0) as discount_total,
+        coalesce(sum(amount) filter (where line_type = 'INTEREST'), 0) as interest_total,
+        coalesce(sum(tax_amount), 0) as tax_total
+      into lines from invoice_line l where l.tenant_id = bill.tenant_id and l.invoice_id = bill.id;
+    if (bill.subtotal, bill.discount_total, bill.interest_total, bill.tax_total)
+      is distinct from (lines.subtotal, lines.discount_total, lines.interest_total, lines.tax_total) then
+      raise exception 'the totals of invoice % are not those of its lines', bill.id
+        using errcode = 'check_violation', constraint = 'invoice_total_agrees', table = 'invoice';
+    end if;
+    if bill.draft_invoice_id is not null and not exists (
+      select 1 from draft_invoice d
+      where d.tenant_id = bill.tenant_id and d.id = bill.draft_invoice_id and d.total = bill.total and d.invoice_id = bill.id)
+    then
+      raise exception 'invoice % and its draft disagree', bill.id
+        using errcode = 'check_violation', constraint = 'invoice_draft_invoice_id_agrees', table = 'invoice';
+    end if;
+    if (select coalesce(sum(r.billed), 0) from wip_relief r where r.tenant_id = bill.tenant_id and r.invoice_id = bill.id)
+      is distinct from (select coalesce(sum(l.amount), 0) from invoice_line l
+        where l.tenant_id = bill.tenant_id and l.invoice_id = bill.id and exists (
+          select 1 from invoice_line_wip lw where lw.tenant_id = l.tenant_id and lw.line_id = l.id)) then
+      raise exception 'invoice % bills another amount of work in progress than its lines', bill.id
+        using errcode = 'check_violation', constraint = 'invoice_relief_agrees', table = 'invoice';
+    end if;
+  end if;
+  return null;
+end
+$$;
+
+-- Responses include the balances of a client from invoices and payments, as they do its work in progress: a change of one is a new
+-- version of the client.
+create procedure add_balances(changes balance_change[]) language sql
+begin atomic
+  update client k set outstanding_balance = limited(k.outstanding_balance + c.outstanding),
+    unapplied_credit = limited(k.unapplied_credit + c.unapplied), version = k.version + 1,
+    updated_at = greatest(k.updated_at, tenant_now())
+  from (select tenant_id, client_id, currency, sum(outstanding) as outstanding, sum(unapplied) as unapplied
+    from unnest(changes) group by 1, 2, 3 having sum(outstanding) <> 0 or sum(unapplied) <> 0) c
+  where k.tenant_id = c.tenant_id and k.id = c.client_id and k.currency = c.currency;
+end;
+
+-- Invoices that are posted: one that waits for this is not in the ledger.
+create function outstanding(invoice_status text, amount_due numeric) returns numeric language sql immutable parallel safe
+  return case when invoice_status = 'PENDING' then 0 else amount_due end;
+
+create function sum_invoices() returns trigger language plpgsql as $$
+declare
+  changes balance_change[];
+begin
+  if tg_op = 'INSERT' then
+    select array_agg((tenant_id, client_id, currency, outstanding(status, amount_due), 0)::balance_change)
+    into changes from new_rows;
+  else
+    select array_agg(change) into changes from (
+      select (tenant_id, client_id, currency, outstanding(status, amount_due), 0)::balance_change as change from new_rows
+      union all
+      select (tenant_id, client_id, currency, -outstanding(status, amount_due), 0)::balance_change from old_rows) all_rows;
+  end if;
+  call add_balances(changes);
+  return null;
+end
+$$;
+
+-- What a firm holds for a client, or has lost on a payment of the client.
+create function held(payment_status text, unapplied_amount numeric) returns numeric language sql immutable parallel safe
+  return case when counts(payment_status) or payment_status = 'RETURNED' then unapplied_amount else 0 end;
+
+-- An entry and the closing of its period exclude each other: entries share the lock, and closing needs it alone. Closing waits for
+-- entries that are not committed yet, and entries after it see the closed period.
+create function check_open_period() returns trigger language plpgsql as $$
+declare
+  closed record;
+begin
+  perform pg_advisory_xact_lock_shared(72304, (select e.tenant_id from new_rows e limit 1));
+  select e.id, e.business_date, o.books_closed_through into closed
+    from new_rows e
+    join client k on k.tenant_id = e.tenant_id and k.id = e.client_id
+    join org o on o.tenant_id = k.tenant_id and o.id = k.org_id
+    where e.business_date <= o.books_closed_through
+    limit 1;
+  if found then
+    raise exception 'the books are closed through %, and entry % is of %', closed.books_closed_through, closed.id, closed.business_date
+      using errcode = 'check_violation', constraint = 'ledger_entry_period_open', table = 'ledger_entry';
+  end if;
+  return null;
+end
+$$;
+
+create function lock_periods() returns trigger language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(72304, new.tenant_id);
+  return new;
+end
+$$;
+
+create function is_billing(status text) returns boolean language sql immutable parallel safe
+return status not in ('PENDING', 'VOIDED');
+
+-- For invoices that are stored without, as those before this migration.
+create procedure enter_billing(tenant integer, invoices uuid[] default null)
+language plpgsql set plan_cache_mode = force_custom_plan as $$
+begin
+  insert into invoice_billing
+  select b.* from billing_of_lines b join invoice i on i.tenant_id = b.tenant_id and i.id = b.invoice_id
+  where b.tenant_id = tenant and (invoices is null or b.invoice_id = any(invoices)) and is_billing(i.status) and not exists (
+    select from invoice_billing k
+    where k.tenant_id = b.tenant_id and k.invoice_id = b.invoice_id and k.job_id = b.job_id);
+end
+$$;
+
+create procedure add_billing(changes billing_change[]) language sql
+begin atomic
+  update job j set billed_amount = limited(j.billed_amount + c.billed),
+    billed_fee_amount = limited(j.billed_fee_amount + c.fee),
+    fee_without_work_amount = limited(j.fee_without_work_amount + c.fee_without_work), version = j.version + 1,
+    updated_at = greatest(j.updated_at, tenant_now())
+  from (select tenant_id, job_id, sum(billed) as billed, sum(fee) as fee, sum(fee_without_work) as fee_without_work
+    from unnest(changes) group by 1, 2) c
+  where j.tenant_id = c.tenant_id and j.id = c.job_id;
+end;
+
+create function sum_billing() returns trigger language plpgsql as $$
+declare
+  changes billing_change[];
+begin
+  select array_agg((tenant_id, job_id, billed, fee, fee_without_work)::billing_change) into changes from new_rows;
+  call add_billing(changes);
+  return null;
+end
+$$;
+
+create function subtract_billing() returns trigger language plpgsql as $$
+declare
+  changes billing_change[];
+begin
+  select array_agg((tenant_id, job_id, -billed, -fee, -fee_without_work)::billing_change) into changes
+  from invoice_billing where tenant_id = new.tenant_id and invoice_id = new.id;
+  call add_billing(changes);
+  return null;
+end
+$$;
+
+create trigger draft_invoice_history_immutable
+  before delete or update on draft_invoice_history for each row
+  execute function refuse_change();
+
+create trigger invoice_sum_inserted
+  after insert on invoice referencing new table as new_rows for each statement
+  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
+  execute function sum_invoices();
+
+create trigger invoice_sum_updated
+  after update on invoice referencing old table as old_rows new table as new_rows for each statement
+  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
+  execute function sum_invoices();
+
+create trigger org_periods_locked
+  before update of books_closed_through on org for each row
+  when (((old.books_closed_through is distinct from new.books_closed_through) and (current_setting('app.copies_rows', true) is distinct from 'on')))
+  execute function lock_periods();
+
+create trigger invoice_billing_sum_inserted
+  after insert on invoice_billing referencing new table as new_rows for each statement
+  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
+  execute function sum_billing();
+
+create trigger invoice_billing_voided
+  after update on invoice for each row
+  when ((is_billing(old.status) and (NOT is_billing(new.status)) and (current_setting('app.copies_rows', true) is distinct from 'on')))
+  execute function subtract_billing();
+
+create constraint trigger draft_invoice_agrees
+  after insert or update on draft_invoice deferrable initially deferred for each row
+  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
+  execute function check_draft_invoice();
+
+create constraint trigger invoice_agrees_inserted
+  after insert on invoice deferrable initially deferred for each row
+  when ((current_setting('app.copies_rows', true) is distinct from 'on'))
+  execute function check_invoice();
+
+create constraint trigger invoice_agrees_updated
+  after update on invoice deferrable initially deferred for each row
+  when ((((old.amount_paid is distinct from new.amount_paid) or (old.amount_credited is distinct from new.amount_credited) or (old.amount_pending is distinct from new.amount_pending) or (old.status is distinct from new.status)) and (current_setting('app.copies_rows', true) is distinct from 'on')))
+  execute function check_invoice();

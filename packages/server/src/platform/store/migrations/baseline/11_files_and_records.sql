@@ -1,0 +1,106 @@
+create table file (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  status text collate "C" not null default 'PENDING',
+  file_name text collate "C" not null,
+  source text collate "C" not null,
+  mime_type text collate "C" not null,
+  size_bytes bigint not null,
+  sha256 text collate "C",
+  client_id uuid,
+  job_id uuid,
+  engagement_id uuid,
+  uploaded_by_type text collate "C" not null,
+  -- A staff member or a contact.
+  uploaded_by_id uuid,
+  folder_path text collate "C",
+  tax_year integer,
+  constraint file_status_enum check (status in ('PENDING', 'SCANNING', 'AVAILABLE', 'REJECTED', 'ARCHIVED', 'DELETED')),
+  constraint file_source_enum check (source in ('CLIENT_REQUEST', 'DELIVERABLE', 'REFERENCE_FILE', 'DMS_DIRECT_UPLOAD')),
+  constraint file_uploaded_by_type_enum check (uploaded_by_type in ('STAFF', 'CONTACT', 'SYSTEM')),
+  constraint file_uploaded_by_id_agrees check ((uploaded_by_type = 'SYSTEM') = (uploaded_by_id is null)),
+  constraint file_size_bytes_range check (size_bytes between 0 and 9007199254740991),
+  constraint file_sha256_pattern check (sha256 ~ '^[0-9a-f]{64}$'),
+  constraint file_sha256_agrees check (sha256 is not null or status not in ('AVAILABLE', 'ARCHIVED')),
+  constraint file_active_agrees check (active = (status <> 'DELETED')),
+  primary key (tenant_id, id),
+  constraint file_system_ref_unique unique (tenant_id, system_ref),
+  constraint file_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
+  constraint file_job_id_reference foreign key (tenant_id, job_id) references job (tenant_id, id),
+  constraint file_engagement_id_reference foreign key (tenant_id, engagement_id) references engagement (tenant_id, id)
+);
+call protect_entity_table('file');
+create index file_client_id_index on file (tenant_id, client_id, id) where (client_id is not null);
+create index file_job_id_index on file (tenant_id, job_id, id) where (job_id is not null);
+create index file_engagement_id_index on file (tenant_id, engagement_id, id) where (engagement_id is not null);
+create index file_status_index on file (tenant_id, status, id);
+create index file_source_index on file (tenant_id, source, id);
+create index file_created_at_index on file (tenant_id, created_at, id);
+create index file_names_index on file using gin (tenant_id, lower((file_name collate fa_case)) collate "C" gin_trgm_ops);
+
+alter table engagement_document add constraint engagement_document_file_id_reference foreign key (tenant_id, file_id) references file (tenant_id, id);
+alter table expense_entry add constraint expense_entry_receipt_file_id_reference foreign key (tenant_id, receipt_file_id) references file (tenant_id, id);
+alter table invoice add constraint invoice_pdf_file_id_reference foreign key (tenant_id, pdf_file_id) references file (tenant_id, id);
+
+create table custom_record_type (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  display_name text collate "C",
+  description text collate "C",
+  fields jsonb not null,
+  constraint custom_record_type_name_pattern check (name ~ '^[A-Z][A-Za-z0-9]{1,62}$'),
+  constraint custom_record_type_fields_list check (jsonb_typeof(fields) = 'array'),
+  primary key (tenant_id, id),
+  constraint custom_record_type_system_ref_unique unique (tenant_id, system_ref),
+  -- For foreign keys of rows. The index below is stricter: callers get its violations.
+  constraint custom_record_type_name_exact_unique unique (tenant_id, name)
+);
+call protect_entity_table('custom_record_type');
+create unique index custom_record_type_name_unique on custom_record_type (tenant_id, lower(name));
+
+create table custom_record (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default tenant_now(),
+  updated_at timestamptz(3) not null default tenant_now(),
+  version integer not null default 1,
+  type text collate "C" not null,
+  attributes jsonb not null,
+  constraint custom_record_attributes_object check (jsonb_typeof(attributes) = 'object'),
+  primary key (tenant_id, id),
+  constraint custom_record_system_ref_unique unique (tenant_id, type, system_ref),
+  constraint custom_record_type_reference foreign key (tenant_id, type) references custom_record_type (tenant_id, name)
+);
+call protect_entity_table('custom_record');
+create index custom_record_type_index on custom_record (tenant_id, type, id);
+
+-- The values of fields that a custom type declares unique. The database keeps them unique by this key, which it could not
+-- for values inside the JSON of a row. Only active records have rows here. A value can be longer than a key, so
+-- its digest is stored.
+create table custom_record_value (
+  tenant_id integer not null,
+  type text collate "C" not null,
+  field text collate "C" not null,
+  digest text collate "C" not null,
+  record_id uuid not null,
+  constraint custom_record_value_type_field_digest_unique primary key (tenant_id, type, field, digest),
+  constraint custom_record_value_record_id_reference foreign key (tenant_id, record_id) references custom_record (tenant_id, id)
+);
+call protect_tenant_table('custom_record_value', 'select, insert, delete');
+create index custom_record_value_record_id_index on custom_record_value (tenant_id, record_id);
