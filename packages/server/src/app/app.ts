@@ -13,6 +13,7 @@ import { createRouter, type FindRoute } from '../http/router.ts';
 import { paymentRoutes } from '../modules/billing/pay/routes.ts';
 import { contentRoute } from '../modules/files/content-route.ts';
 import { checkRoles } from '../platform/auth/roles.ts';
+import { databaseClock } from '../platform/database-clock.ts';
 import type { Service } from '../service/service.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { toRejection } from './failure.ts';
@@ -151,7 +152,7 @@ class Pipeline {
     const { id, tenant, method, path = '', user = '' } = exchange;
     metrics.responded(route?.name ?? 'none', sent.status, seconds);
     if (route?.isRecorded === true && tenant !== undefined) {
-      const at = Date.now();
+      const at = databaseClock.now();
       const milliseconds = Math.round(seconds * 1e4) / 10;
       const request = { id, at, operation: route.name, method, path, user, status: result.status, milliseconds };
       recentRequests.record(tenant, request, result.kind === 'json' ? result.body : undefined);

@@ -7,6 +7,7 @@ import {
   TenantMoving,
   TimeBudgetExceeded,
   TransactionConflict,
+  WrongClock,
 } from '../platform/store/errors.ts';
 
 /**
@@ -46,5 +47,6 @@ export function unavailability(error: unknown): string {
   if (error instanceof DatabaseUpgraded) {
     return 'The database has been upgraded by a newer version of the service. Try again when this process has been replaced.';
   }
+  if (error instanceof WrongClock) return error.message;
   return 'The service is unavailable. Try again in 5 seconds.';
 }

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { millisecondsOf } from '../contract/durations.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
+import { databaseClock } from '../platform/database-clock.ts';
 import { newId } from '../platform/store/new-id.ts';
 import { type ClockTask, createTick, nextMidnight, runDaily } from './clock.ts';
 import type { BackgroundService } from './job.ts';
@@ -51,7 +52,7 @@ export async function advanceClock(
   const lease = await takeLease(service, tenant);
   try {
     let { offset } = lease;
-    const timeAt = () => Temporal.Instant.fromEpochMilliseconds(Date.now() + offset);
+    const timeAt = () => Temporal.Instant.fromEpochMilliseconds(databaseClock.now() + offset);
     const started = timeAt();
     const end = target(started);
     // The real time goes on meanwhile.

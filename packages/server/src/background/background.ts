@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { databaseClock } from '../platform/database-clock.ts';
 import { Clock, type ClockTask } from './clock.ts';
 import { leaseClock } from './clock-lease.ts';
+import { recoverFromWrongClock } from './future-times.ts';
 import type { BackgroundService, Job } from './job.ts';
 import { JobTable } from './job-table.ts';
 import { runJob } from './run-job.ts';
@@ -21,6 +23,9 @@ export interface Background {
 /** How often leases are renewed, in milliseconds: more than twice within the shortest one. */
 const renewEvery = 4_000;
 
+/** How often what waits for a time that a wrong clock has set is looked for, in milliseconds. */
+const recoverEvery = 3_600_000;
+
 /**
  * Runs jobs and the clock in this process. Processes on the same database share the work.
  *
@@ -30,7 +35,7 @@ const renewEvery = 4_000;
 export async function startBackground(
   service: BackgroundService,
   { jobs, clockTasks }: BackgroundWork,
-  now: () => Temporal.Instant = () => Temporal.Now.instant(),
+  now: () => Temporal.Instant = () => databaseClock.instant(),
 ): Promise<Background> {
   const { store, log } = service;
   const names = jobs.map(({ name }) => name);
@@ -53,6 +58,12 @@ export async function startBackground(
   };
   // The embedded database has no other process: what it lists as running was interrupted when the last process ended.
   if (store.engine === 'pglite') await table.expireLeases();
+  const recover = () =>
+    recoverFromWrongClock(store).catch((error: unknown) =>
+      log.warn({ err: error }, 'Times that a wrong clock may have set were not looked for.'),
+    );
+  await recover();
+  const recovering = setInterval(recover, recoverEvery).unref();
   const watch: Watch = new Watch(table, log, workers, clockTasks.length === 0 ? undefined : tick);
   await watch.start();
   const renewals = setInterval(() => {
@@ -62,6 +73,7 @@ export async function startBackground(
   }, renewEvery);
   return {
     async stop(graceMilliseconds) {
+      clearInterval(recovering);
       await watch.stop();
       const deadline = pause(graceMilliseconds, undefined, { ref: false });
       const clockStopped = Promise.race([ticking, deadline]).then(() => {

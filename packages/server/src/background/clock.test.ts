@@ -6,6 +6,7 @@ import { count } from '../../test/rows.ts';
 import { newId } from '../platform/store/new-id.ts';
 import { Clock, type ClockTask, defineClockTask, type Tick } from './clock.ts';
 import { type ClockLease, leaseClock } from './clock-lease.ts';
+import { recoverFromWrongClock } from './future-times.ts';
 import { JobLost } from './job.ts';
 
 const { store, tenantId, otherTenantId } = await testStore();
@@ -255,4 +256,49 @@ test('the clock does not tick without tasks', async () => {
   const { rows } = await other.store.ownerStatements('select minute from clock_lease');
   expect(rows.map(({ minute }) => Number(minute))).toEqual([0]);
   await background.stop(0);
+});
+
+test('a clock that was ahead recovers: daily tasks run again, and what leases and due times of the future kept back', async () => {
+  const days: string[] = [];
+  const task = defineClockTask({
+    name: 'recovering',
+    every: 'day',
+    run: async ({ tenant, today, lastDay }) => {
+      if (tenant.name === 'alpha') days.push(`${lastDay} ${today}`);
+    },
+  });
+  const now = Temporal.Now.instant();
+  const today = now.toZonedDateTimeISO(zones.alpha).toPlainDate();
+  await keepLease(lease.id);
+  await store.ownerStatements(`insert into clock_due (tenant_id, task, due_at) values ($1, 'day', '-infinity')`, [
+    tenantId,
+  ]);
+  const { tickAt } = clockOf(task);
+  await tickAt(now.add({ hours: 24 * 40 }));
+  await tickAt(now);
+  expect(days).toHaveLength(1);
+  await store.ownerStatements(
+    `insert into background_job (tenant_id, id, name, data, status, due_at, run_id, leased_until) values
+       ($1, gen_random_uuid(), 'future', '{}', 'WAITING', now() + interval '40 days', null, null),
+       ($1, gen_random_uuid(), 'future', '{}', 'RUNNING', now(), gen_random_uuid(), now() + interval '40 days'),
+       ($1, gen_random_uuid(), 'future', '{}', 'WAITING', now() + interval '1 day', null, null)`,
+    [tenantId],
+  );
+  await store.ownerStatements(
+    `update clock_lease set minute = minute + 60000000, leased_until = now() + interval '40 days'`,
+  );
+
+  await recoverFromWrongClock(store);
+  const { rows } = await store.ownerStatements(`
+    select (select minute from clock_lease) as minute, (select leased_until from clock_lease) as "leasedUntil",
+      (select count(*)::integer from background_job where name = 'future' and least(due_at, leased_until) <= now()) as "readyJobs",
+      (select count(*)::integer from background_job where name = 'future' and leased_until > now()) as "leasedJobs"`);
+  expect(rows).toEqual([{ minute: 0, leasedUntil: null, readyJobs: 2, leasedJobs: 0 }]);
+  await keepLease(lease.id);
+  // As tenants, tasks and due times were left by the tick that was ahead.
+  await tickAt(now.add({ seconds: 1 }));
+  await tickAt(now.add({ minutes: 1 }));
+  expect(days).toEqual([`undefined ${today.add({ days: 40 })}`, `${today.subtract({ days: 92 })} ${today}`]);
+  await tickAt(midnight(today.add({ days: 1 }).toString(), zones.alpha));
+  expect(days.at(-1)).toBe(`${today} ${today.add({ days: 1 })}`);
 });

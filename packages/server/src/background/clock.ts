@@ -242,6 +242,11 @@ export function createTick(service: BackgroundService, task: ClockTask, tenant: 
   };
 }
 
+/** A tenant whose time zone changes can be so many days behind its last run. Any more, and the clock was wrong. */
+const zoneChange = 2;
+/** How many days are made up for after a clock was wrong, because it is unknown since when the task has not run. What is done is not repeated. */
+const madeUpFor = 92;
+
 /** Runs a daily task unless it has succeeded on this day. @returns whether it ran */
 export async function runDaily(task: ClockTask, tick: Tick): Promise<boolean> {
   const { tenant, today } = tick;
@@ -250,9 +255,11 @@ export async function runDaily(task: ClockTask, tick: Tick): Promise<boolean> {
     session.first(sql<{ day: string; place: { readonly day: string } | null }>`
       select day, place from clock_day where tenant_id = ${tenant.id} and task = ${task.name}`),
   );
-  if (last !== undefined && last.day >= day) return false;
+  const isAhead = last !== undefined && last.day > today.add({ days: zoneChange }).toString();
+  if (last !== undefined && last.day >= day && !isAhead) return false;
   const place = last?.place?.day === day ? last.place : undefined;
-  await task.run({ ...tick, lastDay: last && Temporal.PlainDate.from(last.day), place });
+  const lastDay = isAhead ? today.subtract({ days: madeUpFor }) : last && Temporal.PlainDate.from(last.day);
+  await task.run({ ...tick, lastDay, place });
   await tick.write(({ transaction }) =>
     transaction.all(sql`
       insert into clock_day (tenant_id, task, day) values (${tenant.id}, ${task.name}, ${day})

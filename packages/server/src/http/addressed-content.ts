@@ -4,7 +4,7 @@ import { type Content, fileContent } from './content.ts';
 import { sampleServer } from './sample-server.ts';
 
 /** A document changes when a server starts with another address. */
-const startedAt = new Date();
+const startedAt = new Date(performance.timeOrigin);
 
 /** Returns the content of a file with the address of this server; undefined if the file does not exist. */
 export async function addressedContent(

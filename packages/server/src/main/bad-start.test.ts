@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { clockAhead } from '../../test/clock.ts';
 import { engineName, testDatabase } from '../../test/database.ts';
 import { portOf } from '../../test/free-port.ts';
 import { sampleOf } from '../../test/nightly.ts';
@@ -165,6 +166,11 @@ const onPostgres: BadStart[] = [
     settings: async () => ({ DATABASE_URL: (await testDatabase('empty')).databaseUrl ?? '' }),
     says: /^The database lacks (?:the migration 0000_baseline|\d+ migrations, from 0000_baseline on): run "operator migrate" of this version, or set MIGRATE_AT_START=on\.$/,
   },
+  ...[8 * 365 * 86_400, -3_600, 60].map((seconds) => ({
+    name: `a clock of this machine that is ${seconds} s ahead`,
+    settings: () => ({ NODE_OPTIONS: clockAhead(seconds) }),
+    says: /^The clock of this process is [\d,]+ (days ahead of|seconds behind|seconds ahead of) that of the database\. Correct the one that is wrong, such as by NTP\.$/,
+  })),
   { name: 'no master key', settings: () => ({ MASTER_KEY: '' }), says: /^MASTER_KEY is missing\./ },
 ];
 

@@ -48,6 +48,7 @@ export async function prepareServing(
   // Meanwhile the database opens.
   await contractValidator();
   const home = await opening;
+  await home.ready();
   const store = await openCells(config, home, new Vault(config.masterKey), log);
   if (store instanceof Cells) {
     store.keepLooking();
@@ -99,10 +100,10 @@ export async function prepareServing(
 }
 
 async function keepAllPartitions(store: Store, auditYears: number, log: Logger): Promise<void> {
-  const kept: readonly [table: MonthlyTable, kept: Temporal.DurationLike | null][] = [
-    ['audit_log', auditYears === 0 ? null : { years: auditYears }],
+  const kept: readonly [table: MonthlyTable, kept: string | null][] = [
+    ['audit_log', auditYears === 0 ? null : `${auditYears} years`],
     // The clock of a sandbox only goes forward, so what is too old by the real one is too old for every tenant.
-    ['delivery_attempt', { days: keptDays }],
+    ['delivery_attempt', `${keptDays} days`],
   ];
   for (const [table, duration] of kept)
     await keepPartitions(store, table, duration).then(

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { schemaOf } from '../contract/contract.ts';
 import { type ApiKeyRow, listKeys, revokeKey } from '../platform/auth/api-key-store.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
+import { databaseClock } from '../platform/database-clock.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { recordChanges, type TracedChange } from '../platform/store/trace.ts';
 import type { Operator } from './operator.ts';
@@ -34,7 +35,7 @@ export async function createApiKey(
   if (unknown.length > 0) throw new Error(`Unknown role: ${unknown.join(', ')}. Known roles: ${known.join(', ')}.`);
 
   const id = uuidv7();
-  const expiresAt = new Date(Date.now() + newKey.days * millisecondsADay);
+  const expiresAt = new Date(databaseClock.now() + newKey.days * millisecondsADay);
   const { store, tokens, keys } = operator.service;
   const signingKey = keys.signingKey().kid;
   const { apiUserId, createdAt } = await store.write(tenant.id, async (transaction) => {
@@ -77,7 +78,7 @@ export async function signApiKeyAgain(
 ): Promise<string | undefined> {
   const tenant = await tenantNamed(operator, tenantName);
   const { store, tokens, keys } = operator.service;
-  const until = new Date(Date.now() + days * millisecondsADay).toISOString();
+  const until = new Date(databaseClock.now() + days * millisecondsADay).toISOString();
   const [known] = await store.read(tenant.id, (session) =>
     session.all<{ id: string; apiUserId: string; createdAt: string; expiresAt: string }>(sql`
       select k.id, k.api_user_id as "apiUserId", k.created_at as "createdAt", k.expires_at as "expiresAt"
@@ -127,7 +128,9 @@ function audit(
   change: Omit<TracedChange, 'event'>,
 ): Promise<void> {
   const origin = { tenantId, apiUserId: null, actor: 'operator', operation, requestId: null };
-  return recordChanges(transaction, { ...origin, occurredAt: new Date().toISOString() }, [{ ...change, event: null }]);
+  return recordChanges(transaction, { ...origin, occurredAt: databaseClock.date().toISOString() }, [
+    { ...change, event: null },
+  ]);
 }
 
 /** Returns the keys of a tenant, the newest first, without the key text. */

@@ -22,7 +22,14 @@ export async function openCells(
   const options = databaseOf(config);
   return Cells.open(home, {
     open: (databaseUrl) =>
-      openStore({ ...options, limits: { ...options.limits, ...limits }, databaseUrl, standbyUrls: [], log }),
+      openStore({
+        ...options,
+        limits: { ...options.limits, ...limits },
+        databaseUrl,
+        standbyUrls: [],
+        isClock: false,
+        log,
+      }),
     decrypt: (encrypted) => vault.decrypt(urlPurpose, encrypted),
     log,
   });
@@ -68,8 +75,9 @@ export async function addCell({ service }: Operator, { name, url }: CellRequest)
     throw new Error(
       'Set CELL_DATABASE_URL to the address of the database, such as postgres://user:password@host:5432/database.',
     );
-  const added = await openStore({ databaseUrl: url, poolSize: 2, migrations: 'apply' });
+  const added = await openStore({ databaseUrl: url, poolSize: 2, migrations: 'apply', isClock: false });
   try {
+    await added.ready();
     return await store.system(async (transaction) => {
       // One after the other, so that each gets a number of its own.
       await transaction.all(sql`lock table cell in share row exclusive mode`);

@@ -1,5 +1,6 @@
 import { backgroundWork } from '../app/jobs.ts';
 import { advanceClock, laterBy } from '../background/advance-clock.ts';
+import { databaseClock } from '../platform/database-clock.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Operator } from './operator.ts';
 import { tenantNamed } from './tenants.ts';
@@ -36,7 +37,7 @@ function readDuration(text: string): Temporal.Duration {
   const iso = unit === undefined ? text : unit === 'd' ? `P${number}D` : `PT${number}${unit.toUpperCase()}`;
   try {
     const duration = Temporal.Duration.from(iso);
-    laterBy(Temporal.Now.instant(), duration);
+    laterBy(databaseClock.instant(), duration);
     return duration;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
+import { databaseClock } from '../platform/database-clock.ts';
 import { pasteable } from '../platform/operator-command.ts';
 import type { FirmCalls } from './firm-calls.ts';
 
@@ -76,8 +77,8 @@ function describe(headers: IncomingMessage['headers'], body: string, secret: str
   const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   try {
     const event = new Webhook(secret).verify(body, plain);
-    return `${new Date().toISOString()}  signature verified\n${JSON.stringify(event, undefined, 2)}`;
+    return `${databaseClock.date().toISOString()}  signature verified\n${JSON.stringify(event, undefined, 2)}`;
   } catch (error) {
-    return `${new Date().toISOString()}  REJECTED: ${error instanceof Error ? error.message : error}\n${body}`;
+    return `${databaseClock.date().toISOString()}  REJECTED: ${error instanceof Error ? error.message : error}\n${body}`;
   }
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { databaseClock } from '../platform/database-clock.ts';
 import type { FirmCalls } from './firm-calls.ts';
 
 type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
@@ -46,7 +47,12 @@ const samples: Readonly<Record<string, Sample>> = {
       const [client] = data;
       if (client === undefined) throw new Error('The tenant has no client. Trigger Client.CREATE first.');
       // Yesterday in UTC is in the future in no time zone.
-      const paymentDate = Temporal.Now.plainDateISO('UTC').subtract({ days: 1 }).toString();
+      const paymentDate = databaseClock
+        .instant()
+        .toZonedDateTimeISO('UTC')
+        .toPlainDate()
+        .subtract({ days: 1 })
+        .toString();
       return { clientId: client.id, paymentDate, amount: '10.00', currency: 'USD', method: 'CHECK', source: 'MANUAL' };
     },
     change: { note: 'Changed to try out events.' },

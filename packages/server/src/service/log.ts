@@ -1,4 +1,5 @@
 import { type DestinationStream, type LoggerOptions, symbols } from 'pino';
+import { databaseClock } from '../platform/database-clock.ts';
 
 /** Options for structured logs, one JSON object per line. Fields that could contain secrets are redacted. */
 export function logOptions(level: string): LoggerOptions {
@@ -6,7 +7,7 @@ export function logOptions(level: string): LoggerOptions {
     level,
     base: null,
     formatters: { level: (label) => ({ level: label }) },
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    timestamp: () => `,"time":"${databaseClock.date().toISOString()}"`,
     redact: {
       paths: [
         'authorization',

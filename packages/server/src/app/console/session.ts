@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { impliedRoles } from '@financial-automation/spec';
 import type { Vault } from '../../platform/auth/vault.ts';
+import { databaseClock } from '../../platform/database-clock.ts';
 
 /** The role that can do everything on the console, as it can by the API. */
 export const consoleRole = impliedRoles.administrator;
@@ -24,7 +25,7 @@ export interface ConsoleSession {
 
 /** Creates the value of the cookie. */
 export function startSession(vault: Vault, tenant: string, keyId: string, signingKey: string): string {
-  const until = Math.floor(Date.now() / 1000) + sessionLasts;
+  const until = Math.floor(databaseClock.now() / 1000) + sessionLasts;
   const text = [tenant, keyId, signingKey, until, randomBytes(9).toString('base64url')].join('.');
   return `${text}.${vault.sign('console session', text)}`;
 }
@@ -43,7 +44,9 @@ export function readSession(vault: Vault, cookies: string | undefined): ConsoleS
     value ?? '',
   )?.groups ?? {};
   if (text === '' || !vault.verify('console session', text, signature)) return undefined;
-  return Number(until) * 1000 <= Date.now() ? undefined : { tenant, keyId, signingKey, until: Number(until), text };
+  return Number(until) * 1000 <= databaseClock.now()
+    ? undefined
+    : { tenant, keyId, signingKey, until: Number(until), text };
 }
 
 /** The `Set-Cookie` header; without a value, it removes the cookie. Strict: no other site can send it with a request. */

@@ -4,6 +4,7 @@ import { type Content, html } from '../../http/html.ts';
 import type { Shares } from '../../http/shares.ts';
 import { listKeys, revokeKey } from '../../platform/auth/api-key-store.ts';
 import { settingSchemas } from '../../platform/auth/tenant-settings.ts';
+import { databaseClock } from '../../platform/database-clock.ts';
 import { alert, badge, framed, keyField, table, when } from './layout.ts';
 import { callOperation, operationOf, rowsIn, type Visit } from './visit.ts';
 
@@ -54,7 +55,7 @@ function isUsable({
   readonly revokedAt: string | null;
   readonly expiresAt: string;
 }): boolean {
-  return revokedAt === null && Date.parse(expiresAt) > Date.now();
+  return revokedAt === null && Date.parse(expiresAt) > databaseClock.now();
 }
 
 export async function keysPage(visit: Visit): Promise<string> {

@@ -4,6 +4,7 @@ import { type Content, contentResult } from '../../http/content.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { documentHeaders } from '../../http/pages.ts';
 import type { Route } from '../../http/route.ts';
+import { databaseClock } from '../../platform/database-clock.ts';
 import { ContentMissing } from '../../platform/storage/storage.ts';
 import { timeOf } from '../../platform/store/session.ts';
 import { findById } from '../../query/read.ts';
@@ -40,7 +41,7 @@ async function findContent(
     throw new Rejection('FORBIDDEN', 'The URL was modified. Use it unchanged, as getFile returned it.');
   const expired = new Rejection('FORBIDDEN', 'The URL has expired. Request a new one from getFile.');
   // No clock of a tenant is behind the real one.
-  if (download.expires * 1000 <= Date.now()) throw expired;
+  if (download.expires * 1000 <= databaseClock.now()) throw expired;
   const tenant = await directory.tenant(download.tenantName);
   if (tenant === undefined) throw gone();
   exchange.tenant = tenant.name;

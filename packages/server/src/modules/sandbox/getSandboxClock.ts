@@ -1,12 +1,13 @@
 import { clockOf } from '../../background/tenant-clock.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { databaseClock } from '../../platform/database-clock.ts';
 import type { Handler } from '../../service/context.ts';
 
 /** Returns the clock of a sandbox. */
 export const getSandboxClock: Handler<'getSandboxClock'> = async ({ service, tenant }) => {
-  const clock = await clockOf(service.store, tenant.id);
-  if (clock === undefined) throw noSandbox();
-  return { status: 200, body: clockBody(clock.offset) };
+  const own = await clockOf(service.store, tenant.id);
+  if (own === undefined) throw noSandbox();
+  return { status: 200, body: clockBody(own.offset) };
 };
 
 export function noSandbox(): Rejection {
@@ -15,5 +16,5 @@ export function noSandbox(): Rejection {
 
 /** @param offset how far the clock is ahead of the real one, in milliseconds. */
 export function clockBody(offset: number) {
-  return { now: new Date(Date.now() + offset).toISOString(), offsetSeconds: Math.floor(offset / 1000) };
+  return { now: new Date(databaseClock.now() + offset).toISOString(), offsetSeconds: Math.floor(offset / 1000) };
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { TestService } from '../../../test/service.ts';
 import { createTenant } from '../../operator/tenants.ts';
+import { databaseClock } from '../../platform/database-clock.ts';
 import { newId } from '../../platform/store/new-id.ts';
 import { firm } from '../billing/testing.ts';
 
@@ -29,7 +30,7 @@ export async function agingFirm(
   const signIn = (options: { readonly roles: readonly string[] }) => service.signIn({ ...options, tenant });
   const caller = await signIn({ roles: ['API_ADMIN'] });
   const books = await firm({ ...service, ...caller, signIn });
-  const today = Temporal.Instant.fromEpochMilliseconds(Date.now()).toZonedDateTimeISO(timeZone).toPlainDate();
+  const today = databaseClock.instant().toZonedDateTimeISO(timeZone).toPlainDate();
   const invoiceId = await books.post(await books.draftOf([{}], { dueDate: today.add({ days: 1 }).toString() }));
   const monthly = await books.records.make('Job', {
     name: 'Books',

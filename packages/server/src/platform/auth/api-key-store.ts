@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { databaseClock } from '../database-clock.ts';
 import type { Session, Transaction } from '../store/session.ts';
 import { recordChanges, type TraceOrigin } from '../store/trace.ts';
 
@@ -48,8 +49,10 @@ export async function revokeKey(
     after: { revokedAt: key.revokedAt },
     event: null,
   };
-  await recordChanges(transaction, { ...origin, operation: 'api-key revoke', occurredAt: new Date().toISOString() }, [
-    change,
-  ]);
+  await recordChanges(
+    transaction,
+    { ...origin, operation: 'api-key revoke', occurredAt: databaseClock.date().toISOString() },
+    [change],
+  );
   return true;
 }

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { Rejection } from '../../contract/rejection.ts';
 import { unauthenticated } from '../../http/problem.ts';
+import { databaseClock } from '../database-clock.ts';
 import { Cells } from '../store/cells.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller, Tenant } from './caller.ts';
@@ -113,7 +114,7 @@ export class Directory {
 
   /** Records the use of a key. This is informational: if it fails, the request continues. */
   async markUsed(tenantId: number, id: string, { lastUsedAt }: Pick<KeyState, 'lastUsedAt'>): Promise<void> {
-    if (lastUsedAt !== null && Date.now() - Date.parse(lastUsedAt) < usePrecision) return;
+    if (lastUsedAt !== null && databaseClock.now() - Date.parse(lastUsedAt) < usePrecision) return;
     await this.#store.write(tenantId, (transaction) =>
       transaction.all(sql`update api_key set last_used_at = now() where tenant_id = ${tenantId} and id = ${id}`),
     );

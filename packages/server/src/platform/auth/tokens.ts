@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { numberOf } from '../../contract/contract.ts';
 import type { Rejection } from '../../contract/rejection.ts';
 import { unauthenticated } from '../../http/problem.ts';
+import { databaseClock } from '../database-clock.ts';
 import { algorithm, type KeyRing } from './key-ring.ts';
 import type { Vault } from './vault.ts';
 
@@ -63,7 +64,11 @@ export class Tokens {
   }
 
   signAccessToken(claims: Omit<AccessClaims, 'exp'>, id: string): Promise<string> {
-    return this.#sign(accessToken, { ...claims, jti: id }, Math.floor(Date.now() / 1000) + accessTokenLifetime);
+    return this.#sign(
+      accessToken,
+      { ...claims, jti: id },
+      Math.floor(databaseClock.now() / 1000) + accessTokenLifetime,
+    );
   }
 
   /** Signing a key again, with the same times and the same signing key, returns the same text. */
@@ -75,7 +80,7 @@ export class Tokens {
   async verifyAccessToken(token: string, onDoubt?: OnDoubt): Promise<AccessClaims> {
     const known = this.#verified.get(token);
     if (known !== undefined) {
-      if (known.claims.exp + clockTolerance <= Date.now() / 1000) {
+      if (known.claims.exp + clockTolerance <= databaseClock.now() / 1000) {
         throw unauthenticated('The access token has expired.');
       }
       // The key may have been retired since.
@@ -110,7 +115,7 @@ export class Tokens {
     kind: Kind,
     claims: { readonly jti: string; readonly [name: string]: unknown },
     exp: number,
-    iat = secondsOf(new Date()),
+    iat = secondsOf(databaseClock.date()),
   ): Promise<string> {
     const { kid, key } = this.#keys.signingKey();
     return new SignJWT(claims)
@@ -156,6 +161,7 @@ export class Tokens {
         audience: kind.audience,
         issuer,
         clockTolerance,
+        currentDate: databaseClock.date(),
         requiredClaims: ['exp'],
       });
       return { payload, kid };

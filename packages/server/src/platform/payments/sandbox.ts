@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Decimal, formatDecimal, parseDecimal, round } from '../../contract/decimal.ts';
+import { databaseClock } from '../database-clock.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { PayDetails, PaymentOrder, PaymentProcessor, Progress } from './processor.ts';
 
@@ -76,7 +77,7 @@ export class SandboxProcessor implements PaymentProcessor {
   readonly #store: Store;
   readonly #now: () => Temporal.Instant;
 
-  constructor(store: Store, now: () => Temporal.Instant = () => Temporal.Now.instant()) {
+  constructor(store: Store, now: () => Temporal.Instant = () => databaseClock.instant()) {
     this.#store = store;
     this.#now = now;
   }

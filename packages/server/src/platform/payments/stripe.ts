@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import Stripe from 'stripe';
 import { type Decimal, parseDecimal, zero } from '../../contract/decimal.ts';
+import { databaseClock } from '../database-clock.ts';
 import {
   MalformedNotification,
   type NotifiedAttempt,
@@ -176,7 +177,14 @@ export class StripeProcessor implements PaymentProcessor {
   /** Returns the event of a notification, whose signature says nothing about its shape. */
   #verified(body: Buffer, signature: string | undefined): unknown {
     try {
-      return this.#stripe.webhooks.constructEvent(body, signature ?? '', this.#webhookSecret);
+      return this.#stripe.webhooks.constructEvent(
+        body,
+        signature ?? '',
+        this.#webhookSecret,
+        undefined,
+        undefined,
+        databaseClock.now(),
+      );
     } catch (error) {
       if (error instanceof Stripe.errors.StripeSignatureVerificationError)
         throw new UnverifiedNotification('The signature is missing or invalid.', { cause: error });

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { ByteRange } from '../../http/byte-range.ts';
@@ -72,11 +72,18 @@ export class LocalStorage implements ContentStorage {
 
   async #prepare(): Promise<void> {
     await mkdir(this.#incoming, { recursive: true, mode: 0o700 });
-    for (const name of await readdir(this.#incoming)) {
+    const names = await readdir(this.#incoming);
+    if (names.length === 0) return;
+    // The time of the disk, which several machines may share.
+    const newest = join(this.#incoming, randomUUID());
+    await writeFile(newest, '');
+    const { mtimeMs: now } = await stat(newest);
+    await rm(newest);
+    for (const name of names) {
       const path = join(this.#incoming, name);
       // Another process may have completed it just now.
       const age = await stat(path).then(
-        ({ mtimeMs }) => Date.now() - mtimeMs,
+        ({ mtimeMs }) => now - mtimeMs,
         () => 0,
       );
       if (age > longestWrite) await rm(path, { force: true });

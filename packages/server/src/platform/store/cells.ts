@@ -142,7 +142,8 @@ export class Cells implements Store {
       if (cell.store === undefined) {
         cell.store = await open(cell.url);
         for (const watcher of this.#watchers) watcher({ ...cell, number });
-      } else await cell.store.ready();
+      }
+      await cell.store.ready();
       if (!cell.isReady) log.info(`The database ${cell.name} is available.`);
       cell.isReady = true;
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+import type { ClockReading } from '../database-clock.ts';
 import {
   DatabaseError,
   DatabaseUnavailable,
@@ -160,10 +161,15 @@ export async function withConnection<Result>(
   }
 }
 
-/** @throws DatabaseUnavailable if the database does not respond */
-export function checkConnection(pool: Pool): Promise<void> {
+/** SQL of the time of a database, in milliseconds since 1970. */
+export const databaseTime = `date_part('epoch', clock_timestamp()) * 1000`;
+
+/** @returns the time of the database. @throws DatabaseUnavailable if it does not respond */
+export function checkConnection(pool: Pool): Promise<ClockReading> {
   return withConnection(pool, async (connection) => {
-    await connection.run({ text: 'select 1' });
+    const requestedAt = performance.now();
+    const { rows } = await connection.run({ text: `select ${databaseTime} as time` });
+    return { database: rows[0].time, requestedAt, arrivedAt: performance.now() };
   });
 }
 

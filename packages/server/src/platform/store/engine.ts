@@ -16,9 +16,9 @@ export interface Engine {
   /** Receives notifications of a channel. Some of them may be missed. */
   listen(channel: string, onNotification: (payload: string) => void): Promise<Listener>;
   /**
-   * Checks that the database responds, without waiting for work of tenants.
+   * Checks that the database responds, without waiting for work of tenants, and that its clock is that of this process.
    *
-   * @throws DatabaseUnavailable if it does not
+   * @throws DatabaseUnavailable if it does not; WrongClock
    */
   check(): Promise<void>;
   close(): Promise<void>;

@@ -54,6 +54,11 @@ export class DatabaseUpgraded extends DatabaseUnavailable {
   }
 }
 
+/** The clock of this process, or of one of its databases, is wrong. */
+export class WrongClock extends DatabaseUnavailable {
+  override readonly name = 'WrongClock';
+}
+
 /** A statement exceeded its limit and was ended. */
 export class StatementTimeout extends DatabaseUnavailable {
   override readonly name = 'StatementTimeout';

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Pool, PoolClient } from 'pg';
+import { databaseClock } from '../database-clock.ts';
 import { sourceFile } from '../source-file.ts';
 import { DatabaseError, translateError } from './errors.ts';
 import { type MigrationFile, parseMigration } from './migration-file.ts';
@@ -253,7 +254,7 @@ async function applyStatements(application: Application, { statements }: Migrati
 function record(client: PoolClient, name: string, text: string) {
   return client.query(`insert into ${tableOf(text)} (name, timestamp) values ($1, $2)`, [
     name,
-    new Date().toISOString(),
+    databaseClock.date().toISOString(),
   ]);
 }
 

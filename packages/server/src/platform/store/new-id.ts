@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
+import { databaseClock } from '../database-clock.ts';
 
 /** Number of IDs whose random bytes are generated at once: generating them for each ID would cost more than the rest. */
 const ids = 256;
@@ -19,7 +20,7 @@ export function newId(): string {
   }
   const random = pool.subarray(16 * used, 16 * (used + 1));
   used += 1;
-  const now = Date.now();
+  const now = databaseClock.now();
   if (now > milliseconds) {
     milliseconds = now;
     // Less than half of the maximum, so that incrementing within a millisecond never overflows.

@@ -4,8 +4,6 @@ import type { Store, Transaction } from './store.ts';
 /** Tables with a partition for each month of their IDs. */
 export type MonthlyTable = 'audit_log' | 'delivery_attempt';
 
-/** How far ahead partitions are added, in months. */
-const monthsAhead = 3;
 /** How long no partition is dropped because a tenant moves, in days: its rows in two databases are compared. A move takes hours at most. */
 const longestMove = 7;
 /** How long a change of partitions waits for a lock, in milliseconds: whoever needs the table waits behind it. */
@@ -19,18 +17,17 @@ export interface KeptPartitions {
 
 /**
  * Adds the partitions of a table for the coming months, and drops those of which all rows are older than they are kept. If another process
- * does the same, nothing happens.
+ * does the same, nothing happens. The database compares with its own time, whatever the clock of this process says.
  *
- * @param kept how long rows are kept, by the real time, which IDs begin with; null keeps all
+ * @param kept how long rows are kept, as an interval of SQL, by the real time, which IDs begin with; null keeps all
  * @throws DatabaseUnavailable if the table was in use for too long
  */
 export async function keepPartitions(
   store: Store,
   table: MonthlyTable,
-  kept: Temporal.DurationLike | null,
-  now = Temporal.Now.instant(),
+  kept: string | null,
+  monthsAhead = 3,
 ): Promise<KeptPartitions> {
-  const until = now.toZonedDateTimeISO('UTC').add({ months: monthsAhead }).toInstant().toString();
   const change = <Result>(work: (transaction: Transaction) => Promise<Result>) =>
     store.system(async (transaction) => {
       await transaction.all(sql`select set_config('lock_timeout', ${String(lockTimeout)}, true)`);
@@ -39,16 +36,17 @@ export async function keepPartitions(
       return lock?.locked === true ? work(transaction) : undefined;
     });
   const added = await change((transaction) =>
-    transaction.first<{ added: number }>(sql`select add_months(${table}, ${until}) as added`),
+    transaction.first<{ added: number }>(
+      sql`select add_months(${table}, now() + interval '1 month' * ${monthsAhead}::integer) as added`,
+    ),
   );
   const dropped: string[] = [];
   // Each in its own transaction, so that the locks of one are held for a short time.
   while (kept !== null) {
-    const before = now.toZonedDateTimeISO('UTC').subtract(kept).toInstant().toString();
     const name = await change(async (transaction) => {
       const old = await transaction.first<{ partition: string }>(sql`
         select partition from partitions_of(${table})
-        where ends_at <= ${before} and not exists (select from tenant_move
+        where ends_at <= now() - ${kept}::interval and not exists (select from tenant_move
           where phase in ('LEAVING', 'STOPPED', 'ARRIVING') and started_at > now() - interval '1 day' * ${longestMove}::integer)
         order by ends_at limit 1`);
       if (old !== undefined) await transaction.all(sql`drop table ${sql.id(old.partition)}`);

@@ -171,6 +171,7 @@ async function openDatabase(
     },
     // Work that has the connection shows that the database is open: a statement that exceeds its limit ends the thread.
     check: async () => {
+      // It has the clock of this process.
       if (!isInUse) await checkConnection(pool);
     },
     async close() {

@@ -1,8 +1,9 @@
 import pg from 'pg';
+import { type ClockReading, clockFault, databaseClock, otherClockFault } from '../database-clock.ts';
 import { bindConnections, bindTransactions } from './binding.ts';
-import { checkConnection, watchConnections } from './connection.ts';
+import { checkConnection, databaseTime, watchConnections } from './connection.ts';
 import type { Engine } from './engine.ts';
-import { DatabaseError, DatabaseUnavailable, reasonOf } from './errors.ts';
+import { DatabaseError, DatabaseUnavailable, reasonOf, WrongClock } from './errors.ts';
 import type { Limits, StoreLog } from './limits.ts';
 import { listenOnOwnConnection } from './listener.ts';
 import { resultTypes } from './result-types.ts';
@@ -10,6 +11,9 @@ import { Standbys } from './standbys.ts';
 
 const oldestVersion = 15;
 const applicationName = 'financial-automation-api';
+
+/** How often the clock of the server is read, in milliseconds. */
+const clockReadEvery = 4_000;
 
 /** A server that has not ended a statement within this time after its limit is unreachable, in milliseconds. */
 const grace = 5_000;
@@ -25,6 +29,8 @@ export interface PostgresOptions {
   readonly pooler: 'transaction' | undefined;
   /** Standbys for reads, reached in the same way. */
   readonly standbyUrls?: readonly string[];
+  /** Whether the time of this server decides; otherwise it is compared with that of the one that does. */
+  readonly isClock?: boolean;
 }
 
 /**
@@ -34,14 +40,24 @@ export interface PostgresOptions {
  * that the options do not name
  */
 export async function openPostgres(options: PostgresOptions, limits: Limits, log: StoreLog): Promise<Engine> {
-  const { databaseUrl, poolSize, pooler, standbyUrls = [] } = options;
-  await inspect(databaseUrl, pooler, limits.firstConnect);
+  const { databaseUrl, poolSize, pooler, standbyUrls = [], isClock = true } = options;
+  const readClock = (reading: ClockReading) => {
+    if (isClock) databaseClock.follow(reading);
+    return isClock ? clockFault(reading) : otherClockFault(reading);
+  };
+  readClock(await inspect(databaseUrl, pooler, limits.firstConnect));
   const pool = openPool(databaseUrl, poolSize, limits, log);
   // Checks have a connection of their own, so that they do not queue behind requests.
   const probe = openPool(databaseUrl, 1, limits, log);
   const standbys = standbyUrls.length === 0 ? undefined : openStandbys(options, standbyUrls, limits, log);
   // Those that do not respond are left out, which must not delay the start.
   void standbys?.start();
+  const check = async () => {
+    const fault = readClock(await checkConnection(probe));
+    if (fault !== undefined) throw new WrongClock(fault);
+  };
+  // Whoever needs the database reports what is wrong with it.
+  const readings = setInterval(() => void check().catch(() => undefined), clockReadEvery).unref();
   return {
     name: 'postgres',
     pool,
@@ -53,8 +69,9 @@ export async function openPostgres(options: PostgresOptions, limits: Limits, log
       if (pooler === 'transaction') return { close: async () => undefined };
       return listenOnOwnConnection(databaseUrl, channel, onNotification, limits, log);
     },
-    check: () => checkConnection(probe),
+    check,
     async close() {
+      clearInterval(readings);
       await standbys?.close();
       await Promise.all([pool.end(), probe.end()]);
     },
@@ -99,16 +116,17 @@ function openPool(
   return pool;
 }
 
-async function inspect(databaseUrl: string, pooler: PostgresOptions['pooler'], limit: number): Promise<void> {
+async function inspect(databaseUrl: string, pooler: PostgresOptions['pooler'], limit: number): Promise<ClockReading> {
   const first = firstClient(databaseUrl, limit);
   const second = firstClient(databaseUrl, limit);
   const started = performance.now();
   try {
     await first.connect();
-    await checkVersion(first);
-    if (pooler !== undefined) return;
+    const reading = await checkVersion(first);
+    if (pooler !== undefined) return reading;
     await second.connect();
     await checkConnections([first, second]);
+    return reading;
   } catch (error) {
     if (error instanceof DatabaseError) throw error;
     const place = `${first.host}:${first.port}`;
@@ -132,12 +150,14 @@ function firstClient(databaseUrl: string, limit: number): pg.Client {
   return client;
 }
 
-async function checkVersion(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ version: number }>(
-    `select current_setting('server_version_num')::integer / 10000 as version`,
+/** @returns the time of the server */
+async function checkVersion(client: pg.Client): Promise<ClockReading> {
+  const requestedAt = performance.now();
+  const { rows } = await client.query<{ version: number; time: number }>(
+    `select current_setting('server_version_num')::integer / 10000 as version, ${databaseTime} as time`,
   );
-  const version = rows[0]?.version ?? 0;
-  if (version >= oldestVersion) return;
+  const { version = 0, time = 0 } = rows[0] ?? {};
+  if (version >= oldestVersion) return { database: time, requestedAt, arrivedAt: performance.now() };
   throw new DatabaseError(`The PostgreSQL server is version ${version}; ${oldestVersion} or newer is needed.`);
 }
 

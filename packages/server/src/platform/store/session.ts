@@ -8,6 +8,7 @@ import {
   type QueryExecutorProvider,
 } from 'kysely';
 import type { QueryConfig } from 'pg';
+import { databaseClock } from '../database-clock.ts';
 import type { Connection, Deadline, RunResult } from './connection.ts';
 import { DatabaseUnavailable, TransactionConflict } from './errors.ts';
 import type { StatementNames } from './statement-names.ts';
@@ -37,7 +38,7 @@ export interface Session {
 
 /** Returns the present time by the clock of the tenant, in milliseconds since 1970. */
 export function timeOf({ clockOffset = 0 }: Pick<Session, 'clockOffset'>): number {
-  return Date.now() + clockOffset;
+  return databaseClock.now() + clockOffset;
 }
 
 export interface Transaction extends Session {

@@ -31,6 +31,8 @@ export interface StoreOptions {
   pooler?: 'transaction' | undefined;
   /** Standbys of the server for reads that may run there, with as many connections each. */
   standbyUrls?: readonly string[];
+  /** False for a further server, beside the one whose time decides. */
+  isClock?: boolean;
   /**
    * `check`: a server that lacks migrations is rejected. `apply`, the default: they are applied. PGlite, which no other
    * process can use, is always migrated.
@@ -100,7 +102,10 @@ export interface Store {
    * block the caller, whereas notifications that transactions send make their commits wait for each other.
    */
   notify(channel: string, payload: string): void;
-  /** @throws DatabaseUnavailable if the database does not respond, or a newer version of this program has migrated it */
+  /**
+   * @throws DatabaseUnavailable if the database does not respond, or a newer version of this program has migrated it; WrongClock if its
+   * clock differs from that of this process
+   */
   ready(): Promise<void>;
   /** Standbys that reads use; undefined without any. */
   readonly standbys?: Pick<Standbys, 'states' | 'observe'> | undefined;
@@ -149,9 +154,10 @@ const silent: StoreLog = { info() {}, warn() {} };
 
 /** Opens the database as it is. */
 export function openEngine(options: StoreOptions, log: StoreLog): Promise<Engine> {
-  const { databaseUrl, dataDir, poolSize = 10, pooler, standbyUrls = [] } = options;
+  const { databaseUrl, dataDir, poolSize = 10, pooler, standbyUrls = [], isClock = true } = options;
   const limits = { ...standardLimits, ...options.limits };
-  if (databaseUrl !== undefined) return openPostgres({ databaseUrl, poolSize, pooler, standbyUrls }, limits, log);
+  if (databaseUrl !== undefined)
+    return openPostgres({ databaseUrl, poolSize, pooler, standbyUrls, isClock }, limits, log);
   if (dataDir !== undefined) return openPglite(dataDir, limits, log);
   throw new Error('The store needs a database URL or a data directory.');
 }

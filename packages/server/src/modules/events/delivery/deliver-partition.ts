@@ -1,4 +1,5 @@
 import type { Tenant } from '../../../platform/auth/caller.ts';
+import { databaseClock } from '../../../platform/database-clock.ts';
 import type { AttemptRecord, Progress, Retry } from './acknowledge.ts';
 import type { DueEvent, PartitionRequest, Work } from './load.ts';
 import { mayReceive, passesFilter } from './match.ts';
@@ -156,7 +157,7 @@ class Batch {
    * a later second are signed again.
    */
   #sign(): void {
-    const now = Date.now();
+    const now = databaseClock.now();
     for (const { message } of this.#due) message?.sign(this.#work.secrets, now);
   }
 
@@ -182,7 +183,7 @@ class Batch {
   /** @returns whether later events of the row can be sent. */
   async #sendOne(due: DueEvent, message: Message, to: Destination): Promise<boolean> {
     if (!this.isOpen) return this.#leave(due);
-    const headers = message.headers(this.#work.secrets, Date.now());
+    const headers = message.headers(this.#work.secrets, databaseClock.now());
     this.bytes += message.body.length;
     let sent: Attempt;
     try {

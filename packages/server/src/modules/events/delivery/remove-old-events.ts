@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { defineClockTask, type Tick } from '../../../background/clock.ts';
-import { keptDays } from './retention.ts';
+import { keptSince } from './retention.ts';
 
 /** How many rows one transaction removes, and the pause after it, in milliseconds: others come between. */
 const batchSize = 1_000;
@@ -16,10 +16,10 @@ export const removeOldEvents = defineClockTask({
     // each statement would read all old rows otherwise. No event is removed before one with a lower position, so the first position tells
     // from where the feed is complete.
     const isWaiting = tick.tenant.isSandbox ? waitsForDelivery : sql`false`;
-    const removeEvents = (before: string) => sql`
+    const removeEvents = sql`
       with old as materialized (
         select position, event_id from (
-          select position, event_id, bool_and(recorded_at < ${before} and not ${isWaiting}) over (order by position) as is_old
+          select position, event_id, bool_and(recorded_at < ${keptSince} and not ${isWaiting}) over (order by position) as is_old
           from event_position event where tenant_id = ${tick.tenant.id}
           order by position limit ${batchSize}) oldest
         where is_old
@@ -29,9 +29,9 @@ export const removeOldEvents = defineClockTask({
       delete from recorded_event where tenant_id = ${tick.tenant.id} and id in (select event_id from old) returning 1`;
     // Attempts are dropped with their month. What is imported after that is in the default partition.
     const hasNoMonth = sql`tenant_id = ${tick.tenant.id} and id < (select first_partition_begins('delivery_attempt'))`;
-    const removeAttempts = (before: string) => sql`
+    const removeAttempts = sql`
       delete from delivery_attempt where ${hasNoMonth} and id in (
-        select id from delivery_attempt where ${hasNoMonth} and attempted_at < ${before} limit ${batchSize}) returning 1`;
+        select id from delivery_attempt where ${hasNoMonth} and attempted_at < ${keptSince} limit ${batchSize}) returning 1`;
     await removeInBatches(tick, removeEvents);
     await removeInBatches(tick, removeAttempts);
   },
@@ -50,12 +50,11 @@ const waitsForDelivery = sql`exists (
     and (partition.position < event.position or exists (select from delivery_retry retry
       where retry.tenant_id = event.tenant_id and retry.subscription_id = subscription.id and retry.event_id = event.event_id)))`;
 
-async function removeInBatches(tick: Tick, remove: (before: string) => ReturnType<typeof sql>): Promise<void> {
-  const before = tick.now.subtract({ hours: 24 * keptDays }).toString();
+async function removeInBatches(tick: Tick, remove: ReturnType<typeof sql>): Promise<void> {
   for (;;) {
     // The task is not done for today, so it goes on in the next minute.
     tick.signal.throwIfAborted();
-    const removed = await tick.write(({ transaction }) => transaction.all(remove(before)));
+    const removed = await tick.write(({ transaction }) => transaction.all(remove));
     if (removed.length < batchSize) return;
     await pause(pauseBetween, undefined, { signal: tick.signal });
   }

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { buildConnector, type Dispatcher, errors } from 'undici';
 import { millisecondsOf } from '../../../contract/durations.ts';
 import { AddressBlocked, type DeliveryAddresses, NameNotResolved } from '../../../platform/addresses.ts';
+import { databaseClock } from '../../../platform/database-clock.ts';
 import { type Connection, Connections } from './connections.ts';
 import { parseRetryAfter } from './schedule.ts';
 
@@ -84,7 +85,7 @@ export class Sender {
    */
   async send(to: Destination, headers: string[], body: Buffer): Promise<Attempt> {
     if (this.#isClosed) throw new SenderClosed();
-    const attemptedAt = Date.now();
+    const attemptedAt = databaseClock.now();
     const started = performance.now();
     try {
       const { origin, path } = this.#checkedTarget(to);
@@ -290,7 +291,7 @@ function describeResponse(
     errorMessage: isStatus ? null : `The receiver responded with ${statusCode}, which is not a status of HTTP.`,
     duration,
     attemptedAt,
-    retryAfter: isSuccess ? 0 : parseRetryAfter(retryAfter, Date.now()),
+    retryAfter: isSuccess ? 0 : parseRetryAfter(retryAfter, databaseClock.now()),
   };
 }
 
