@@ -17,7 +17,7 @@ const generated = ['openapi.json', 'openapi.yaml', 'types.ts', 'operations.ts', 
 );
 const markFile = join(root, 'node_modules/.cache/generated.sha256');
 
-readOptions({}, 'Settings are environment variables, such as PORT=4000: see README.md.');
+readOptions({}, 'Settings are environment variables, such as PORT=4000: see packages/server/docs/settings.md.');
 try {
   await checkPort();
   await generate();

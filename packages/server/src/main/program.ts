@@ -19,7 +19,7 @@ export const program = new Command('financial-automation')
 
 program
   .command('serve')
-  .description('Serve the API. Settings come from the environment; README.md lists them.')
+  .description('Serve the API. Settings come from the environment; packages/server/docs/settings.md lists them.')
   .action(async () => {
     const { serve } = await import('./main.ts');
     await serve(process.env);

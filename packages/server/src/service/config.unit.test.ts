@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { readConfig, readServerConfig } from './config.ts';
 
@@ -88,4 +89,15 @@ describe('the processor of payment links', () => {
     expect(readServerConfig({ ...good, PAYMENT_PROCESSOR: 'sandbox' }).payments).toEqual({ processor: 'sandbox' });
     expect(readServerConfig({ ...good, PAYMENT_PROCESSOR: 'none' }).payments).toBeUndefined();
   });
+});
+
+test('settings.md lists every setting, and no other', async () => {
+  const [source, page] = await Promise.all(
+    ['config.ts', '../../docs/settings.md'].map((path) => readFile(new URL(path, import.meta.url), 'utf8')),
+  );
+  const namesIn = (text: string | undefined, pattern: RegExp) =>
+    [...(text ?? '').matchAll(pattern)].map(([, name]) => name).sort();
+  const rows = (page ?? '').split('\n').filter((line) => line.startsWith('| `'));
+  const listed = rows.flatMap((row) => namesIn(row.split(' | ')[0], /`([A-Z][A-Z0-9_]+)`/g)).sort();
+  expect(listed).toEqual(namesIn(source, /^ {6}([A-Z][A-Z0-9_]+): /gm));
 });
