@@ -149,6 +149,13 @@ tenant
     await runMove(name, options);
   });
 
+interface NewKeyOptions {
+  readonly roles: string[];
+  readonly staff?: string;
+  readonly days: number;
+  readonly description?: string;
+}
+
 const apiKey = program.command('api-key').description('API keys, which are exchanged for access tokens.');
 apiKey
   .command('create')
@@ -156,9 +163,13 @@ apiKey
   .argument('<tenant>', 'the tenant')
   .argument('<user>', 'the name of the API user, such as hartwell-crm')
   .requiredOption('--roles <roles>', 'role names, separated by commas', (text) => text.split(','))
+  .option(
+    '--staff <staffRef>',
+    'the staff member that the API user is of, who approves nothing that one of its API users wrote',
+  )
   .option('--days <number>', 'days of validity', wholeNumber, 365)
   .option('--description <text>', 'purpose of the key')
-  .action(async (name: string, user: string, options: { roles: string[]; days: number; description?: string }) => {
+  .action(async (name: string, user: string, options: NewKeyOptions) => {
     const created = await doCommand('api-key create', {
       ...options,
       tenant: name,

@@ -14,6 +14,8 @@ export interface NewApiKey {
   /** The API user's name. An existing one gets another key, and these roles. */
   readonly user: string;
   readonly roles: readonly string[];
+  /** The `staffRef` of the staff member that the API user is of. Without it, that of an existing one stays. */
+  readonly staff?: string | undefined;
   readonly days: number;
   readonly description: string | undefined;
 }
@@ -23,7 +25,7 @@ const millisecondsADay = 86_400_000;
 /**
  * Creates an API key. It is returned once and not stored.
  *
- * @throws Error with a sentence if the tenant or a role does not exist.
+ * @throws Error with a sentence if the tenant, a role or the staff member does not exist.
  */
 export async function createApiKey(
   operator: Operator,
@@ -95,18 +97,28 @@ export async function signApiKeyAgain(
   );
 }
 
-/** Creates the API user with the name, or updates its roles if they differ. @returns the ID */
+interface ApiUser {
+  readonly id: string;
+  readonly roles: readonly string[];
+  readonly active: boolean;
+  readonly staffId: string | null;
+}
+
+/** Creates the API user with the name, or updates its roles and its staff member if they differ. @returns the ID */
 export async function ensureApiUser(
   transaction: Transaction,
   tenant: Tenant,
-  { user: name, roles }: Pick<NewApiKey, 'user' | 'roles'>,
+  { user: name, roles, staff }: Pick<NewApiKey, 'user' | 'roles' | 'staff'>,
 ): Promise<string> {
-  const before = await transaction.first<{ id: string; roles: string[]; active: boolean }>(sql`
-    select id, roles, active from api_user where tenant_id = ${tenant.id} and name = ${name} for update`);
-  const after = await transaction.first<{ id: string; roles: string[]; active: boolean }>(sql`
-    insert into api_user (tenant_id, id, name, roles) values (${tenant.id}, ${uuidv7()}, ${name}, ${roles})
-    on conflict (tenant_id, name) do update set roles = excluded.roles, active = true
-    returning id, roles, active`);
+  const staffId = staff === undefined ? null : await staffNamed(transaction, tenant, staff);
+  const before = await transaction.first<ApiUser>(sql`
+    select id, roles, active, staff_id as "staffId" from api_user where tenant_id = ${tenant.id} and name = ${name} for update`);
+  const after = await transaction.first<ApiUser>(sql`
+    insert into api_user (tenant_id, id, name, roles, staff_id)
+    values (${tenant.id}, ${uuidv7()}, ${name}, ${roles}, ${staffId}::uuid)
+    on conflict (tenant_id, name) do update set roles = excluded.roles, active = true,
+      staff_id = coalesce(excluded.staff_id, api_user.staff_id)
+    returning id, roles, active, staff_id as "staffId"`);
   if (after === undefined) throw new Error('The API user was not created.');
   if (JSON.stringify(before) !== JSON.stringify(after)) {
     await audit(transaction, tenant, 'api-key create', {
@@ -118,6 +130,13 @@ export async function ensureApiUser(
     });
   }
   return after.id;
+}
+
+async function staffNamed(transaction: Transaction, tenant: Tenant, staffRef: string): Promise<string> {
+  const found = await transaction.first<{ id: string }>(sql`
+    select id from staff where tenant_id = ${tenant.id} and staff_ref = ${staffRef} and active`);
+  if (found === undefined) throw new Error(`The tenant ${tenant.name} has no active staff member ${staffRef}.`);
+  return found.id;
 }
 
 /** Writes one row of the tenant's audit log. Changes by the operator are recorded like those of callers. */
