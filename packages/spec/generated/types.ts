@@ -15075,7 +15075,7 @@ export interface components {
          *     | From | To | By | Role | Condition |
          *     |---|---|---|---|---|
          *     | `DRAFT` | `IN_REVIEW` | `upsertRecords`, `updateRecords` |  | The draft has at least one line. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
-         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver neither created nor prepared the draft, unless the tenant allows self-approval. The client is not `ARCHIVED`. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The `proposedInvoiceDate` is after the day through which the books of the client's org are closed. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
+         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver has written none of the lines since somebody else reviewed the draft, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the lines. The client is not `ARCHIVED`. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The `proposedInvoiceDate` is after the day through which the books of the client's org are closed. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
          *     | `APPROVED` | `POSTED` | service: draft approved |  |  |
          *     | `IN_REVIEW` | `REJECTED` | `upsertRecords`, `updateRecords` |  | The `rejectionReason` is set. |
          *     | `REJECTED` | `DRAFT` | `upsertRecords`, `updateRecords` |  |  |
@@ -15699,7 +15699,7 @@ export interface components {
              */
             currency?: string;
             /**
-             * @description Staff member who prepared it, or null. Another staff member must approve it, unless the tenant allows self-approval. Default on creation: the staff member of the API user, if it has one.
+             * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
             preparedById?: (string | null) | components["schemas"]["RowReference"];
@@ -15827,7 +15827,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Staff member who prepared it, or null. Another staff member must approve it, unless the tenant allows self-approval. Default on creation: the staff member of the API user, if it has one.
+             * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             preparedById: string | null;
@@ -18148,7 +18148,7 @@ export interface components {
          *     | From | To | By | Role | Condition |
          *     |---|---|---|---|---|
          *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-         *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+         *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
          *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
          *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
          *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -18225,7 +18225,7 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -18343,7 +18343,7 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -18657,7 +18657,7 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -18775,7 +18775,7 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -22547,7 +22547,7 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -24375,7 +24375,7 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Staff member who prepared it, or null. Another staff member must approve it, unless the tenant allows self-approval. Default on creation: the staff member of the API user, if it has one.
+             * @description Staff member who prepared it, or null. Who may approve it does not depend on this field, but on who wrote the lines. Default on creation: the staff member of the API user, if it has one.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             preparedById: string | null;
@@ -25093,7 +25093,7 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -25229,7 +25229,7 @@ export interface components {
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |

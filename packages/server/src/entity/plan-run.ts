@@ -1,6 +1,7 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { Rejection } from '../contract/rejection.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
+import type { TrackedRow } from './audit-and-events.ts';
 import type { LoadedRows, Lookup, RowQuery } from './loaded-rows.ts';
 import type { AnyEntity, Entity } from './model.ts';
 import type { NewKeys, ReferenceNumber } from './new-keys.ts';
@@ -9,6 +10,7 @@ import type { AnyWritten, CreateOptions, Origin, Plan, UntypedPlan, UpdateOption
 import { NotLoaded, notLoaded, PlannedRows } from './planned-rows.ts';
 import type { AnyRow, EntityType, Row, RowInput } from './row.ts';
 import { RowWriter } from './row-writer.ts';
+import { withDecimals } from './values.ts';
 
 /** A run of a plan. Runs of the same plan share the rows that they load, and the keys that they assign. */
 export class PlanRun implements Plan {
@@ -19,11 +21,19 @@ export class PlanRun implements Plan {
   readonly #keys: NewKeys;
   readonly #rows: PlannedRows;
   readonly #writer: RowWriter;
+  readonly #trackedRow: (id: string) => TrackedRow | undefined;
   #pointer = '';
 
-  constructor(origin: Origin, now: string, loaded: LoadedRows, pending: PendingRows, keys: NewKeys) {
+  /** @param trackedRow returns a row that the transaction has changed before this plan. */
+  constructor(
+    { origin, now, trackedRow }: { origin: Origin; now: string; trackedRow: (id: string) => TrackedRow | undefined },
+    loaded: LoadedRows,
+    pending: PendingRows,
+    keys: NewKeys,
+  ) {
     this.origin = origin;
     this.now = now;
+    this.#trackedRow = trackedRow;
     this.#loaded = loaded;
     this.#pending = pending;
     this.#keys = keys;
@@ -201,6 +211,11 @@ export class PlanRun implements Plan {
     create: (entity, input, { systemRef }) => this.#writer.create(entity, input, { systemRef, system: {} }),
     update: (entity, id, input, { system = {} }) => this.#writer.update(entity, id, input, system, undefined),
     remove: (entity, id) => this.#writer.remove(entity, id),
+    original: (entity, id) => {
+      const tracked = this.#trackedRow(id);
+      if (tracked !== undefined) return tracked.before && withDecimals(entity.shown, tracked.before);
+      return (this.#pending.get(entity, id) ?? { loaded: this.#loaded.row(entity, id) }).loaded?.row;
+    },
   };
 
   insertPlain(

@@ -53,6 +53,8 @@ export interface UntypedPlan {
   create(entity: AnyEntity, input: AnyInput, options: { readonly systemRef?: string | undefined }): AnyWritten;
   update(entity: AnyEntity, id: string, input: AnyInput, options: { readonly system?: AnyInput }): AnyWritten;
   remove(entity: AnyEntity, id: string): AnyWritten;
+  /** Returns a row as it was before this transaction; undefined if the transaction creates it. */
+  original(entity: AnyEntity, id: string): AnyRow | undefined;
 }
 
 /**

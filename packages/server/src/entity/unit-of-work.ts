@@ -259,7 +259,8 @@ export class UnitOfWork {
     for (let run = 1; run <= mostRuns; run++) {
       const pending = new PendingRows();
       this.#keys.restart();
-      const plan = new PlanRun(this.origin, this.now, this.#loaded, pending, this.#keys);
+      const transaction = { origin: this.origin, now: this.now, trackedRow: (id: string) => this.#tracked.get(id) };
+      const plan = new PlanRun(transaction, this.#loaded, pending, this.#keys);
       const outcomes: ItemOutcome<Result>[] = [];
       let failure: { readonly error: unknown } | undefined;
       for (const { input, index } of items) {

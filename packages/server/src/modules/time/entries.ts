@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { writtenByApprover } from '../../entity/approver.ts';
 import { type AnyEntity, manyIn, one, through } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
-import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
 import { isChanged } from '../../entity/row-changes.ts';
@@ -183,25 +183,26 @@ export function checkDayReached(plan: Plan, field: string, day: string): void {
     throw invalidField(field, `An entry is approved on its day or later, and ${field} is after today, ${plan.today}.`);
 }
 
-/** The creator of an entry. */
-interface Creator {
-  readonly apiUserId: string | null;
-  readonly staffId: string | null;
+/** What the rules of time and of expenses differ in. */
+interface EntryRules {
+  readonly entityType: 'TimeEntry' | 'ExpenseEntry';
+  readonly table: string;
+  readonly key: WipKey;
+  /** The fields that callers write and amounts follow from. */
+  readonly fields: readonly string[];
 }
 
 /** The conditions of the state machine of entries. */
-export function entryConditions(table: string, key: WipKey) {
-  const creators = creatorsOf(table);
+export function entryConditions({ entityType, table, key, fields }: EntryRules) {
+  const isWrittenByApprover = writtenByApprover({ type: entityType, table, waiting: 'SUBMITTED', fields });
   return {
-    approverIsNotAuthor({ values }: { readonly values: Pick<Entry, 'id' | 'staffId'> }, plan: Plan): void {
-      const { caller } = plan.origin;
-      if (caller === undefined || plan.tenant.settings.selfApproval) return;
-      const creator = plan.isNew(values.id) ? caller : plan.lookup(creators, values.id);
-      const isOwn = caller.staffId !== null && [values.staffId, creator?.staffId].includes(caller.staffId);
-      if (creator?.apiUserId !== caller.apiUserId && !isOwn) return;
+    approverIsNotAuthor(change: Pick<EntryChange, 'entity' | 'id' | 'values'>, plan: Plan): void {
+      const { caller, tenant } = plan.origin;
+      const isOwn = typeof caller?.staffId === 'string' && caller.staffId === change.values.staffId;
+      if (!(isOwn && !tenant.settings.selfApproval) && !isWrittenByApprover(change, plan)) return;
       throw new Rejection(
         'FORBIDDEN',
-        'You cannot approve an entry that you created or that is yours. Approve it as another API user, or have the operator set selfApproval of the tenant to on.',
+        'You cannot approve an entry that is yours, or whose work you wrote since its last review. Approve it as the API user of another person, or have the operator set selfApproval of the tenant to on.',
         '/status',
       );
     },
@@ -214,20 +215,6 @@ export function entryConditions(table: string, key: WipKey) {
     },
     wipIsOpen({ id }: { readonly id: string }, plan: Plan): void {
       if (hasLockedWip(plan, key, id)) throw locked(key);
-    },
-  };
-}
-
-/** The creators of entries, by the ID of the entry. */
-function creatorsOf(table: string): Lookup<Creator> {
-  return {
-    name: `creators in ${table}`,
-    async load(transaction, tenantId, ids) {
-      const rows = await transaction.all<Creator & { id: string }>(sql`
-        select e.id, e.created_by_api_user_id as "apiUserId", u.staff_id as "staffId" from ${sql.table(table)} e
-        left join api_user u on u.tenant_id = e.tenant_id and u.id = e.created_by_api_user_id
-        where e.tenant_id = ${tenantId} and e.id = any(${ids})`);
-      return new Map(rows.map((row) => [row.id, row]));
     },
   };
 }

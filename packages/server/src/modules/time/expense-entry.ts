@@ -24,6 +24,9 @@ import {
 
 type ExpenseChange = PendingChange<'ExpenseEntry'>;
 
+/** The fields that callers write and that say what is billed. */
+const pricedFields = ['staffId', 'jobId', 'cost', 'billableAmount', 'markupPercent'];
+
 const { computed, searched } = wipColumns('expenseEntryId');
 
 /** An expense for a job. */
@@ -37,7 +40,12 @@ export const expenseEntry = defineEntity('ExpenseEntry', {
     beforeRemoval: (change, plan) => checkRemovable(change, plan, 'expenseEntryId'),
     afterWrite,
     conditions: {
-      ...entryConditions('expense_entry', 'expenseEntryId'),
+      ...entryConditions({
+        entityType: 'ExpenseEntry',
+        table: 'expense_entry',
+        key: 'expenseEntryId',
+        fields: pricedFields,
+      }),
       dayReached: ({ values }, plan) => checkDayReached(plan, 'expenseDate', values.expenseDate),
       rateExists() {
         // An expense has an amount, not a rate.

@@ -30,6 +30,9 @@ import { taskType } from './task-type.ts';
 
 type TimeChange = PendingChange<'TimeEntry'>;
 
+/** The fields that callers write and the amount follows from. */
+const pricedFields = ['staffId', 'jobId', 'taskId', 'workDate', 'hours', 'isBillable', 'reversesSystemRef'];
+
 const longestDay = parseDecimal('24');
 
 /** Time that a staff member worked, or was off work. */
@@ -42,7 +45,7 @@ export const timeEntry = defineEntity('TimeEntry', {
     beforeRemoval: (change, plan) => checkRemovable(change, plan, 'timeEntryId'),
     afterWrite,
     conditions: {
-      ...entryConditions('time_entry', 'timeEntryId'),
+      ...entryConditions({ entityType: 'TimeEntry', table: 'time_entry', key: 'timeEntryId', fields: pricedFields }),
       dayReached: ({ values }: TimeChange, plan: Plan) => checkDayReached(plan, 'workDate', values.workDate),
       rateExists(change: TimeChange, plan: Plan) {
         if (change.values.isBillable && rateOf(change, plan) === undefined)

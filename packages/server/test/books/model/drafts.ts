@@ -52,7 +52,7 @@ export function draftConditions(books: ModelBooks, { clientId, invoiceDate, line
     totalIsNotNegative: totalOf(lines) >= 0n,
     canCredit: true,
     feeNotExceeded: keepsFees(books, lines),
-    approverIsNotPreparer: true,
+    approverIsNotAuthor: true,
     invoiceDateReached: true,
     rejectionReasonGiven: true,
     periodIsOpen: invoiceDate >= firstOpenDay(books),

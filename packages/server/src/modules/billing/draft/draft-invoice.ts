@@ -1,9 +1,8 @@
-import { sql } from 'kysely';
 import { zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
+import { writtenByApprover } from '../../../entity/approver.ts';
 import { defineEntity } from '../../../entity/entity.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
-import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
@@ -25,6 +24,13 @@ type DraftChange = PendingChange<'DraftInvoice'>;
 
 /** Fields that callers can write on a draft that is no longer in DRAFT. */
 const writableInReview: ReadonlySet<string> = new Set(['status', 'rejectionReason', 'reviewerId', 'note']);
+
+const linesWrittenByApprover = writtenByApprover({
+  type: 'DraftInvoice',
+  table: 'draft_invoice',
+  waiting: 'IN_REVIEW',
+  fields: ['lines'],
+});
 
 /** An invoice in preparation. It reserves the work in progress of its lines until it is posted or deleted. */
 export const draftInvoice = defineEntity('DraftInvoice', {
@@ -77,14 +83,11 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       feeNotExceeded: ({ values }, plan) => checkFees(plan, values),
       invoiceDateReached: ({ values }, plan) =>
         checkNotAfterToday(plan, 'proposedInvoiceDate', values.proposedInvoiceDate),
-      approverIsNotPreparer({ values, previous }, plan) {
-        const { caller } = plan.origin;
-        if (caller === undefined || plan.tenant.settings.selfApproval) return;
-        const isCreator = plan.lookup(creators, values.id) === caller.apiUserId;
-        if (!isCreator && (caller.staffId === null || caller.staffId !== previous?.preparedById)) return;
+      approverIsNotAuthor(change, plan) {
+        if (!linesWrittenByApprover(change, plan)) return;
         throw new Rejection(
           'FORBIDDEN',
-          'You cannot approve a draft that you created or prepared. Approve it as another API user, or have the operator set selfApproval of the tenant to on.',
+          'You cannot approve a draft whose lines you wrote since its last review. Approve it as the API user of another person, or have the operator set selfApproval of the tenant to on.',
           '/status',
         );
       },
@@ -105,16 +108,6 @@ export const draftInvoice = defineEntity('DraftInvoice', {
 
 /** What to do about a day in a closed period. */
 const remedy = ' Reject the draft, return it to DRAFT, and write another proposedInvoiceDate.';
-
-/** The API users who created drafts, by the ID of the draft. */
-const creators: Lookup<string | null> = {
-  name: 'creators of drafts',
-  async load(transaction, tenantId, ids) {
-    const rows = await transaction.all<{ id: string; creator: string | null }>(sql`
-      select id, created_by_api_user_id as creator from draft_invoice where tenant_id = ${tenantId} and id = any(${ids})`);
-    return new Map(rows.map(({ id, creator }) => [id, creator]));
-  },
-};
 
 function completeNew({ values, input, privateColumns }: DraftChange, plan: Plan): void {
   const { caller } = plan.origin;
