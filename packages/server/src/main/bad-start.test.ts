@@ -171,6 +171,14 @@ const onPostgres: BadStart[] = [
     settings: () => ({ NODE_OPTIONS: clockAhead(seconds) }),
     says: /^The clock of this process is [\d,]+ (days ahead of|seconds behind|seconds ahead of) that of the database\. Correct the one that is wrong, such as by NTP\.$/,
   })),
+  {
+    name: 'a setting that is another one in the other processes',
+    settings: async () => {
+      await runCli(environment, 'setting', 'set', 'AUDIT_LOG_YEARS', '9');
+      return { AUDIT_LOG_YEARS: '1' };
+    },
+    says: /^AUDIT_LOG_YEARS is 1 here, and 9 in the database, for all processes\. Set it to 9, or run: .+ operator setting set AUDIT_LOG_YEARS '1'$/,
+  },
   { name: 'no master key', settings: () => ({ MASTER_KEY: '' }), says: /^MASTER_KEY is missing\./ },
 ];
 

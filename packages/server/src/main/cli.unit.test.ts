@@ -47,6 +47,8 @@ test('every command has a help text with its purpose and its arguments', () => {
     'migrate',
     'rows check',
     'serve',
+    'setting list',
+    'setting set',
     'signing-key list',
     'signing-key retire',
     'signing-key rotate',

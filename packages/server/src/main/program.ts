@@ -405,6 +405,27 @@ webhook
     console.log(`${event} was emitted for ${row}.`);
   });
 
+const setting = program
+  .command('setting')
+  .description('Settings that must be the same in all processes of a database.');
+setting
+  .command('list')
+  .description('List what is set in the database.')
+  .action(async () => {
+    for (const [name, value] of Object.entries(await doCommand('setting list', null))) console.log(`${name}=${value}`);
+  });
+setting
+  .command('set')
+  .description(
+    'Change a setting for all processes. Those that run have it after a restart; AUDIT_LOG_YEARS holds at once.',
+  )
+  .argument('<name>', 'AUDIT_LOG_YEARS, PUBLIC_URL, PAYMENT_PROCESSOR or S3_BUCKET')
+  .argument('<value>', 'the value')
+  .action(async (name: string, value: string) => {
+    await doCommand('setting set', { name, value });
+    console.log(`${name} is ${value} for all processes.`);
+  });
+
 const files = program.command('files').description('The content of files.');
 files
   .command('import')

@@ -19,6 +19,7 @@ import { keepPartitions, type MonthlyTable } from '../platform/store/partitions.
 import type { Store } from '../platform/store/store.ts';
 import type { Config } from '../service/config.ts';
 import { createService, type Service } from '../service/service.ts';
+import { keptAuditLog, withSharedSettings } from '../service/shared-settings.ts';
 import { listen } from './listen.ts';
 
 /** How often what has expired, or interrupted imports have left, is deleted, and partitions are kept up to date, in milliseconds. */
@@ -34,12 +35,13 @@ export interface Serving {
 /**
  * Creates everything that serves on an open database.
  *
+ * @param own settings of this process; the database has those that are the same in all.
  * @param opening the database, awaited after everything that does not need it.
  * @param opened collects resources to close.
  * @param work background jobs; by default those of the service.
  */
 export async function prepareServing(
-  config: Config,
+  own: Config,
   opening: Promise<Store>,
   log: Logger,
   opened: AsyncDisposableStack,
@@ -49,6 +51,7 @@ export async function prepareServing(
   await contractValidator();
   const home = await opening;
   await home.ready();
+  const config = await withSharedSettings(own, home);
   const store = await openCells(config, home, new Vault(config.masterKey), log);
   if (store instanceof Cells) {
     store.keepLooking();
@@ -66,7 +69,7 @@ export async function prepareServing(
       removeInterruptedImports({ ...service, store: one }).catch((error: unknown) =>
         log.warn({ err: error }, 'What interrupted imports have left was not deleted.'),
       );
-      void keepAllPartitions(one, config.auditYears, log);
+      void keepAllPartitions(one, home, log);
     }
   };
   // The embedded database has no other process.
@@ -99,17 +102,19 @@ export async function prepareServing(
   };
 }
 
-async function keepAllPartitions(store: Store, auditYears: number, log: Logger): Promise<void> {
-  const kept: readonly [table: MonthlyTable, kept: string | null][] = [
-    ['audit_log', auditYears === 0 ? null : `${auditYears} years`],
+async function keepAllPartitions(store: Store, home: Store, log: Logger): Promise<void> {
+  const kept: readonly [table: MonthlyTable, kept: () => Promise<string | null>][] = [
+    ['audit_log', () => keptAuditLog(home)],
     // The clock of a sandbox only goes forward, so what is too old by the real one is too old for every tenant.
-    ['delivery_attempt', `${keptDays} days`],
+    ['delivery_attempt', async () => `${keptDays} days`],
   ];
   for (const [table, duration] of kept)
-    await keepPartitions(store, table, duration).then(
-      ({ dropped }) => {
-        if (dropped.length > 0) log.info({ dropped }, 'Months of a table that are no longer kept were dropped.');
-      },
-      (error: unknown) => log.warn({ err: error, table }, 'The partitions of a table were not kept up to date.'),
-    );
+    await duration()
+      .then((length) => keepPartitions(store, table, length))
+      .then(
+        ({ dropped }) => {
+          if (dropped.length > 0) log.info({ dropped }, 'Months of a table that are no longer kept were dropped.');
+        },
+        (error: unknown) => log.warn({ err: error, table }, 'The partitions of a table were not kept up to date.'),
+      );
 }

@@ -1,5 +1,6 @@
 import type { SigningKeyState } from '../platform/auth/key-ring.ts';
 import type { OperatorSettings } from '../platform/auth/tenant-settings.ts';
+import type { SharedValues } from '../service/shared-settings.ts';
 import { createApiKey, listApiKeys, type NewApiKey, revokeApiKey } from './api-keys.ts';
 import { type AuditPage, type AuditRequest, exportAudit } from './audit.ts';
 import { type BooksReport, type BooksRequest, checkBooks } from './books.ts';
@@ -14,6 +15,7 @@ import { cancelMove, removeOldCopies } from './moves/end-move.ts';
 import { type MoveRequest, type MoveSummary, moveTenant } from './moves/move-tenant.ts';
 import type { Operator } from './operator.ts';
 import { checkRows, type RowsReport, type RowsRequest } from './rows.ts';
+import { listSharedSettings, type SharedSettingChange, setSharedSetting } from './shared-settings.ts';
 import { type SettingChange, setTenantSetting, showTenantSettings } from './tenant-settings.ts';
 import {
   createTenant,
@@ -44,6 +46,8 @@ export interface Commands {
   'api-key revoke': { input: { tenant: string; id: string }; result: null };
   'cell add': { input: CellRequest; result: { number: number } };
   'cell list': { input: null; result: CellSummary[] };
+  'setting list': { input: null; result: SharedValues };
+  'setting set': { input: SharedSettingChange; result: SharedValues };
   'signing-key list': { input: null; result: SigningKeyState[] };
   'signing-key rotate': { input: null; result: { kid: string } };
   'signing-key retire': { input: { kid: string }; result: null };
@@ -94,6 +98,8 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
   },
   'cell add': addCell,
   'cell list': listCells,
+  'setting list': listSharedSettings,
+  'setting set': setSharedSetting,
   'signing-key list': ({ service }) => service.keys.list(),
   'signing-key rotate': async ({ service }) => ({ kid: await service.keys.rotate() }),
   'signing-key retire': async ({ service }, { kid }) => {

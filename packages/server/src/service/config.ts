@@ -18,6 +18,8 @@ export interface Config {
   readonly port: number;
   /** The URL at which browsers reach this service, without a trailing slash. Links to payment pages start with it. */
   readonly publicUrl: string;
+  /** Whether it was set; otherwise it is the address that this process listens on. */
+  readonly isPublicUrlSet: boolean;
   /** URL of PostgreSQL; undefined selects the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
   /** URLs of standbys of PostgreSQL that serve reads. */
@@ -28,8 +30,8 @@ export interface Config {
   readonly poolSize: number;
   /** How many requests of one tenant may be in progress in all processes. */
   readonly tenantConcurrency: number;
-  /** How many years rows of the audit log are kept; 0 keeps all. */
-  readonly auditYears: number;
+  /** How many years rows of the audit log are kept; 0 keeps all. Undefined if the database says it. */
+  readonly auditYears: number | undefined;
   /** Whether a process that serves applies pending migrations to PostgreSQL; otherwise it refuses to start with them. */
   readonly migrateAtStart: boolean;
   /** `transaction` if PostgreSQL is reached through a pooler in that mode. */
@@ -148,7 +150,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       DATABASE_POOLER: str({ choices: ['none', 'transaction'], default: 'none' }),
       CONNECT_TIMEOUT_MS: atLeast(50)({ default: standardLimits.firstConnect }),
       TENANT_CONCURRENCY: atLeast(1)({ default: 50 }),
-      AUDIT_LOG_YEARS: atLeast(0)({ default: 7 }),
+      AUDIT_LOG_YEARS: atLeast(0)({ default: undefined }),
       MIGRATE_AT_START: str({ choices: ['on', 'off'], default: 'off' }),
       POOL_SIZE: atLeast(1)({ default: 10 }),
       READ_BUDGET_MS: atLeast(50)({ default: standardLimits.read }),
@@ -186,6 +188,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     host: read.HOST,
     port: read.PORT,
     publicUrl,
+    isPublicUrlSet: read.PUBLIC_URL !== '',
     databaseUrl,
     standbyUrls: read.READ_DATABASE_URL,
     dataDir,

@@ -2115,6 +2115,12 @@ alter table service_line enable row level security, force row level security;
 create policy tenant_isolation on service_line for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant insert, select, update on service_line to financial_automation_service;
 
+create table shared_setting (
+  name text collate "C" not null,
+  value text collate "C" not null,
+  constraint shared_setting_pkey PRIMARY KEY (name)
+);
+
 create table signing_key (
   kid text collate "C" not null,
   algorithm text collate "C" not null,
