@@ -16,10 +16,9 @@ interface Operation {
   'x-roles': string[];
   'x-rate-limit': string;
   'x-body-limit'?: string;
-  'x-idempotent': boolean | 'key';
+  'x-idempotent': boolean | 'key' | 'systemRef';
   'x-extension'?: boolean;
   'x-deprecation'?: Deprecation;
-  'x-dry-run'?: false;
 }
 /** The days of the deprecation and the earliest removal. */
 interface Deprecation {
@@ -41,8 +40,9 @@ type Paging = 'offset' | 'number' | 'cursor' | 'feed';
 export interface OperationEntry {
   method: string;
   path: string;
-  idempotent: boolean | 'key';
+  idempotent: boolean | 'key' | 'systemRef';
   paging: Paging | null;
+  headers: Record<string, 'required' | 'optional'>;
   roles: readonly string[];
   rateLimit: { policy: string; limit?: number; window?: number };
   bodyLimit: number | null | undefined;
@@ -78,7 +78,6 @@ export function operationIndex(contract: Contract) {
         rateLimit: { policy: rateLimit, ...contract['x-rate-limit-policies'][rateLimit] },
         bodyLimit: bodyLimit === undefined ? null : contract['x-body-limits'][bodyLimit],
         paging: pagingOf(contract, operation),
-        dryRun: dryRunOf(operation, parameters),
         headers: namesIn(parameters, 'header'),
         statuses: Object.keys(operation.responses).map(Number),
       };
@@ -106,12 +105,6 @@ function namesIn(parameters: Parameter[], place: string): Record<string, 'requir
   return Object.fromEntries(here.map((parameter) => [parameter.name, parameter.required ? 'required' : 'optional']));
 }
 
-/** What the operation does with the header `Dry-Run`. */
-function dryRunOf(operation: Operation, parameters: Parameter[]): 'accepted' | 'ignored' | 'rejected' {
-  if (operation['x-dry-run'] === false) return 'rejected';
-  return parameters.some(({ name }) => name === 'Dry-Run') ? 'accepted' : 'ignored';
-}
-
 /** Whether the operation returns pages, and of which kind. */
 function pagingOf(contract: Contract, operation: Operation): Paging | null {
   const response = operation.responses['200'];
@@ -122,12 +115,13 @@ function pagingOf(contract: Contract, operation: Operation): Paging | null {
 }
 
 /**
- * The part of the index that a client requires for a request, short enough to ship: method, path, `x-idempotent`, paging.
+ * The part of the index that a client requires for a request, short enough to ship: method, path, whether it can be repeated (with a
+ * key if the operation takes one), paging.
  */
 export function callIndex(operations: ReturnType<typeof operationIndex>): string {
   const rows = Object.entries(operations).map(
-    ([id, { method, path, idempotent, paging, summary }]) =>
-      `  /** ${summary} */\n  ${id}: ${JSON.stringify([method, path, idempotent, paging])},\n`,
+    ([id, { method, path, idempotent, headers, paging, summary }]) =>
+      `  /** ${summary} */\n  ${id}: ${JSON.stringify([method, path, 'Idempotency-Key' in headers ? 'key' : idempotent, paging])},\n`,
   );
   return `export const calls = {\n${rows.join('')}} as const;\n`;
 }

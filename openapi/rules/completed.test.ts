@@ -27,7 +27,7 @@ const defaults = {
     returnsRow: { success: { headers: headers('ETag') } },
     readsRow: { parameters: [parameter('IfNoneMatch')], responses: { '400': { $ref: 'responses/InvalidId.yaml' } } },
     changesRow: { parameters: [parameter('IfMatch')], responses: problems('412') },
-    takesKey: {
+    writes: {
       parameters: [parameter('IdempotencyKey')],
       success: { headers: headers('Idempotency-Replayed') },
       responses: problems('409'),

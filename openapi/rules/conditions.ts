@@ -14,10 +14,9 @@ export const conditions: Record<string, (operation: Operation) => boolean> = {
   hasId: ({ path }) => path.includes('{id}'),
   returnsRow,
   readsRow: (operation) => isOneRow(operation) && operation.method === 'get',
-  changesRow: (operation) => isOneRow(operation) && operation.method !== 'get',
-  takesKey: ({ place }) => place.get('x-idempotent')?.value === 'key',
+  changesRow,
   // Writes have a limit of their own.
-  rehearses: ({ place }) => place.get('x-rate-limit')?.value === 'write' && place.get('x-dry-run') === undefined,
+  writes: ({ place }) => place.get('x-rate-limit')?.value === 'write' && place.get('x-dry-run') === undefined,
   hasPageInQuery: ({ parameters }) =>
     parameters.some((parameter) => parameter.text('in') === 'query' && parameter.text('name') === 'pageSize'),
   hasPageInBody: ({ id, body }) => body !== undefined && /^list[A-Z]/.test(id),
@@ -25,6 +24,18 @@ export const conditions: Record<string, (operation: Operation) => boolean> = {
   aggregates: ({ id }) => /^aggregate[A-Z]/.test(id),
   looksUp: ({ id }) => /^lookup[A-Z]/.test(id),
 };
+
+/** Whether it changes one row, which the path names, or rows of which a version can be expected. */
+export function changesRow(operation: Operation): boolean {
+  return (isOneRow(operation) && operation.method !== 'get') || expectsVersions(operation);
+}
+
+/** Whether the items of its body have the version that they expect, as one of them can by `If-Match`. */
+function expectsVersions({ body }: Operation): boolean {
+  const schemas = body === undefined ? [] : contentOf(body);
+  const lists = schemas.flatMap((schema) => schema.map('properties'));
+  return lists.some(([, list]) => list.get('items', 'properties', 'ifVersion') !== undefined);
+}
 
 /** Whether it reads or changes one row, which the path names. */
 export function isOneRow(operation: Operation): boolean {

@@ -74,6 +74,8 @@ function rolesInWords(roles: readonly string[]): string {
 
 function idempotencyInWords(idempotent: unknown): string {
   if (idempotent === 'key') return 'safe to repeat with the same `Idempotency-Key`';
+  if (idempotent === 'systemRef')
+    return 'safe to repeat if every item has a `systemRef`, or with the same `Idempotency-Key`';
   return idempotent === true ? 'safe to repeat' : 'not safe to repeat: the write can take effect twice';
 }
 

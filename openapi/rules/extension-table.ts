@@ -118,7 +118,11 @@ export const extensionTable: Record<string, Extension> = {
   'x-roles': { on: ['Operation'], schema: roles, why: 'the roles of which any one allows the call' },
   'x-rate-limit': { on: ['Operation'], schema: policyName, why: 'the policy that the call counts against' },
   'x-body-limit': { on: ['Operation'], schema: policyName, why: 'the largest body that the operation accepts' },
-  'x-idempotent': { on: ['Operation'], schema: { enum: [true, false, 'key'] }, why: 'whether a call can be repeated' },
+  'x-idempotent': {
+    on: ['Operation'],
+    schema: { enum: [true, false, 'key', 'systemRef'] },
+    why: 'whether a call can be repeated',
+  },
   'x-deprecation': {
     on: ['Operation'],
     schema: {

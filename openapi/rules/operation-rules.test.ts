@@ -420,7 +420,7 @@ const cases: Record<string, Case[]> = {
     [
       'nothing said',
       (files) => set(files, boat, ['get', 'x-idempotent'], undefined),
-      /can be repeated: true, false or key/,
+      /can be repeated: true, false, key or systemRef/,
     ],
     ['a key that is not taken', (files) => set(files, create, ['post', 'parameters'], []), /`Idempotency-Key`/],
     ['a read that may not be repeated', (files) => set(files, boat, ['get', 'x-idempotent'], false), /a GET can/],

@@ -2,7 +2,7 @@
  * The headers that the service reads of every call must be declared on every call. Otherwise the validator does not check
  * them, the client does not send them and the reference does not show them.
  */
-import { isOneRow } from './conditions.ts';
+import { changesRow, isOneRow } from './conditions.ts';
 import { eachOperation, isPublic, parameterNamed } from './contract.ts';
 
 export const parameters = eachOperation((operation, report) => {
@@ -17,12 +17,11 @@ export const parameters = eachOperation((operation, report) => {
     report(tenant, 'Require `Tenant` wherever a token is needed, and only there.');
   }
 
-  const ofOneRow = isOneRow(operation);
   // Two people who change the same row must be able to notice.
-  if ((ofOneRow && method !== 'get') !== (parameterNamed(operation, 'If-Match') !== undefined)) {
+  if (changesRow(operation) !== (parameterNamed(operation, 'If-Match') !== undefined)) {
     report(place, 'Declare `If-Match` where an operation changes one row, and only there.');
   }
-  if ((ofOneRow && method === 'get') !== (parameterNamed(operation, 'If-None-Match') !== undefined)) {
+  if ((isOneRow(operation) && method === 'get') !== (parameterNamed(operation, 'If-None-Match') !== undefined)) {
     report(place, 'Declare `If-None-Match` where an operation returns one row, and only there.');
   }
 

@@ -9,12 +9,12 @@ export const repetition = eachOperation((operation, report) => {
   const promise = place.get('x-idempotent');
   const where = promise ?? place;
   if (promise === undefined) {
-    report(where, 'Declare in `x-idempotent` whether the call can be repeated: true, false or key.');
+    report(where, 'Declare in `x-idempotent` whether the call can be repeated: true, false, key or systemRef.');
     return;
   }
-  const takesKey = parameterNamed(operation, 'Idempotency-Key') !== undefined;
-  if (takesKey !== (promise.value === 'key')) {
-    report(where, 'Declare the header `Idempotency-Key` where `x-idempotent` is key, and only there.');
+  const requiresKey = promise.value === 'key' || promise.value === 'systemRef';
+  if (requiresKey && parameterNamed(operation, 'Idempotency-Key') === undefined) {
+    report(where, 'Declare the header `Idempotency-Key`, with which `x-idempotent` allows to repeat the call.');
   }
   const isIdempotentByMethod = method === 'get' || method === 'put' || method === 'delete';
   if (isIdempotentByMethod && promise.value !== true) {

@@ -48,7 +48,7 @@ export async function failedExamples(address: string, { tenant, token }: Caller)
   const failed: string[] = [];
   for (const operation of operations) {
     if (['createToken', 'advanceSandboxClock'].includes(operation.id)) continue;
-    const isRehearsed = index[operation.id].dryRun === 'accepted';
+    const isRehearsed = 'Dry-Run' in index[operation.id].headers;
     for (const example of operation.body?.examples.map(({ name }) => name) ?? [undefined]) {
       const request = exampleRequest(operation, { token, ...(example !== undefined && { example }) });
       const { method, path, body } = request;

@@ -98,7 +98,10 @@ describe('the samples, in the demo tenant', () => {
     const folder = await mkdtemp(join(tmpdir(), 'samples-'));
     const client = pathToFileURL(join(root, 'packages/client/src/index.ts')).href;
     try {
-      const files = called.map(({ id }) => ({ file: join(folder, `${id}.ts`), dryRun: index[id].dryRun }));
+      const files = called.map(({ id }) => ({
+        file: join(folder, `${id}.ts`),
+        isRehearsed: 'Dry-Run' in index[id].headers,
+      }));
       for (const [number, operation] of called.entries()) {
         const program = clientSample(operation).replace(sampleServer, demo.address);
         await writeFile(files[number]?.file ?? '', program.replace("'@financial-automation/client'", `'${client}'`));
@@ -115,8 +118,8 @@ globalThis.fetch = (request) => {
   if (isRehearsed && !request.url.endsWith('/token')) request.headers.set('Dry-Run', 'true');
   return send(request);
 };
-for (const { file, dryRun } of ${JSON.stringify(files)}) {
-  isRehearsed = dryRun === 'accepted';
+for (const { file, isRehearsed: dryRun } of ${JSON.stringify(files)}) {
+  isRehearsed = dryRun;
   await import(file).catch((error) => failed.push(file + ' ' + (error.stack ?? error) + JSON.stringify(error.problem)));
 }
 print(JSON.stringify(failed));`,

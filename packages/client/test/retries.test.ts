@@ -20,8 +20,7 @@ afterEach(async () => {
 const calls = {
   true: (api: ReturnType<Service['client']>) => api.call('getClient', { path: { id } }),
   key: (api: ReturnType<Service['client']>) => api.call('onboardClient', { body: { name: 'Harbor', address: {} } }),
-  false: (api: ReturnType<Service['client']>) =>
-    api.call('upsertContacts', { body: { contacts: [{ pmsRef: 'P-1' }] } }),
+  false: (api: ReturnType<Service['client']>) => api.call('advanceSandboxClock', { body: { advanceBy: 'P1D' } }),
 };
 const firstly = (reply: Reply) => {
   service.respond = (_, index) => (index === 0 ? reply : { body: {} });
@@ -211,6 +210,12 @@ describe('the idempotency key', () => {
     const headers = { 'Idempotency-Key': 'onboard-harbor' };
     await service.client().call('onboardClient', { headers, body: { name: 'Harbor', address: {} } });
     expect(keys()).toEqual(['onboard-harbor']);
+  });
+
+  it('is sent with every write that accepts one, also if it can be repeated without', async () => {
+    await service.client().call('upsertContacts', { body: { contacts: [{ pmsRef: 'P-1' }] } });
+    await service.client().call('updateStaff', { path: { staffId: id }, body: { title: 'Partner' } });
+    expect(keys()).toEqual([expect.any(String), expect.any(String)]);
   });
 
   it('is not sent if the contract does not declare it', async () => {

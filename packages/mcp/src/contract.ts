@@ -31,7 +31,7 @@ export interface Operation {
   readonly method: string;
   readonly tag: string;
   readonly roles: readonly string[];
-  readonly idempotent: boolean | 'key';
+  readonly idempotent: boolean | 'key' | 'systemRef';
   readonly paging: 'offset' | 'number' | 'cursor' | 'feed' | null;
   /** Whether it changes nothing: searches are sent by POST, too, and count as reads. */
   readonly isRead: boolean;

@@ -135,6 +135,7 @@ describe('the tools', () => {
     });
     expect(Object.keys(tool('updateStaff')?.inputSchema.properties ?? {}).sort()).toEqual([
       'Dry-Run',
+      'Idempotency-Key',
       'If-Match',
       'body',
       'staffId',

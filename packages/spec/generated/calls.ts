@@ -47,7 +47,7 @@ export const calls = {
   /** List the contacts of a client */
   listContactsByClient: ["GET","/gql/v1/contacts/by_client/{clientId}",true,"offset"],
   /** Create, update, link and unlink contacts */
-  upsertContacts: ["POST","/api/v1/contacts/upsert",false,null],
+  upsertContacts: ["POST","/api/v1/contacts/upsert","key",null],
   /** List jobs */
   listJobs: ["POST","/gql/v1/jobs",true,"offset"],
   /** Get a job */
@@ -65,9 +65,9 @@ export const calls = {
   /** Create projects from templates */
   createProjectsFromTemplate: ["POST","/api/v1/projects/create_from_template","key",null],
   /** Assign staff to jobs and tasks */
-  assignStaff: ["POST","/api/v1/projects/assign_staff",true,null],
+  assignStaff: ["POST","/api/v1/projects/assign_staff","key",null],
   /** Remove staff from jobs and tasks */
-  removeStaff: ["POST","/api/v1/projects/remove_staff",true,null],
+  removeStaff: ["POST","/api/v1/projects/remove_staff","key",null],
   /** List staff */
   listStaff: ["POST","/gql/v1/staff",true,"offset"],
   /** Search staff */
@@ -77,7 +77,7 @@ export const calls = {
   /** Create a staff member */
   createStaff: ["POST","/api/v1/staff","key",null],
   /** Update a staff member */
-  updateStaff: ["PUT","/api/v1/staff/{staffId}",true,null],
+  updateStaff: ["PUT","/api/v1/staff/{staffId}","key",null],
   /** Create staff types */
   createStaffTypes: ["POST","/api/v1/staff/type/batch/create","key",null],
   /** Look up staff types */
@@ -155,7 +155,7 @@ export const calls = {
   /** Get the fields of a code type */
   getCodeSchema: ["GET","/api/v1/codes/schema/{type}",true,null],
   /** Create or update codes */
-  upsertCodes: ["POST","/api/v1/codes",true,null],
+  upsertCodes: ["POST","/api/v1/codes","key",null],
   /** Look up the codes of a type */
   lookupCodes: ["POST","/api/v1/codes/batch/{type}",true,"number"],
   /** List entry types */
@@ -163,7 +163,7 @@ export const calls = {
   /** Get the fields of an entry type */
   getEntrySchema: ["GET","/api/v1/entries/schema/{type}",true,null],
   /** Create, update, submit and approve entries */
-  upsertEntries: ["POST","/api/v1/entries",true,null],
+  upsertEntries: ["POST","/api/v1/entries","key",null],
   /** Look up the entries of a type */
   lookupEntries: ["POST","/api/v1/entries/batch/{type}",true,"number"],
   /** List engagements */
@@ -175,7 +175,7 @@ export const calls = {
   /** Get an engagement */
   getEngagement: ["GET","/gql/v1/engagement/{id}",true,null],
   /** Update an engagement */
-  updateEngagement: ["PATCH","/api/v1/engagements/{engagementId}",false,null],
+  updateEngagement: ["PATCH","/api/v1/engagements/{engagementId}","key",null],
   /** Create an engagement */
   createEngagement: ["POST","/api/v1/engagements/create","key",null],
   /** Create many engagements in the background */
@@ -185,11 +185,11 @@ export const calls = {
   /** List the documents of an engagement */
   listEngagementDocuments: ["GET","/gql/v1/engagement_documents/by_engagement/{engagementId}",true,"offset"],
   /** Update existing records */
-  updateRecords: ["PUT","/api/v1/records",true,null],
+  updateRecords: ["PUT","/api/v1/records","key",null],
   /** Create or update records */
-  upsertRecords: ["POST","/api/v1/records",false,null],
+  upsertRecords: ["POST","/api/v1/records","key",null],
   /** Deactivate records */
-  deleteRecords: ["DELETE","/api/v1/records",true,null],
+  deleteRecords: ["DELETE","/api/v1/records","key",null],
   /** List record types */
   listRecordTypes: ["GET","/api/v1/records/types",true,null],
   /** Get the fields of a record type */
@@ -203,9 +203,9 @@ export const calls = {
   /** Get a custom record type */
   getCustomRecordType: ["GET","/api/v1/records/custom/{name}",true,null],
   /** Update a custom record type */
-  updateCustomRecordType: ["PUT","/api/v1/records/custom/{name}",true,null],
+  updateCustomRecordType: ["PUT","/api/v1/records/custom/{name}","key",null],
   /** Deactivate a custom record type */
-  deactivateCustomRecordType: ["DELETE","/api/v1/records/custom/{name}",true,null],
+  deactivateCustomRecordType: ["DELETE","/api/v1/records/custom/{name}","key",null],
   /** List the event catalog */
   listEventCatalog: ["GET","/api/v1/event-subscriptions/catalog",true,null],
   /** List event subscriptions */
@@ -215,17 +215,17 @@ export const calls = {
   /** Get an event subscription */
   getEventSubscription: ["GET","/api/v1/event-subscriptions/{id}",true,null],
   /** Deactivate an event subscription */
-  deactivateEventSubscription: ["DELETE","/api/v1/event-subscriptions/{id}",true,null],
+  deactivateEventSubscription: ["DELETE","/api/v1/event-subscriptions/{id}","key",null],
   /** Update an event subscription */
-  updateEventSubscription: ["PATCH","/api/v1/event-subscriptions/{id}",false,null],
+  updateEventSubscription: ["PATCH","/api/v1/event-subscriptions/{id}","key",null],
   /** Reactivate an event subscription */
-  reactivateEventSubscription: ["POST","/api/v1/event-subscriptions/{id}/reactivate",true,null],
+  reactivateEventSubscription: ["POST","/api/v1/event-subscriptions/{id}/reactivate","key",null],
   /** List delivery attempts of a subscription */
   listDeliveries: ["GET","/api/v1/event-subscriptions/{id}/deliveries",true,"number"],
   /** Deliver an event again */
-  retryDelivery: ["POST","/api/v1/event-subscriptions/{id}/deliveries/{deliveryId}/retry",false,null],
+  retryDelivery: ["POST","/api/v1/event-subscriptions/{id}/deliveries/{deliveryId}/retry","key",null],
   /** Deliver failed events again */
-  recoverEvents: ["POST","/api/v1/event-subscriptions/{id}/recover",false,null],
+  recoverEvents: ["POST","/api/v1/event-subscriptions/{id}/recover","key",null],
   /** List events */
   listEvents: ["GET","/api/v1/events",true,"feed"],
   /** Get the webhook signing secret */

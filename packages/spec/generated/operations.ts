@@ -18,7 +18,6 @@ export const operations = {
     },
     "bodyLimit": 16384,
     "paging": null,
-    "dryRun": "rejected",
     "headers": {
       "Tenant": "optional",
       "traceparent": "optional",
@@ -55,7 +54,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -92,7 +90,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -129,7 +126,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -166,7 +162,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -204,7 +199,6 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -244,7 +238,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -279,7 +272,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -316,7 +308,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -351,7 +342,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -388,7 +378,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -425,7 +414,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -462,7 +450,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -499,7 +486,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -536,7 +522,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -573,7 +558,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -610,7 +594,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -647,7 +630,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -684,7 +666,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -721,7 +702,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -758,7 +738,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -795,7 +774,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -833,7 +811,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -861,7 +838,7 @@ export const operations = {
     ],
     "extension": false,
     "deprecation": null,
-    "idempotent": false,
+    "idempotent": "systemRef",
     "rateLimit": {
       "policy": "write",
       "limit": 600,
@@ -869,11 +846,11 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -882,6 +859,7 @@ export const operations = {
       401,
       403,
       406,
+      409,
       413,
       415,
       429,
@@ -907,7 +885,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -944,7 +921,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -982,7 +958,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1019,7 +994,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1056,7 +1030,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1093,7 +1066,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1130,7 +1102,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1168,7 +1139,6 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1209,11 +1179,11 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -1248,11 +1218,11 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -1261,6 +1231,7 @@ export const operations = {
       401,
       403,
       406,
+      409,
       413,
       415,
       429,
@@ -1286,7 +1257,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1323,7 +1293,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1360,7 +1329,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1398,7 +1366,6 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1438,12 +1405,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
       "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -1480,7 +1447,6 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1520,7 +1486,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "number",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1557,7 +1522,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1594,7 +1558,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1631,7 +1594,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1668,7 +1630,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1708,7 +1669,6 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1749,7 +1709,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1786,7 +1745,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1823,7 +1781,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1861,7 +1818,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1898,7 +1854,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1935,7 +1890,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -1972,7 +1926,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2012,7 +1965,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2051,7 +2003,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2090,7 +2041,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2129,7 +2079,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2169,7 +2118,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "number",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2205,7 +2153,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2240,7 +2187,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2277,7 +2223,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2315,7 +2260,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2352,7 +2296,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2389,7 +2332,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2426,7 +2368,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2463,7 +2404,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2500,7 +2440,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2538,7 +2477,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2575,7 +2513,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2612,7 +2549,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2649,7 +2585,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2687,7 +2622,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2724,7 +2658,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2761,7 +2694,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2798,7 +2730,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2836,7 +2767,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2871,7 +2801,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2907,11 +2836,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
+      "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -2920,6 +2850,8 @@ export const operations = {
       401,
       403,
       406,
+      409,
+      412,
       413,
       415,
       429,
@@ -2945,7 +2877,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "number",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2983,7 +2914,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3018,7 +2948,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3054,11 +2983,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
+      "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -3067,6 +2997,8 @@ export const operations = {
       401,
       403,
       406,
+      409,
+      412,
       413,
       415,
       429,
@@ -3092,7 +3024,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "number",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3130,7 +3061,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3167,7 +3097,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3204,7 +3133,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "cursor",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3241,7 +3169,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3271,7 +3198,7 @@ export const operations = {
     ],
     "extension": false,
     "deprecation": null,
-    "idempotent": false,
+    "idempotent": true,
     "rateLimit": {
       "policy": "write",
       "limit": 600,
@@ -3279,12 +3206,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
       "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -3321,7 +3248,6 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3362,7 +3288,6 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3402,7 +3327,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3440,7 +3364,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "offset",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3476,11 +3399,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
+      "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -3489,6 +3413,8 @@ export const operations = {
       401,
       403,
       406,
+      409,
+      412,
       413,
       415,
       429,
@@ -3506,7 +3432,7 @@ export const operations = {
     ],
     "extension": false,
     "deprecation": null,
-    "idempotent": false,
+    "idempotent": "systemRef",
     "rateLimit": {
       "policy": "write",
       "limit": 600,
@@ -3514,11 +3440,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
+      "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -3527,6 +3454,8 @@ export const operations = {
       401,
       403,
       406,
+      409,
+      412,
       413,
       415,
       429,
@@ -3552,11 +3481,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
+      "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -3565,6 +3495,8 @@ export const operations = {
       401,
       403,
       406,
+      409,
+      412,
       413,
       415,
       429,
@@ -3590,7 +3522,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3625,7 +3556,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3661,7 +3591,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "number",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3699,7 +3628,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3734,7 +3662,6 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3774,7 +3701,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3812,12 +3738,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
       "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -3854,12 +3780,12 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
       "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -3869,6 +3795,7 @@ export const operations = {
       403,
       404,
       406,
+      409,
       412,
       429,
       500,
@@ -3893,7 +3820,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3928,7 +3854,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "number",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3963,7 +3888,6 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4003,7 +3927,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4041,12 +3964,12 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
       "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -4056,6 +3979,7 @@ export const operations = {
       403,
       404,
       406,
+      409,
       412,
       429,
       500,
@@ -4072,7 +3996,7 @@ export const operations = {
     ],
     "extension": false,
     "deprecation": null,
-    "idempotent": false,
+    "idempotent": true,
     "rateLimit": {
       "policy": "write",
       "limit": 600,
@@ -4080,12 +4004,12 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
       "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -4095,6 +4019,7 @@ export const operations = {
       403,
       404,
       406,
+      409,
       412,
       413,
       415,
@@ -4121,12 +4046,12 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
       "If-Match": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -4136,6 +4061,7 @@ export const operations = {
       403,
       404,
       406,
+      409,
       412,
       429,
       500,
@@ -4160,7 +4086,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "number",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4188,7 +4113,7 @@ export const operations = {
     ],
     "extension": true,
     "deprecation": null,
-    "idempotent": false,
+    "idempotent": "key",
     "rateLimit": {
       "policy": "write",
       "limit": 600,
@@ -4196,11 +4121,11 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -4226,7 +4151,7 @@ export const operations = {
     ],
     "extension": true,
     "deprecation": null,
-    "idempotent": false,
+    "idempotent": "key",
     "rateLimit": {
       "policy": "write",
       "limit": 600,
@@ -4234,11 +4159,11 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "accepted",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
       "X-Client-Id": "optional",
+      "Idempotency-Key": "optional",
       "Dry-Run": "optional"
     },
     "statuses": [
@@ -4274,7 +4199,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "feed",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4310,7 +4234,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4345,7 +4268,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4381,7 +4303,6 @@ export const operations = {
     },
     "bodyLimit": 1048576,
     "paging": null,
-    "dryRun": "rejected",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4420,7 +4341,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": null,
-    "dryRun": "rejected",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4457,7 +4377,6 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": null,
-    "dryRun": "rejected",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4494,7 +4413,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": "number",
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -4529,7 +4447,6 @@ export const operations = {
     },
     "bodyLimit": null,
     "paging": null,
-    "dryRun": "ignored",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",

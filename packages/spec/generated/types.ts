@@ -1046,29 +1046,32 @@ export interface paths {
         put?: never;
         /**
          * Create, update, link and unlink contacts
-         * @description Processes up to 100 contacts in order, each independently. An entry with a `pmsRef` updates that contact; an entry without
-         *     one creates a contact. `clients` links the contact to clients or unlinks it. An entry is written in full or not at all.
+         * @description Processes up to 100 contacts in order, each independently. An entry with a `pmsRef` updates that contact. An entry with a
+         *     `systemRef`, your own key, updates the contact that has it, which becomes active again; otherwise it creates a contact with this
+         *     key. An entry without either creates a contact. `clients` links the contact to clients or unlinks it. An entry is written in
+         *     full or not at all.
          *
          *     The response is 200 even if all entries fail; `failed` has the reason for each:
          *
          *     - `RECORD_NOT_FOUND`: the `pmsRef` is unknown or belongs to an inactive contact. No contact is created.
          *     - `REFERENCE_NOT_FOUND`: a `clientRef` or `primaryContactInfoId` is unknown or inactive.
          *     - `VALIDATION_ERROR`: the entry is not an object, has an unknown property, or a value of an incorrect type or format; a new
-         *       contact has neither `lastName` nor `displayName`; or a client is listed twice.
+         *       contact has neither `lastName` nor `displayName`; a client is listed twice; or the contact with the `pmsRef` has another
+         *       `systemRef`.
          *     - `DUPLICATE_REF`: another contact of the client has the role `PREFERRED`, `BILLING` or `SECONDARY`. An earlier entry of the
          *       same call can remove the role from that contact.
          *
          *     The whole call returns 400 and nothing is stored only if the body is not valid JSON, has no entries or more than 100, or an
          *     unknown property next to `contacts`.
          *
-         *     You can safely repeat entries with a `pmsRef`. An entry without one creates another contact each time, so repeat only the
-         *     entries in `failed`. If you did not receive the response, use `searchContacts` to find the contacts that were created.
+         *     You can safely repeat entries with a `systemRef` or a `pmsRef`. An entry without either creates another contact each time: send
+         *     an `Idempotency-Key` with the call, and repeat only the entries in `failed` in a call with another key.
          *
          *     **Access and limits**
          *
          *     - **Roles**: `CNTCT_W` (see the schema `Role`)
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
-         *     - **Idempotency**: not safe to repeat: the write can take effect twice
+         *     - **Idempotency**: safe to repeat if every item has a `systemRef`, or with the same `Idempotency-Key`
          *     - **Maximum body size**: 1,024 KiB
          */
         post: operations["upsertContacts"];
@@ -3702,7 +3705,7 @@ export interface paths {
          * Create or update codes
          * @description Creates or updates up to 100 codes in order, each independently. A code of the type with the same `systemRef` is updated;
          *     otherwise a code is created. `active: false` deactivates a code, so that new entries cannot use it; `active: true`
-         *     reactivates it.
+         *     reactivates it. `ifVersion` and, in a call of one code, `If-Match` are the same as for `upsertRecords`.
          *
          *     The response is 200 even if all codes fail; `records` has a result for each. A code can fail with:
          *
@@ -3711,6 +3714,7 @@ export interface paths {
          *     - `DUPLICATE_REF`: another code of the type has the same `code`.
          *     - `INVALID_STATE`: the `code` of a code that entries use cannot change. Deactivate it and create another.
          *     - `REFERENCE_NOT_FOUND`: a service line or task type is unknown or inactive.
+         *     - `STALE_VERSION` or `RECORD_NOT_FOUND`: the code has another version than its `ifVersion`, or does not exist.
          *     - `FORBIDDEN`: writing a `defaultRate`, or null in place of a stored one, requires the `RATE_W` role.
          *
          *     The whole call returns 400 and nothing is stored only if the body is not valid JSON, has no records or more than 100, or an
@@ -3911,6 +3915,8 @@ export interface paths {
          *     or an invoice has that work in progress, the entry is locked: correct it with a second entry that has negative hours and
          *     `reversesSystemRef`.
          *
+         *     `ifVersion` and, in a call of one entry, `If-Match` are the same as for `upsertRecords`.
+         *
          *     The response is 200 even if all entries fail; `records` has a result for each:
          *
          *     | error | reason |
@@ -3920,6 +3926,8 @@ export interface paths {
          *     | `VALIDATION_ERROR` | a billable entry has no job, a task belongs to another job, or a rejection has no reason |
          *     | `REFERENCE_NOT_FOUND` | a staff member, job, task, code or file is unknown or inactive |
          *     | `INVALID_STATE` | the status does not allow the transition, or the job is closed or cancelled |
+         *     | `STALE_VERSION` | the entry has another version than its `ifVersion` |
+         *     | `RECORD_NOT_FOUND` | an entry with an `ifVersion` does not exist |
          *     | `LOCKED` | the entry's work in progress is in a draft invoice or billed |
          *     | `FORBIDDEN` | an approval without the `TIME_APRV` role, or of your own time |
          *     | `NO_RATE` | no rate applies to the approved billable time |
@@ -4242,7 +4250,7 @@ export interface paths {
          *
          *     - **Roles**: `ENGMT_W` (see the schema `Role`)
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
-         *     - **Idempotency**: not safe to repeat: the write can take effect twice
+         *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 1,024 KiB
          */
         patch: operations["updateEngagement"];
@@ -4480,8 +4488,8 @@ export interface paths {
          * @description Updates records. The type must have `UPDATE` among its `operations`. Omitted attributes keep their values, and null clears a
          *     value. A record that does not exist or is deleted fails with `RECORD_NOT_FOUND`; no record is created.
          *
-         *     Roles, processing and errors are the same as for `upsertRecords`: each record also requires the write role of its type, and
-         *     the response is 200 even if all fail.
+         *     Roles, processing, errors, `ifVersion` and `If-Match` are the same as for `upsertRecords`: each record also requires the write
+         *     role of its type, and the response is 200 even if all fail.
          *
          *     **Access and limits**
          *
@@ -4503,12 +4511,17 @@ export interface paths {
          *     is required; to write rates, `RATE_W`.
          *
          *     Records are processed in order, each independently. The response is 200 even if all fail; it has a result for each record. A
-         *     later record with the same `systemRef` updates the earlier one. A record can fail with:
+         *     later record with the same `systemRef` updates the earlier one. To not overwrite changes by others, send the `version` that
+         *     you read as `ifVersion` of the record, or, in a call of one record, the `ETag` of the read by ID of its type as `If-Match`:
+         *     the call then returns 412 if the record has changed. With several records, `If-Match` returns 400.
+         *
+         *     A record can fail with:
          *
          *     - `VALIDATION_ERROR`: a record that is not an object, an unknown type, property or attribute, an invalid value, a missing
          *       `type`, `attributes` or `systemRef`, a field that only the service sets, or an operation that the type does not have.
          *     - `REFERENCE_NOT_FOUND` or `DUPLICATE_REF`: a reference does not exist, or a unique value exists already.
          *     - `INVALID_STATE`: a transition that the state does not allow, or an inactive custom type.
+         *     - `STALE_VERSION` or `RECORD_NOT_FOUND`: the record has another version than its `ifVersion`, or does not exist.
          *     - `LOCKED`: a record that other records lock.
          *     - `NO_RATE`: no rate applies.
          *     - `PERIOD_CLOSED`: the day of an entry is in a closed period of the books (`booksClosedThrough` of the org).
@@ -4522,7 +4535,7 @@ export interface paths {
          *
          *     - **Roles**: `RECORD_W` (see the schema `Role`)
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
-         *     - **Idempotency**: not safe to repeat: the write can take effect twice
+         *     - **Idempotency**: safe to repeat if every item has a `systemRef`, or with the same `Idempotency-Key`
          *     - **Maximum body size**: 1,024 KiB
          */
         post: operations["upsertRecords"];
@@ -4537,8 +4550,11 @@ export interface paths {
          *
          *     A record that does not exist, or is deleted already, fails with `RECORD_NOT_FOUND`. A record that others depend on fails
          *     with `INVALID_STATE`: a client with receivables, work in progress or unapplied credit, a job with work in progress, a staff member with open
-         *     assignments, or a draft invoice that is neither `DRAFT` nor `REJECTED`. Processing is the same as for `upsertRecords`: each
-         *     record is processed independently, and the response is 200 even if all fail.
+         *     assignments, or a draft invoice that is neither `DRAFT` nor `REJECTED`. Processing, `ifVersion` and `If-Match` are the same as for
+         *     `upsertRecords`: each record is processed independently, and the response is 200 even if all fail.
+         *
+         *     To repeat a call whose response you did not receive, send an `Idempotency-Key`. Without one, the repetition also changes
+         *     nothing more, but records that the first call deactivated fail with `RECORD_NOT_FOUND`.
          *
          *     **Access and limits**
          *
@@ -5027,7 +5043,7 @@ export interface paths {
          *
          *     - **Roles**: `EVNT_SUB_W` (see the schema `Role`)
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
-         *     - **Idempotency**: not safe to repeat: the write can take effect twice
+         *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 1,024 KiB
          */
         patch: operations["updateEventSubscription"];
@@ -5192,7 +5208,7 @@ export interface paths {
          *
          *     - **Roles**: `EVNT_SUB_W` (see the schema `Role`)
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
-         *     - **Idempotency**: not safe to repeat: the write can take effect twice
+         *     - **Idempotency**: safe to repeat with the same `Idempotency-Key`
          *     - **Extension**: not part of the product interface
          */
         post: operations["retryDelivery"];
@@ -5250,7 +5266,7 @@ export interface paths {
          *
          *     - **Roles**: `EVNT_SUB_W` (see the schema `Role`)
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
-         *     - **Idempotency**: not safe to repeat: the write can take effect twice
+         *     - **Idempotency**: safe to repeat with the same `Idempotency-Key`
          *     - **Maximum body size**: 1,024 KiB
          *     - **Extension**: not part of the product interface
          */
@@ -7170,7 +7186,7 @@ export interface components {
          *     | `IDEMPOTENCY_KEY_REUSED` | the key was used for another request |
          *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running |
          *     | `EVENTS_EXPIRED` | events after this position are no longer kept |
-         *     | `PRECONDITION_FAILED` | the row has changed since the `ETag` in `If-Match` |
+         *     | `PRECONDITION_FAILED` | the `ETag` in `If-Match` is not the current one of the row |
          *     | `PAYLOAD_TOO_LARGE` | the body is larger than the operation accepts, or takes too long to check; split the request |
          *     | `UNSUPPORTED_MEDIA_TYPE` | the body is not `application/json` |
          *     | `RATE_LIMITED` | too many requests in the window; wait for `Retry-After` seconds |
@@ -11150,6 +11166,13 @@ export interface components {
              * @example 0199a1c2-0c03-7c01-8a4f-5d2e9b60f103
              */
             primaryContactInfoId?: string | null;
+            /**
+             * System ref
+             * @description Your own key of the contact: a contact with this key is updated, otherwise one is created. If omitted on creation, it is
+             *     the `id` of the contact.
+             * @example crm-contact-4711
+             */
+            systemRef?: string;
             /** @description Clients to link or unlink, each once. Links to other clients do not change. If the list is omitted, no link changes. */
             clients?: components["schemas"]["ContactUpsertLink"][];
         };
@@ -11176,6 +11199,11 @@ export interface components {
              */
             id: string;
             /**
+             * System ref
+             * @description Your own key of the contact, or its `id`.
+             */
+            systemRef: string;
+            /**
              * External ref
              * @description Key of the contact. Send it with the next update.
              */
@@ -11194,6 +11222,7 @@ export interface components {
          *     | `REFERENCE_NOT_FOUND` | a referenced row does not exist or is inactive |
          *     | `DUPLICATE_REF` | another row has the same unique value |
          *     | `INVALID_STATE` | the state of the row does not allow this |
+         *     | `STALE_VERSION` | the row has another version than `ifVersion` |
          *     | `LOCKED` | a dependent row locks the row |
          *     | `FORBIDDEN` | the API user lacks a role for this item |
          *     | `NO_RATE` | no rate applies |
@@ -11201,7 +11230,7 @@ export interface components {
          *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job |
          * @enum {string}
          */
-        ItemErrorCode: "VALIDATION_ERROR" | "RECORD_NOT_FOUND" | "REFERENCE_NOT_FOUND" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "FORBIDDEN" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED";
+        ItemErrorCode: "VALIDATION_ERROR" | "RECORD_NOT_FOUND" | "REFERENCE_NOT_FOUND" | "DUPLICATE_REF" | "INVALID_STATE" | "STALE_VERSION" | "LOCKED" | "FORBIDDEN" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED";
         /**
          * Item error
          * @description One error of an item of a bulk call.
@@ -19547,6 +19576,13 @@ export interface components {
             fields: components["schemas"]["FieldDefinition"][];
         };
         /**
+         * Expected version
+         * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+         *     there is no row, with `RECORD_NOT_FOUND`.
+         * @example 3
+         */
+        ExpectedVersion: number;
+        /**
          * Record attributes
          * @description Fields of the record by name, as in the schema of its type.
          */
@@ -25624,6 +25660,13 @@ export interface components {
              * @example wc-tax-prep
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             /** @description False deactivates the code; it can still be read. True reactivates it. If omitted, it keeps its state. */
             active?: boolean;
             /**
@@ -25648,6 +25691,13 @@ export interface components {
              * @example wc-tax-prep
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             /** @description False deactivates the code; it can still be read. True reactivates it. If omitted, it keeps its state. */
             active?: boolean;
             /**
@@ -25672,6 +25722,13 @@ export interface components {
              * @example wc-tax-prep
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             /** @description False deactivates the code; it can still be read. True reactivates it. If omitted, it keeps its state. */
             active?: boolean;
             /**
@@ -28091,6 +28148,13 @@ export interface components {
              */
             systemRef: string;
             /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
+            /**
              * @description False deactivates an entry in `DRAFT` or `REJECTED`; it can still be read. True reactivates it. If omitted, it keeps its
              *     state.
              */
@@ -28117,6 +28181,13 @@ export interface components {
              * @example ts-2026-09-29-027-1
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             /**
              * @description False deactivates an entry in `DRAFT` or `REJECTED`; it can still be read. True reactivates it. If omitted, it keeps its
              *     state.
@@ -28145,6 +28216,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ClientFields"];
         };
         /**
@@ -28164,6 +28242,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ClientTypeFields"];
         };
         /**
@@ -28183,6 +28268,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["TaxRegionFields"];
         };
         /**
@@ -28202,6 +28294,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ClientGroupFields"];
         };
         /**
@@ -28221,6 +28320,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ClientBusinessEntityFields"];
         };
         /**
@@ -28240,6 +28346,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ContactClientFields"];
         };
         /**
@@ -28259,6 +28372,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ContactInfoFields"];
         };
         /**
@@ -28278,6 +28398,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["DepartmentFields"];
         };
         /**
@@ -28297,6 +28424,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["IndustryFields"];
         };
         /**
@@ -28316,6 +28450,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["OfficeFields"];
         };
         /**
@@ -28335,6 +28476,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["OrgFields"];
         };
         /**
@@ -28354,6 +28502,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ServiceLineFields"];
         };
         /**
@@ -28373,6 +28528,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ContactFields"];
         };
         /**
@@ -28392,6 +28554,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["JobFields"];
         };
         /**
@@ -28411,6 +28580,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["JobTemplateFields"];
         };
         /**
@@ -28430,6 +28606,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["StaffFields"];
         };
         /**
@@ -28449,6 +28632,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["StaffTypeFields"];
         };
         /**
@@ -28468,6 +28658,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["PaymentFields"];
         };
         /**
@@ -28487,6 +28684,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["DraftInvoiceFields"];
         };
         /**
@@ -28506,6 +28710,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["InvoiceFields"];
         };
         /**
@@ -28525,6 +28736,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["TaskTypeFields"];
         };
         /**
@@ -28544,6 +28762,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["TaskFields"];
         };
         /**
@@ -28563,6 +28788,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["WipEntryFields"];
         };
         /**
@@ -28582,6 +28814,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["FileFields"];
         };
         /**
@@ -28602,6 +28841,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["RecordAttributes"];
         };
         /**
@@ -28621,6 +28867,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ClientFields"];
         };
         /**
@@ -28640,6 +28893,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ClientTypeFields"];
         };
         /**
@@ -28659,6 +28919,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["TaxRegionFields"];
         };
         /**
@@ -28678,6 +28945,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ClientGroupFields"];
         };
         /**
@@ -28697,6 +28971,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ClientBusinessEntityFields"];
         };
         /**
@@ -28716,6 +28997,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ContactClientFields"];
         };
         /**
@@ -28735,6 +29023,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ContactInfoFields"];
         };
         /**
@@ -28754,6 +29049,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["DepartmentFields"];
         };
         /**
@@ -28773,6 +29075,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["IndustryFields"];
         };
         /**
@@ -28792,6 +29101,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["OfficeFields"];
         };
         /**
@@ -28811,6 +29127,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["OrgFields"];
         };
         /**
@@ -28830,6 +29153,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ServiceLineFields"];
         };
         /**
@@ -28849,6 +29179,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["ContactFields"];
         };
         /**
@@ -28868,6 +29205,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["JobFields"];
         };
         /**
@@ -28887,6 +29231,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["JobTemplateFields"];
         };
         /**
@@ -28906,6 +29257,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["StaffFields"];
         };
         /**
@@ -28925,6 +29283,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["StaffTypeFields"];
         };
         /**
@@ -28944,6 +29309,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["PaymentFields"];
         };
         /**
@@ -28963,6 +29335,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["DraftInvoiceFields"];
         };
         /**
@@ -28982,6 +29361,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["InvoiceFields"];
         };
         /**
@@ -29001,6 +29387,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["TaskTypeFields"];
         };
         /**
@@ -29020,6 +29413,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["TaskFields"];
         };
         /**
@@ -29039,6 +29439,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["WipEntryFields"];
         };
         /**
@@ -29059,6 +29466,13 @@ export interface components {
              * @example OPP-501
              */
             systemRef?: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
             attributes: components["schemas"]["RecordAttributes"];
         };
         /**
@@ -29078,6 +29492,13 @@ export interface components {
              * @example OPP-502
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
         };
         /**
          * Custom record delete
@@ -29092,6 +29513,13 @@ export interface components {
              * @example OPP-502
              */
             systemRef: string;
+            /**
+             * Expected version
+             * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
+             *     there is no row, with `RECORD_NOT_FOUND`.
+             * @example 3
+             */
+            ifVersion?: number;
         };
         /**
          * Count measure
@@ -34187,6 +34615,18 @@ export interface components {
                 "application/problem+json": components["schemas"]["BadRequestProblem"];
             };
         };
+        /** @description The `Idempotency-Key` was used for another request, or the first request with it is still running. */
+        IdempotencyConflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ConflictProblem"];
+            };
+        };
         /** @description Your tenant has no client with this `clientRef`. */
         UnknownClientRef: {
             headers: {
@@ -34269,18 +34709,6 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["BadRequestProblem"];
-            };
-        };
-        /** @description The `Idempotency-Key` was used for another request, or the first request with it is still running. */
-        IdempotencyConflict: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ConflictProblem"];
             };
         };
         /** @description The request is invalid; `errors` has a pointer to each invalid value. */
@@ -34453,8 +34881,8 @@ export interface components {
          */
         StaffId: string;
         /**
-         * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them matches the current tag of the row, because
-         *     the row has changed or the tag is of another row, the call returns 412.
+         * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+         *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
          * @example "9f2c41d07be3a655-3"
          */
         IfMatch: string;
@@ -34669,8 +35097,8 @@ export interface components {
          */
         "Retry-After": number;
         /**
-         * @description Tag of this version of the row and of the response. Send it as `If-Match` with an update, which fails if the row has a newer
-         *     version, or as `If-None-Match` with the next read, which returns 304 if the response would be the same. Tags are opaque.
+         * @description Tag of the row as a read by ID returns it to you. Send it as `If-Match` with an update, which fails if the row has changed, or as
+         *     `If-None-Match` with the next read, which returns 304 if the response would be the same. Tags are opaque.
          * @example "9f2c41d07be3a655-3"
          */
         ETag: string;
@@ -36098,6 +36526,14 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
                  *     rate limits.
@@ -36120,6 +36556,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -36142,6 +36579,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -36642,6 +37080,14 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
                  *     rate limits.
@@ -36664,6 +37110,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -36715,6 +37162,14 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
                  *     rate limits.
@@ -36737,6 +37192,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -36748,6 +37204,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyConflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -37039,11 +37496,19 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them matches the current tag of the row, because
-                 *     the row has changed or the tag is of another row, the call returns 412.
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
@@ -37074,6 +37539,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -39323,6 +39789,20 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
+                 * @example "9f2c41d07be3a655-3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
                  *     rate limits.
@@ -39345,6 +39825,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -39356,6 +39837,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -39545,6 +40028,20 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
+                 * @example "9f2c41d07be3a655-3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
                  *     rate limits.
@@ -39567,6 +40064,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -39578,6 +40076,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -39887,11 +40387,19 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them matches the current tag of the row, because
-                 *     the row has changed or the tag is of another row, the call returns 412.
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
@@ -39922,6 +40430,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -40302,6 +40811,20 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
+                 * @example "9f2c41d07be3a655-3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
                  *     rate limits.
@@ -40324,6 +40847,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -40335,6 +40859,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -40363,6 +40889,20 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
+                 * @example "9f2c41d07be3a655-3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
                  *     rate limits.
@@ -40385,6 +40925,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -40396,6 +40937,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -40424,6 +40967,20 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
+                 * @example "9f2c41d07be3a655-3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
                  *     rate limits.
@@ -40446,6 +41003,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -40468,6 +41026,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -40868,11 +41428,19 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them matches the current tag of the row, because
-                 *     the row has changed or the tag is of another row, the call returns 412.
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
@@ -40904,6 +41472,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -40957,11 +41526,19 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them matches the current tag of the row, because
-                 *     the row has changed or the tag is of another row, the call returns 412.
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
@@ -40989,6 +41566,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -41001,6 +41579,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyConflict"];
             412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -41301,11 +41880,19 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them matches the current tag of the row, because
-                 *     the row has changed or the tag is of another row, the call returns 412.
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
@@ -41332,6 +41919,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -41344,6 +41932,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyConflict"];
             412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -41371,11 +41960,19 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them matches the current tag of the row, because
-                 *     the row has changed or the tag is of another row, the call returns 412.
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
@@ -41406,6 +42003,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -41429,6 +42027,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyConflict"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -41458,11 +42057,19 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them matches the current tag of the row, because
-                 *     the row has changed or the tag is of another row, the call returns 412.
+                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
+                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
                  * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
+                /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
@@ -41489,6 +42096,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -41512,6 +42120,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["IdempotencyConflict"];
             412: components["responses"]["PreconditionFailed"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -41624,6 +42233,14 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
                  *     rate limits.
@@ -41653,6 +42270,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };
@@ -41692,6 +42310,14 @@ export interface operations {
                  */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
+                 * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
+                 *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
+                 *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
+                 *     fails without effect releases its key.
+                 * @example onboard-harbor-2026-10-01
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
                  *     rate limits.
@@ -41720,6 +42346,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
                 };

@@ -204,12 +204,3 @@ test('purgeExpiredKeys deletes only the expired keys, of every tenant', async ()
   expect(await purgeExpiredKeys(store)).toBe(0);
   for (const { id } of [tenant, elsewhere.tenant]) expect(await count(id)).toEqual([{ key: fresh }]);
 });
-
-test('an operation without idempotency keys ignores the header', async () => {
-  const body = { contacts: [{ lastName: 'Unkeyed' }] };
-  for (let time = 1; time <= 2; time++) {
-    const response = await call('POST', '/api/v1/contacts/upsert', body, { 'Idempotency-Key': 'same' });
-    expect(response).toMatchObject({ status: 200, body: { succeeded: [{ created: true }] } });
-    expect(response.headers.get('idempotency-replayed')).toBeNull();
-  }
-});

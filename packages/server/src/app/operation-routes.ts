@@ -1,8 +1,9 @@
-import { allOperations, type Operation } from '../contract/contract.ts';
+import { allOperations, type Operation, takes } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { rowsBeyondBounds } from '../contract/row-findings.ts';
 import { findUnstorable } from '../http/body.ts';
 import { checkRequest } from '../http/check-request.ts';
+import { conditionHeaders } from '../http/content.ts';
 import { deprecationHeaders } from '../http/deprecation.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isFailedAttempt } from '../http/failure-limit.ts';
@@ -27,7 +28,7 @@ export function operationRoutes(service: Service): readonly Route[] {
     return {
       name: operation.id,
       path: operation.path,
-      methods: [operation.method],
+      methods: operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method],
       // Not of the path: another method may not be deprecated.
       headers: {},
       isRecorded: true,
@@ -38,6 +39,22 @@ export function operationRoutes(service: Service): readonly Route[] {
       checked: (result, exchange) => checkResult(service, operation, result, exchange),
     };
   });
+}
+
+/** Headers that change what a request does, where an operation or content takes them. Others must not ignore one in silence. */
+const decisiveHeaders = new Set([...allOperations.flatMap(({ headers }) => Object.keys(headers)), ...conditionHeaders]);
+
+/** @throws Rejection `VALIDATION_ERROR` if the request has such a header that the operation does not take. */
+function checkHeaders(operation: Operation, exchange: Exchange): void {
+  for (const name of decisiveHeaders) {
+    if (takes(operation, name) || exchange.header(name.toLowerCase()) === undefined) continue;
+    throw invalid(
+      `/${name}`,
+      'NOT_SUPPORTED',
+      `${operation.id} does not support ${name}. Leave out the header.`,
+      'header',
+    );
+  }
 }
 
 /** The steps of an operation, in order. */
@@ -52,10 +69,11 @@ async function call(
   let endAttempt: ((hasFailed: boolean) => void) | undefined;
   try {
     checkAccept(exchange.header('accept'));
+    checkHeaders(operation, exchange);
     const open = openContext(service, operation, exchange);
     if (isOpen) endAttempt = service.failureLimit.attempt(address);
     const ifMatch = exchange.header('if-match');
-    const isRehearsal = rehearses(operation, exchange);
+    const isRehearsal = rehearses(exchange);
     const authorization = exchange.header('authorization');
     const context = isOpen ? open : await signIn(open, { authorization, ifMatch, isRehearsal });
     // A request without a caller has no user to limit yet: the operation applies the limit once it has verified the key.
@@ -80,8 +98,7 @@ async function call(
       : checkRequest(service.validator, operation, raw);
     const input = { ...checked, path };
     const admitted = context.caller === undefined ? context : inTurn(context, turn, checked.body);
-    const takesKey = admitted.caller !== undefined && operation.idempotent === 'key' && !isRehearsal;
-    const key = takesKey ? exchange.header('idempotency-key') : undefined;
+    const key = isRehearsal ? undefined : exchange.header('idempotency-key');
     const result = await (admitted.caller !== undefined && key !== undefined
       ? handleOnce(service, admitted, key, input)
       : handlerOf(operation)(admitted, input));
@@ -102,19 +119,11 @@ function openContext(service: Service, operation: Operation, exchange: Exchange)
   return { service, operation, requestId, traceparent, address, clientId, tenantName };
 }
 
-/**
- * Whether the request is a rehearsal. The response to one says so, also if it is a problem. The contract checks the value of the
- * header.
- *
- * @throws Rejection `VALIDATION_ERROR` if the operation cannot be rehearsed.
- */
-function rehearses({ dryRun, id }: Operation, exchange: Exchange): boolean {
+/** Whether the request is a rehearsal. The response says so, also a problem. The contract checks the value of the header. */
+function rehearses(exchange: Exchange): boolean {
   const value = exchange.header('dry-run');
-  if (value === undefined || dryRun === 'ignored') return false;
-  if (dryRun === 'rejected')
-    throw invalid('/Dry-Run', 'NOT_SUPPORTED', `${id} has no dry run. Leave out the header.`, 'header');
   if (value === 'true') exchange.headers['Dry-Run'] = 'true';
-  return true;
+  return value !== undefined;
 }
 
 /** Runs a handler under an `Idempotency-Key`: its response is stored in the same transaction as its changes. */

@@ -1,7 +1,7 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { isRead } from '../contract/contract.ts';
 import { rehearse, transact } from '../entity/transact.ts';
-import { readBearer, readIfMatch } from '../http/headers.ts';
+import { readBearer } from '../http/headers.ts';
 import { checkAccess } from '../platform/auth/access.ts';
 import type { Caller, Tenant } from '../platform/auth/caller.ts';
 import type { Context, PublicContext } from '../service/context.ts';
@@ -27,7 +27,7 @@ export async function signIn(
   const claims = await tokens.verifyAccessToken(readBearer(authorization), () => failureLimit.check(open.address));
   const { tenant, caller } = await directory.callerOf(claims, open.tenantName);
   checkAccess(tenant, open);
-  return contextOf(open, tenant, caller, readIfMatch(ifMatch), isRehearsal);
+  return contextOf(open, tenant, caller, ifMatch, isRehearsal);
 }
 
 /** Creates the context of a handler, bound to one tenant. Changes are audited under this caller. */
@@ -35,7 +35,7 @@ export function contextOf(
   open: PublicContext,
   tenant: Tenant,
   caller: Caller,
-  ifMatch: readonly number[] | undefined,
+  ifMatch: string | undefined,
   isRehearsal = false,
 ): Context {
   const { service, operation, requestId, traceparent } = open;
@@ -49,7 +49,7 @@ export function contextOf(
     // What is read before a write must be what the write finds.
     read: (work) => service.store.read(tenant.id, work, isRead(operation) ? 'standby' : 'primary'),
     write: (work) => {
-      if (isRead(operation)) throw new Error(`${operation.id} ignores a dry run, so it must not write.`);
+      if (isRead(operation)) throw new Error(`${operation.id} is a read, so it must not write.`);
       return (isRehearsal ? rehearse : transact)(service.store, origin, work);
     },
   };

@@ -4,9 +4,12 @@ import { schemaOf } from '../contract/contract.ts';
 import { type ItemRejection, Rejection } from '../contract/rejection.ts';
 import { readAttributes } from '../entity/attributes.ts';
 import { visibleToWriter } from '../entity/field-access.ts';
+import { checkVersion } from '../entity/lock-version.ts';
 import type { AnyWritten, Plan } from '../entity/plan.ts';
 import type { AnyInput, AnyStoredRow } from '../entity/row.ts';
 import type { ItemOutcome, UnitOfWork } from '../entity/unit-of-work.ts';
+import { invalid } from '../http/problem.ts';
+import { matchedVersion } from '../query/entity-tag.ts';
 import type { Context } from '../service/context.ts';
 import { itemErrorOf } from './item-error.ts';
 import { type ItemSchema, readItems } from './read-items.ts';
@@ -19,6 +22,8 @@ type WriteResult = components['schemas']['RecordWriteResult'];
 export interface RecordItem {
   readonly type: string;
   readonly systemRef?: string;
+  /** The version that the row must have. */
+  readonly ifVersion?: number;
   readonly attributes?: AnyInput;
 }
 
@@ -45,10 +50,13 @@ export function writeRecords(
     const read = readItems(schema, items);
     const names = items.map(namesOf);
     const types = await findTypes(unit, [...new Set(names.flatMap(({ type }) => type ?? []))]);
+    const mustMatch = context.ifMatch === undefined ? undefined : await matchOf(unit, context, types, names);
     const outcomes = await unit.items(read, (plan, one, index) =>
       plan.at(`/records/${index}`, () => {
         if ('rejection' in one) throw one.rejection;
         const type = typeFor(plan, types.get(one.item.type), operation, one.item);
+        mustMatch?.(plan);
+        checkItemVersion(plan, type, one.item);
         return { type, written: write(plan, type, one.item) };
       }),
     );
@@ -63,6 +71,51 @@ export function writeRecords(
     });
     return { status: 200, body: { summary: summaryOf(records), records } };
   });
+}
+
+/**
+ * Returns the check that `If-Match` has the tag of the only record of a call. It throws `PRECONDITION_FAILED`, after the roles were
+ * checked, so that it does not reveal which rows exist.
+ *
+ * @throws Rejection if there are several records.
+ */
+async function matchOf(
+  unit: UnitOfWork,
+  context: Context,
+  types: ReadonlyMap<string, RecordType>,
+  [name = nameless, ...others]: readonly ItemNames[],
+): Promise<(plan: Plan) => void> {
+  if (others.length > 0) {
+    const detail = 'If-Match holds for a call of one item. Send ifVersion with each of several.';
+    throw invalid('/If-Match', 'NOT_SUPPORTED', detail, 'header');
+  }
+  const { systemRef } = name;
+  const entity = types.get(name.type ?? '')?.entity;
+  const id =
+    entity === undefined || systemRef === null
+      ? undefined
+      : await unit.plan((plan) => plan.untyped.find(entity, 'systemRef', systemRef)?.id);
+  const row = entity === undefined || id === undefined ? undefined : (await unit.stored(entity, [id])).get(id);
+  return (plan) => {
+    if (entity === undefined || row === undefined)
+      throw new Rejection('PRECONDITION_FAILED', 'No row exists that If-Match could match.');
+    const version = matchedVersion(context, entity, row);
+    checkVersion(version, plan.untyped.findForUpdate(entity, 'systemRef', row.systemRef)?.version ?? 0);
+  };
+}
+
+/** @throws Rejection `STALE_VERSION`, or `RECORD_NOT_FOUND` if there is no row. */
+function checkItemVersion(plan: Plan, { entity, name }: RecordType, { systemRef, ifVersion }: RecordItem): void {
+  if (ifVersion === undefined) return;
+  const row = systemRef === undefined ? undefined : plan.untyped.findForUpdate(entity, 'systemRef', systemRef);
+  if (row === undefined)
+    throw new Rejection('RECORD_NOT_FOUND', `No ${name} with this systemRef exists.`, '/systemRef');
+  if (row.version !== ifVersion)
+    throw new Rejection(
+      'STALE_VERSION',
+      `The row has changed; its version is now ${row.version}. Read it again before you update it.`,
+      '/ifVersion',
+    );
 }
 
 /** The type and the key that an item names, so that its result can repeat them. */

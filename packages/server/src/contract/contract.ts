@@ -157,7 +157,7 @@ export interface Operation {
   readonly extension: boolean;
   /** Days of the deprecation and the earliest removal. */
   readonly deprecation: { readonly since: string; readonly sunset: string } | null;
-  readonly idempotent: boolean | 'key';
+  readonly idempotent: boolean | 'key' | 'systemRef';
   readonly rateLimit: { readonly policy: string; readonly limit: number; readonly window: number };
   readonly bodyLimit: number | null;
   /**
@@ -165,8 +165,6 @@ export interface Operation {
    * not paged.
    */
   readonly paging: 'offset' | 'number' | 'cursor' | 'feed' | null;
-  /** What the header `Dry-Run` does. */
-  readonly dryRun: 'accepted' | 'ignored' | 'rejected';
   readonly headers: Readonly<Record<string, 'required' | 'optional'>>;
   readonly statuses: readonly number[];
 }
@@ -176,9 +174,14 @@ export const allOperations: readonly Operation[] = Object.entries(operations).ma
   id: id as OperationId,
 }));
 
-/** Whether the operation writes nothing: reads ignore a dry run. */
-export function isRead({ dryRun }: Pick<Operation, 'dryRun'>): boolean {
-  return dryRun === 'ignored';
+/** Whether the operation writes nothing. */
+export function isRead({ rateLimit }: Pick<Operation, 'rateLimit'>): boolean {
+  return rateLimit.policy === 'read';
+}
+
+/** Whether the operation takes a request header. */
+export function takes({ headers }: Pick<Operation, 'headers'>, header: string): boolean {
+  return headers[header] !== undefined;
 }
 
 /** Returns a number that the contract declares for a property of a schema: its default or maximum. */

@@ -76,7 +76,8 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
   /** The code of a request that is rejected as a whole. */
   get problemCode(): ProblemCode {
     const code: RejectionCode = this.code;
-    return code === 'RECORD_NOT_FOUND' ? 'NOT_FOUND' : code;
+    if (code === 'RECORD_NOT_FOUND') return 'NOT_FOUND';
+    return code === 'STALE_VERSION' ? 'PRECONDITION_FAILED' : code;
   }
 
   get status(): number {

@@ -1,5 +1,4 @@
 import { Rejection } from '../contract/rejection.ts';
-import { checkVersion } from '../http/headers.ts';
 import type { Entity } from './model.ts';
 import type { Plan } from './plan.ts';
 import type { EntityType, Row } from './row.ts';
@@ -7,17 +6,26 @@ import type { EntityType, Row } from './row.ts';
 /**
  * Returns the row with the ID, locked, for an operation that changes one row.
  *
- * @param ifMatch the versions that `If-Match` accepts; undefined accepts any.
+ * @param version that the row must have; undefined accepts any.
  * @throws Rejection `NOT_FOUND` or `PRECONDITION_FAILED`
  */
 export function lockVersion<Type extends EntityType>(
   plan: Plan,
   entity: Entity<Type>,
   id: string,
-  ifMatch: readonly number[] | undefined,
+  version: number | undefined,
 ): Row<Type> {
   const row = plan.getForUpdate(entity, id);
   if (row === undefined) throw new Rejection('NOT_FOUND', `Your tenant has no ${entity.type} with this ID.`);
-  checkVersion(ifMatch, row.version);
+  checkVersion(version, row.version);
   return row;
+}
+
+/** @throws Rejection `PRECONDITION_FAILED` if the row has another version than the expected one. */
+export function checkVersion(expected: number | undefined, version: number): void {
+  if (expected === undefined || expected === version) return;
+  throw new Rejection(
+    'PRECONDITION_FAILED',
+    `The row has changed; its version is now ${version}. Read it again before you update it.`,
+  );
 }

@@ -33,6 +33,16 @@ export async function fileContent(path: string, headers: Content['headers']): Pr
   };
 }
 
+/** The headers that decide what of some content is sent. */
+export const conditionHeaders = [
+  'If-Match',
+  'If-None-Match',
+  'If-Modified-Since',
+  'If-Unmodified-Since',
+  'If-Range',
+  'Range',
+] as const;
+
 /**
  * Returns the content, or the part of it that the caller requests, with the status that its conditions result in (RFC 9110,
  * section 13.2.2).

@@ -25,17 +25,6 @@ export function readBearer(authorization: string | undefined): string {
   throw unauthenticated('Send an access token as "Authorization: Bearer …". POST /v1/auth/token returns one.');
 }
 
-/**
- * Returns the versions that `If-Match` accepts, or undefined if it accepts any. Only the version in a tag is compared,
- * because a response can change without a change of the row, and tags of release v9.8.0 contain only the version. A weak
- * tag or a tag of another server matches no version.
- */
-export function readIfMatch(ifMatch: string | undefined): number[] | undefined {
-  if (ifMatch === undefined || ifMatch === '*') return undefined;
-  const versions = tagsIn(ifMatch).map((tag) => /^"(?:[0-9a-f]{16}-)?(\d+)"$/.exec(tag)?.[1]);
-  return versions.flatMap((version) => (version === undefined ? [] : [Number(version)]));
-}
-
 /** Whether a list of tags, such as `If-None-Match`, contains the tag, by weak comparison (RFC 9110), or is `*`. */
 export function hasTag(list: string | undefined, tag: string): boolean {
   if (list === undefined) return false;
@@ -50,13 +39,4 @@ export function hasStrongTag(list: string, tag: string): boolean {
 /** Splits a list of tags. A tag may contain a comma. */
 function tagsIn(list: string): string[] {
   return list.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
-}
-
-/** @throws Rejection `PRECONDITION_FAILED` if the row has changed since the caller read it. */
-export function checkVersion(ifMatch: readonly number[] | undefined, version: number): void {
-  if (ifMatch === undefined || ifMatch.includes(version)) return;
-  throw new Rejection(
-    'PRECONDITION_FAILED',
-    `The row has changed; its version is now ${version}. Read it again before you update it.`,
-  );
 }

@@ -30,8 +30,8 @@ export interface Context extends Call {
   readonly tenant: Tenant;
   /** Whether the caller has at least one of the roles. */
   holds(roles: readonly string[]): boolean;
-  /** Versions that `If-Match` accepts; undefined if the header is absent or `*`. */
-  readonly ifMatch: readonly number[] | undefined;
+  /** The header `If-Match`. */
+  readonly ifMatch: string | undefined;
   /** @param isCostly whether it waits until few such reads are in progress; false by default */
   read<T>(work: (session: Session) => Promise<T>, isCostly?: boolean): Promise<T>;
   /**

@@ -109,6 +109,33 @@ describe('upsertContacts', () => {
     expect(await contact(created.id)).toMatchObject({ displayName: 'Kept Clear', version: 3 });
   });
 
+  test('with a systemRef creates the contact once, and then updates it, also after it was deleted', async () => {
+    const first = await one({ systemRef: 'crm-1', lastName: 'Keyed' });
+    const second = await one({ systemRef: 'crm-1', title: 'CFO' });
+    expect(second).toEqual({ ...first, systemRef: 'crm-1', created: false });
+    expect(await contact(first.id)).toMatchObject({ systemRef: 'crm-1', lastName: 'Keyed', title: 'CFO', version: 2 });
+    const records = [{ type: 'Contact', systemRef: 'crm-1' }];
+    await call('DELETE', '/api/v1/records', { records });
+    await one({ systemRef: 'crm-1', title: 'CEO' });
+    expect(await contact(first.id)).toMatchObject({ active: true, title: 'CEO' });
+    const both = await upsert(
+      { systemRef: 'crm-1', pmsRef: first.pmsRef, title: 'COO' },
+      { systemRef: 'crm-2', pmsRef: first.pmsRef, title: 'CTO' },
+    );
+    expect(both).toMatchObject({
+      succeeded: [{ index: 0, id: first.id }],
+      failed: [{ index: 1, code: 'VALIDATION_ERROR', pointer: '/contacts/1/systemRef' }],
+    });
+    expect(await contact(first.id)).toMatchObject({ title: 'COO', systemRef: 'crm-1' });
+  });
+
+  test('with one new systemRef in many concurrent calls creates one contact', async () => {
+    const entry = { systemRef: 'crm-many', lastName: 'Many' };
+    const results = await Promise.all(Array.from({ length: 10 }, () => one(entry)));
+    expect(new Set(results.map(({ id }) => id)).size).toBe(1);
+    expect(results.filter(({ created }) => created)).toHaveLength(1);
+  });
+
   test.each([
     [{ contacts: [] }],
     [{ contacts: Array.from({ length: 101 }, () => ({ lastName: 'x' })) }],

@@ -34,15 +34,30 @@ export const upsertContacts: Handler<'upsertContacts'> = (context, { body }) =>
     return { status: 200, body: { succeeded, failed } };
   });
 
-function upsertContact(plan: Plan, { pmsRef, clients = [], ...fields }: Entry) {
-  const previous = pmsRef === undefined ? undefined : plan.findForUpdate(contact, 'pmsRef', pmsRef);
-  if (pmsRef !== undefined && previous?.active !== true) {
+function upsertContact(plan: Plan, { pmsRef, systemRef, clients = [], ...fields }: Entry) {
+  const previous = findContact(plan, pmsRef, systemRef);
+  const { row } =
+    previous === undefined
+      ? plan.create(contact, fields, { systemRef })
+      : plan.update(contact, previous.id, fields, { system: { active: true } });
+  for (const [index, link] of clients.entries()) plan.at(`/clients/${index}`, () => applyLink(plan, row.id, link));
+  return { id: row.id, systemRef: row.systemRef, pmsRef: row.pmsRef, created: previous === undefined };
+}
+
+/** Returns the contact to update, locked; undefined to create one. */
+function findContact(plan: Plan, pmsRef: string | undefined, systemRef: string | undefined) {
+  if (pmsRef === undefined)
+    return systemRef === undefined ? undefined : plan.findForUpdate(contact, 'systemRef', systemRef);
+  const found = plan.findForUpdate(contact, 'pmsRef', pmsRef);
+  if (found?.active !== true) {
     const detail = 'No active contact with this pmsRef exists. Omit pmsRef to create a contact.';
     throw new Rejection('RECORD_NOT_FOUND', detail, '/pmsRef');
   }
-  const { row } = previous === undefined ? plan.create(contact, fields) : plan.update(contact, previous.id, fields);
-  for (const [index, link] of clients.entries()) plan.at(`/clients/${index}`, () => applyLink(plan, row.id, link));
-  return { id: row.id, pmsRef: row.pmsRef, created: previous === undefined };
+  if (systemRef !== undefined && systemRef !== found.systemRef) {
+    const detail = 'The contact with this pmsRef has another systemRef, which cannot change. Send only one of them.';
+    throw new Rejection('VALIDATION_ERROR', detail, '/systemRef');
+  }
+  return found;
 }
 
 function applyLink(plan: Plan, contactId: string, { clientRef, active = true, ...fields }: Link): void {

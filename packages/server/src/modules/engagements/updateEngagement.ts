@@ -2,8 +2,8 @@ import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { lockVersion } from '../../entity/lock-version.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { entityTag } from '../../query/entity-tag.ts';
-import type { Context, Handler } from '../../service/context.ts';
+import { entityTag, versionToMatch } from '../../query/entity-tag.ts';
+import type { Handler } from '../../service/context.ts';
 import { job } from '../projects/job.ts';
 import { engagement } from './engagement.ts';
 import { linkJobs } from './plan-engagement.ts';
@@ -14,14 +14,15 @@ import { writeLetters } from './write-letter.ts';
 export const updateEngagement: Handler<'updateEngagement'> = (context, { path, body }) =>
   context.write(async (unit) => {
     const id = path.engagementId;
-    await unit.plan((plan) => change(plan, id, context.ifMatch, body));
+    const version = await versionToMatch(unit, context, engagement, id);
+    await unit.plan((plan) => change(plan, id, version, body));
     await writeLetters(unit, id);
     const stored = await unit.storedRow(engagement, id);
     return { status: 200, headers: { ETag: entityTag(stored) }, body: stored };
   });
 
-function change(plan: Plan, id: string, ifMatch: Context['ifMatch'], body: Input<'updateEngagement'>['body']): void {
-  const row = lockVersion(plan, engagement, id, ifMatch);
+function change(plan: Plan, id: string, version: number | undefined, body: Input<'updateEngagement'>['body']): void {
+  const row = lockVersion(plan, engagement, id, version);
   const { signers: entries, jobIds, ...fields } = body;
   const { clientId = row.clientId, status = row.status } = fields;
   const signers = entries === undefined ? row.signers : changeSigners(plan, { row, clientId, status }, entries);

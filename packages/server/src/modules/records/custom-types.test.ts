@@ -163,7 +163,7 @@ test('an Idempotency-Key creates one type for two requests', async () => {
   expect(second.headers.get('idempotency-replayed')).toBe('true');
 });
 
-test('an update keeps omitted fields, and checks the version', async () => {
+test('an update keeps omitted fields', async () => {
   await define('Merged', [{ name: 'a', type: 'STRING', required: true }]);
   const named = await change('Merged', { displayName: 'Merged thing' });
   expect(named.body).toMatchObject({
@@ -176,10 +176,6 @@ test('an update keeps omitted fields, and checks the version', async () => {
   expect((await change('Merged', { displayName: null })).body).toMatchObject({ displayName: null, version: 3 });
   expect((await change('Merged', {})).status).toBe(400);
   expect((await change('Merged', { name: 'Other' })).status).toBe(400);
-  expect((await change('Merged', { description: 'x' }, { 'If-Match': '"2"' })).status).toBe(412);
-  expect((await change('Merged', { description: 'x' }, { 'If-Match': '"3"' })).status).toBe(200);
-  const read = await service.call('GET', '/api/v1/records/custom/Merged');
-  expect([read.status, read.headers.get('etag')]).toEqual([200, expect.stringMatching(/-4"$/)]);
   for (const name of ['MERGED', 'Unknown'])
     expect((await service.call('GET', `/api/v1/records/custom/${name}`)).status).toBe(404);
   expect((await change('Unknown', { active: true })).status).toBe(404);

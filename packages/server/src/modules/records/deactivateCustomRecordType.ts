@@ -1,5 +1,4 @@
-import { checkVersion } from '../../http/headers.ts';
-import { entityTag } from '../../query/entity-tag.ts';
+import { entityTag, matchedVersion } from '../../query/entity-tag.ts';
 import type { Handler } from '../../service/context.ts';
 import { customRecordType, customTypeForUpdate, customTypeNamed } from './custom-type.ts';
 
@@ -7,7 +6,7 @@ import { customRecordType, customTypeForUpdate, customTypeNamed } from './custom
 export const deactivateCustomRecordType: Handler<'deactivateCustomRecordType'> = (context, { path }) =>
   context.write(async (unit) => {
     const row = await customTypeForUpdate(unit, path.name);
-    checkVersion(context.ifMatch, row.version);
+    matchedVersion(context, customRecordType, row);
     if (row.active) await unit.plan((plan) => plan.remove(customRecordType, row.id));
     const stored = await customTypeNamed(unit.transaction, unit.tenantId, path.name);
     return { status: 200, headers: { ETag: entityTag(stored) }, body: stored };

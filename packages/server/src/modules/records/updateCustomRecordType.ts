@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import { Rejection } from '../../contract/rejection.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import { sameValue } from '../../entity/values.ts';
-import { checkVersion } from '../../http/headers.ts';
-import { entityTag } from '../../query/entity-tag.ts';
+import { entityTag, matchedVersion } from '../../query/entity-tag.ts';
 import type { Handler } from '../../service/context.ts';
 import { readFields } from './check-fields.ts';
 import type { CustomField } from './custom-field.ts';
@@ -16,7 +15,7 @@ export const updateCustomRecordType: Handler<'updateCustomRecordType'> = (contex
   context.write(async (unit) => {
     const { name } = path;
     const row = await customTypeForUpdate(unit, name);
-    checkVersion(context.ifMatch, row.version);
+    matchedVersion(context, customRecordType, row);
     const { fields: inputs, active = row.active, ...labels } = body;
     const fields = inputs === undefined ? row.fields : await readFields(unit, name, inputs, row.fields);
     if (!sameValue(fields, row.fields)) await changeFields(unit, row, fields);

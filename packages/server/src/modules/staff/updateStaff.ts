@@ -1,16 +1,19 @@
-import { visibleToWriter } from '../../entity/field-access.ts';
+import { visibleTo, visibleToWriter } from '../../entity/field-access.ts';
 import { lockVersion } from '../../entity/lock-version.ts';
-import { entityTag } from '../../query/entity-tag.ts';
+import { entityTag, versionToMatch } from '../../query/entity-tag.ts';
 import type { Handler } from '../../service/context.ts';
 import { staff } from './staff.ts';
 
 /** Updates a staff member; omitted fields keep their values. */
 export const updateStaff: Handler<'updateStaff'> = (context, { path, body }) =>
   context.write(async (unit) => {
+    const version = await versionToMatch(unit, context, staff, path.staffId);
     await unit.plan((plan) => {
-      lockVersion(plan, staff, path.staffId, context.ifMatch);
+      lockVersion(plan, staff, path.staffId, version);
       plan.update(staff, path.staffId, body);
     });
-    const updated = visibleToWriter(context.holds, staff, await unit.storedRow(staff, path.staffId));
-    return { status: 200, headers: { ETag: entityTag(updated) }, body: updated };
+    const { holds } = context;
+    const stored = await unit.storedRow(staff, path.staffId);
+    const headers = { ETag: entityTag(visibleTo(holds, staff, stored)) };
+    return { status: 200, headers, body: visibleToWriter(holds, staff, stored) };
   });

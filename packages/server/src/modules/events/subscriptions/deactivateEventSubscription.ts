@@ -1,13 +1,14 @@
 import { lockVersion } from '../../../entity/lock-version.ts';
-import { entityTag } from '../../../query/entity-tag.ts';
+import { entityTag, versionToMatch } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { eventSubscription } from './event-subscription.ts';
 
 /** Ends all deliveries of a subscription. */
 export const deactivateEventSubscription: Handler<'deactivateEventSubscription'> = (context, { path }) =>
   context.write(async (unit) => {
+    const version = await versionToMatch(unit, context, eventSubscription, path.id);
     await unit.plan((plan) => {
-      const row = lockVersion(plan, eventSubscription, path.id, context.ifMatch);
+      const row = lockVersion(plan, eventSubscription, path.id, version);
       if (row.active) plan.remove(eventSubscription, path.id);
     });
     const stored = await unit.storedRow(eventSubscription, path.id);

@@ -1,5 +1,5 @@
 import { lockVersion } from '../../../entity/lock-version.ts';
-import { entityTag } from '../../../query/entity-tag.ts';
+import { entityTag, versionToMatch } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { checkReader } from './check-subscription.ts';
 import { eventSubscription } from './event-subscription.ts';
@@ -8,8 +8,9 @@ import { checkFilter } from './payment-filter.ts';
 /** Resumes deliveries with the next event. */
 export const reactivateEventSubscription: Handler<'reactivateEventSubscription'> = (context, { path }) =>
   context.write(async (unit) => {
+    const version = await versionToMatch(unit, context, eventSubscription, path.id);
     await unit.plan((plan) => {
-      const row = lockVersion(plan, eventSubscription, path.id, context.ifMatch);
+      const row = lockVersion(plan, eventSubscription, path.id, version);
       if (row.active) return;
       checkFilter(row.entityType, row.filterExpression);
       checkReader(context, row);

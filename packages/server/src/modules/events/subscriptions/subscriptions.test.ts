@@ -227,15 +227,6 @@ describe('updateEventSubscription', () => {
     expect(answer).toMatchObject(rejected('/deliveryUrl', 'ADDRESS_NOT_PUBLIC'));
   });
 
-  test('honours If-Match', async () => {
-    const { id } = await subscribe(toClients);
-    const stale = await service.call('PATCH', `${path}/${id}`, { description: 'x' }, { 'If-Match': '"2"' });
-    expect(stale).toMatchObject({ status: 412 });
-    expect(await service.call('PATCH', `${path}/${id}`, { description: 'x' }, { 'If-Match': '"1"' })).toMatchObject({
-      status: 200,
-    });
-  });
-
   test('checks the filter that then holds, where the address or the filter changes', async () => {
     const { id } = await subscribe({ ...toPayments, filterExpression: 'allPayments' });
     const patch = (caller: TestCaller, body: object) => caller.call('PATCH', `${path}/${id}`, body);

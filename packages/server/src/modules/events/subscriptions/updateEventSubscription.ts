@@ -1,5 +1,5 @@
 import { lockVersion } from '../../../entity/lock-version.ts';
-import { entityTag } from '../../../query/entity-tag.ts';
+import { entityTag, versionToMatch } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { checkDeliveryUrl, checkReader } from './check-subscription.ts';
 import { eventSubscription } from './event-subscription.ts';
@@ -9,8 +9,9 @@ import { checkFilter } from './payment-filter.ts';
 export const updateEventSubscription: Handler<'updateEventSubscription'> = async (context, { path, body }) => {
   if (body.deliveryUrl !== undefined) await checkDeliveryUrl(context, body.deliveryUrl);
   return context.write(async (unit) => {
+    const version = await versionToMatch(unit, context, eventSubscription, path.id);
     await unit.plan((plan) => {
-      const row = lockVersion(plan, eventSubscription, path.id, context.ifMatch);
+      const row = lockVersion(plan, eventSubscription, path.id, version);
       // Otherwise a caller could redirect events that only others may receive.
       if (body.deliveryUrl !== undefined || body.filterExpression !== undefined) {
         const filterExpression = body.filterExpression === undefined ? row.filterExpression : body.filterExpression;
