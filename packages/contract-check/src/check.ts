@@ -29,17 +29,16 @@ export async function check(options: CheckOptions): Promise<Report> {
     options.onPlan?.(session.plan.entries);
     await reachable(session, url);
     const requests = new KnownRequests(session);
-    const missed = await runPhases(session, requests);
+    const missed = await runPhases(session, requests).finally(() => cleanUp(session, requests));
     if (!session.transport.hasResponded)
       throw new CannotRun(`The server at ${url} accepts connections, but responded to no request.`);
-    await cleanUp(session, requests);
     return reportOf(session, url, performance.now() - started, missed);
   } finally {
     await session.transport.close();
   }
 }
 
-/** Runs all phases until the run ends; returns those that did not complete. */
+/** Runs all phases until the run ends, also after one that fails; returns those that did not complete. */
 async function runPhases(session: Session, requests: KnownRequests): Promise<string[]> {
   const finding: Pick<Check, 'phase' | 'run'> = {
     phase: 'Finding a request that succeeds for each operation',
@@ -48,18 +47,22 @@ async function runPhases(session: Session, requests: KnownRequests): Promise<str
   const isIncluded = ({ finds }: Check) => finds.some((category) => session.includesCategory(category));
   const phases = [finding, ...checks.filter(isIncluded)];
   const { options, registry, transport } = session;
+  const failed: string[] = [];
   for (const [index, { phase, run }] of phases.entries()) {
     const onProgress = (done: number, all: number) =>
       options.onProgress?.({ phase, done, all, requests: transport.requests, findings: registry.size });
     try {
       await run({ session, requests, onProgress });
     } catch (error) {
-      if (!(error instanceof RunStopped)) throw error;
+      if (!(error instanceof RunStopped)) {
+        failed.push(phase);
+        session.noteFailure(phase, error);
+      }
     }
     if (index === 0 && transport.hasResponded && !session.isOver) session.reach.check(transport.url);
-    if (session.isOver) return phases.slice(index).map((one) => one.phase);
+    if (session.isOver) return [...new Set([...failed, ...phases.slice(index).map((one) => one.phase)])];
   }
-  return [];
+  return failed;
 }
 
 /** In percent of the operations. */
@@ -89,7 +92,7 @@ async function reachable(session: Session, url: string): Promise<void> {
     throw new CannotRun('No operation is selected. Check --only, --exclude and --focus.');
   if (!(await session.transport.isAlive()))
     throw new CannotRun(`The server at ${url} does not respond. Start it, or pass its URL with --url.`);
-  await required(() => session.identities.signIn(), 'The auth module failed to sign in: ');
+  await session.identities.signIn();
 }
 
 function reportOf(session: Session, url: string, milliseconds: number, missed: readonly string[]): Report {
@@ -139,7 +142,8 @@ function reportDeath({ transport, registry, judged }: Session): void {
 }
 
 function stoppedOf(session: Session, missed: readonly string[]): Stopped | undefined {
-  const { transport, judged, plan } = session;
+  const { judged, plan, hasFailed } = session;
   const unchecked = judged.filter((one) => plan.isCalled(one) && !session.stateOf(one).isChecked).map(({ id }) => id);
-  return transport.stopped && { reason: transport.stopped, missedPhases: missed, unchecked };
+  const reason = session.transport.stopped ?? (hasFailed ? 'failed' : undefined);
+  return reason && { reason, missedPhases: missed, unchecked };
 }

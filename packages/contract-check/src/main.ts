@@ -102,7 +102,12 @@ async function execute(flags: Flags, work: Work, surroundings: Surroundings): Pr
     if (interruption.signal.aborted) process.exit(exitCodes.couldNotRun);
     interruption.abort();
   };
-  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  // What nothing else catches ends the run like a signal: what it created is deleted, and the report is written.
+  const failed = (error: unknown) => {
+    stderr.write(`${failure(withoutSecrets(error, secrets))}\n`);
+    interruption.abort();
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt).on('uncaughtException', failed);
   try {
     const report = await work.check({
       ...options,
@@ -120,7 +125,7 @@ async function execute(flags: Flags, work: Work, surroundings: Surroundings): Pr
     throw withoutSecrets(error, secrets);
   } finally {
     progress?.clear();
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt).off('uncaughtException', failed);
   }
 }
 
@@ -157,14 +162,19 @@ async function conclude(
     { file: json, render: renderJson },
     { file: sarif, render: renderSarif },
   ];
-  for (const { file, render } of outputs) {
-    if (file === undefined) continue;
-    const content = render(report, presentation);
-    if (file === '-') await write(stdout, content);
-    else await required(() => store(resolve(directory, file), content), `The report ${file} cannot be written: `);
-  }
+  const files = outputs.map(async ({ file, render }) => {
+    if (file === '-') await write(stdout, render(report, presentation));
+    else if (file !== undefined)
+      await required(
+        () => store(resolve(directory, file), render(report, presentation)),
+        `The report ${file} cannot be written: `,
+      );
+  });
+  // One that cannot be written does not keep the others.
+  const results = await Promise.allSettled(files);
   await write(stream, quiet ? renderVerdict(report, presentation) : renderTerminal(report, presentation));
-  if (report.stopped?.reason === 'interrupted') return exitCodes.couldNotRun;
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  if (['interrupted', 'failed'].includes(report.stopped?.reason ?? '')) return exitCodes.couldNotRun;
   if (report.findings.length > 0) return exitCodes.drift;
   return isComplete(report) ? exitCodes.same : exitCodes.incomplete;
 }

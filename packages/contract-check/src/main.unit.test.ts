@@ -24,6 +24,7 @@ beforeAll(async () => {
     import { reportWith } from ${JSON.stringify(reports)};
     const check = async ({ signal }) => {
       process.stderr.write('waiting');
+      if (process.env.CRASH !== undefined) setTimeout(() => { throw new Error('Out of the blue.'); });
       const alive = setInterval(() => {}, 1000);
       await new Promise((done) => signal.addEventListener('abort', done));
       clearInterval(alive);
@@ -166,12 +167,30 @@ describe('the command', () => {
       /^contract-check: The auth module broken\.ts cannot be loaded: It breaks\.\n$/,
     ],
     [['--spec', 'a.yaml', '--auth', 'nowhere.ts'], /nowhere\.ts cannot be loaded/],
-    [['--spec', 'a.yaml', '--json', '/dev/null/a.json'], /a\.json cannot be written/],
   ])('exits with 2 and an error message for %j', async (args, sentence) => {
     const { code, stderr, stdout } = await command(args);
     expect(stderr).toMatch(sentence);
     expect(stderr).not.toMatch(/^ +at /m);
     expect(stdout).toBe('');
+    expect(code).toBe(2);
+  });
+
+  it('prints the report and writes the others if one cannot be written, and exits with 2', async () => {
+    const { code, stderr, stdout } = await command([
+      ...['--spec', 'a.yaml', '--quiet', '--json', '/dev/null/a.json', '--sarif', 'written.sarif'],
+    ]);
+    expect(stderr).toMatch(/^contract-check: The report \/dev\/null\/a\.json cannot be written/);
+    expect(stdout).toMatch(/^No findings in 83 of 97 operations/);
+    expect(JSON.parse(await readFile(join(folder, 'written.sarif'), 'utf8'))).toMatchObject({ version: '2.1.0' });
+    expect(code).toBe(2);
+  });
+
+  it('ends the run and writes the report after an exception that nothing catches', async () => {
+    const args = ['--spec', 'a.yaml', '--json', 'crashed.json'];
+    const { code, stderr } = await finish(start(args, { CRASH: 'true' }, join(folder, 'waiting.ts')));
+    expect(stderr).toContain('Error: Out of the blue. This is a bug in contract-check.');
+    const { stopped } = JSON.parse(await readFile(join(folder, 'crashed.json'), 'utf8'));
+    expect(stopped).toMatchObject({ reason: 'interrupted' });
     expect(code).toBe(2);
   });
 

@@ -2,7 +2,7 @@ import { type Dispatcher, Pool } from 'undici';
 import type { Operation } from '../document/operation.ts';
 import { parsedJson } from '../json.ts';
 import { type Exchange, isJson, type ReceivedResponse } from './call.ts';
-import type { Gate } from './gate.ts';
+import { type Gate, NotSent } from './gate.ts';
 import type { WireRequest } from './serialize.ts';
 
 /** The status if no response was received: the connection failed, or the request timed out. */
@@ -35,13 +35,13 @@ export class HttpClient {
   /**
    * Sends a request and reads the complete response. Status 0 means that none was received.
    *
-   * @throws NotAllowed if the gate rejects the request; TypeError if a header has characters that HTTP does not allow,
-   *   which is not the server's fault.
+   * @throws NotSent if the gate rejects the request, or if a header has characters that HTTP does not allow, which is not
+   *   the server's fault.
    */
   async send(operation: Operation | undefined, wire: WireRequest, signal?: AbortSignal): Promise<Exchange> {
     this.#gate.check(wire);
     for (const [name, value] of Object.entries(wire.headers))
-      if (!isCarried(value)) throw new TypeError(`The header ${name} cannot be sent: ${JSON.stringify(value)}`);
+      if (!isCarried(value)) throw new NotSent(`The header ${name} cannot be sent: ${JSON.stringify(value)}`);
     const request = this.requestOf(wire);
     const milliseconds = this.#milliseconds * (wire.patience ?? 1);
     const started = performance.now();

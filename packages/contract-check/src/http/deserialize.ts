@@ -60,6 +60,9 @@ export function pathPattern(template: string, end = '', flags = ''): RegExp {
   return new RegExp(`^${parts.join('([^/]+)')}${end}$`, flags);
 }
 
+/** Escapes a text for a URL. A server can return what no URL can carry, such as half of a surrogate pair. */
+export const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
+
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

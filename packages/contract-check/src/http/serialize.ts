@@ -1,6 +1,7 @@
 import type { Operation, Parameter } from '../document/operation.ts';
 import { isObject } from '../json.ts';
 import { type Call, isJson } from './call.ts';
+import { encoded } from './deserialize.ts';
 
 /** A serialized request. */
 export interface WireRequest {
@@ -54,7 +55,7 @@ function acceptOf({ operation }: Call): string {
 
 function pathOf({ operation, path }: Call): string {
   return operation.path.replaceAll(/\{([^}]+)\}/g, (_whole, name: string) =>
-    styled(parameterOf(operation, 'path', name), path[name], encodeURIComponent),
+    styled(parameterOf(operation, 'path', name), path[name], encoded),
   );
 }
 
@@ -62,7 +63,7 @@ function queryOf({ operation, query }: Call): string {
   const parts = Object.entries(query).flatMap(([name, value]) => {
     if (value === undefined) return [];
     const parameter = parameterOf(operation, 'query', name);
-    return styled(parameter, value, parameter.allowReserved ? encodeReserved : encodeURIComponent) || [];
+    return styled(parameter, value, parameter.allowReserved ? encodeReserved : encoded) || [];
   });
   return parts.join('&');
 }
@@ -70,7 +71,7 @@ function queryOf({ operation, query }: Call): string {
 function cookieOf({ operation, cookies }: Call): string {
   return operation.parameters
     .filter(({ in: place, name }) => place === 'cookie' && cookies[name] !== undefined)
-    .map((parameter) => styled({ ...parameter, explode: false }, cookies[parameter.name], encodeURIComponent))
+    .map((parameter) => styled({ ...parameter, explode: false }, cookies[parameter.name], encoded))
     .join('; ');
 }
 
@@ -185,7 +186,7 @@ const samples: Readonly<Record<string, string>> = {
 const text = (value: unknown) => (typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value));
 
 /** Keeps reserved characters of RFC 3986, except those that would end the value. */
-const encodeReserved = (value: string) => encodeURI(value).replaceAll(/[&#+]/g, encodeURIComponent);
+const encodeReserved = (value: string) => encodeURI(value.toWellFormed()).replaceAll(/[&#+]/g, encoded);
 
 /** HTTP headers are Latin-1. Other characters are sent as UTF-8 bytes. */
 const headerText = (value: string) => Buffer.from(value, 'utf8').toString('latin1');

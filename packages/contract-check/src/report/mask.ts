@@ -1,7 +1,7 @@
 /** Replaces credentials in reports with the names of shell variables, such as `$TOKEN`. */
 
 import type { Exchange } from '../http/call.ts';
-import { decoded } from '../http/deserialize.ts';
+import { decoded, encoded } from '../http/deserialize.ts';
 
 /** A value to mask, and the variable that replaces it: `TOKEN`, `OTHER_TENANT_TOKEN`. */
 export interface Secret {
@@ -100,7 +100,7 @@ export class Mask {
   }
 
   #add(value: string, variable: string, isSearched: boolean): string {
-    for (const form of [value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)]) {
+    for (const form of [value, encoded(value), JSON.stringify(value).slice(1, -1)]) {
       if (!this.#variables.has(form)) this.#variables.set(form, variable);
       if (isSearched && value.length >= shortestLiteral && !this.#literals.has(form))
         this.#literals.set(form, variable);

@@ -47,7 +47,7 @@ export interface PlanEntry {
 }
 
 export interface Stopped {
-  readonly reason: 'time' | 'interrupted' | 'dead';
+  readonly reason: 'time' | 'interrupted' | 'dead' | 'failed';
   /** Phases that did not complete. */
   readonly missedPhases: readonly string[];
   /** Operations whose input was not checked completely. */

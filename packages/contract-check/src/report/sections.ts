@@ -72,6 +72,7 @@ const reasons = {
   time: ['time limit', 'The time limit was reached'],
   interrupted: ['interrupted', 'The run was interrupted'],
   dead: ['the server stopped responding', 'The server stopped responding'],
+  failed: ['contract-check failed', 'A part of the check failed, which is a bug in contract-check'],
 } as const;
 
 /** Why a run ended early, and what it did not do. */

@@ -1,7 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import { type Exchange, locationOf } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
-import { pathPattern, pathTexts } from '../http/deserialize.ts';
+import { encoded, pathPattern, pathTexts } from '../http/deserialize.ts';
 import { safeMethods } from '../http/gate.ts';
 import type { WireRequest } from '../http/serialize.ts';
 import { remembered } from '../json.ts';
@@ -130,7 +130,7 @@ export class Footprint {
     const ids = rows
       .flatMap((row) => idOf(row) ?? [])
       .filter((id) => isCertain || !this.#pool.existedBefore(operation, id));
-    const paths = ids.map((id) => `${target}/${encodeURIComponent(String(id))}`);
+    const paths = ids.map((id) => `${target}/${encoded(String(id))}`);
     const located = isCertain ? locationOf(exchange)?.pathname : undefined;
     const named = paths.length > 0 || located === undefined ? paths : [this.below(located)];
     const targets = operation.method === 'PUT' ? [target] : named;

@@ -1,3 +1,4 @@
+import { required } from '../cannot-run.ts';
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import type { CheckOptions } from '../options.ts';
@@ -6,6 +7,8 @@ import { isSecretName, type Secret, secretsInHeader, variableOf } from '../repor
 export type Identity = 'caller' | 'anonymous' | 'expired' | 'forbidden' | 'otherTenant';
 
 type Headers = Readonly<Record<string, string>>;
+
+const failedToSignIn = 'The auth module failed to sign in: ';
 
 /** Who sends a request: the headers of each identity, from the auth module. */
 export class Identities {
@@ -27,7 +30,8 @@ export class Identities {
   /** Signs the caller in. */
   async signIn(): Promise<void> {
     await this.headersOf('caller');
-    this.values = { ...this.#options.values, ...(await this.#options.auth?.values?.()) };
+    const values = await required(() => this.#options.auth?.values?.(), failedToSignIn);
+    this.values = { ...this.#options.values, ...values };
     this.#remember(secretsOfValues(this.values));
   }
 
@@ -50,7 +54,8 @@ export class Identities {
   }
 
   async #signedInAs(identity: Exclude<Identity, 'anonymous'>, operation?: Operation): Promise<Headers> {
-    const headers = (await this.#options.auth?.[identity]?.(operation)) ?? {};
+    const signIn = () => this.#options.auth?.[identity]?.(operation) ?? {};
+    const headers = await required(signIn, failedToSignIn);
     this.#remember(secretsOfHeaders(headers, identity === 'caller' ? '' : `${variableOf(identity)}_`));
     return lowerCase(headers);
   }

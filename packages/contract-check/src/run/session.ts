@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { CannotRun } from '../cannot-run.ts';
 import type { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
 import type { Candidate, Category } from '../finding/finding.ts';
@@ -62,6 +63,7 @@ export class Session {
   readonly #states = new Map<string, OperationState>();
   readonly notices: Set<string>;
   readonly seed: number;
+  hasFailed = false;
   /** The setting that was changed last, until it is restored. */
   #setting: { readonly target: string; readonly call: Call; restored: Promise<void> | undefined } | undefined;
 
@@ -106,6 +108,14 @@ export class Session {
   /** Whether the run ended early. Nothing is sent then. */
   get isOver(): boolean {
     return this.transport.stopped !== undefined;
+  }
+
+  /** Notes a failure of the check itself. What does not depend on it goes on. */
+  noteFailure(what: string, error: unknown): void {
+    const reason = error instanceof CannotRun ? error.message : `a bug in contract-check: ${String(error)}`;
+    this.hasFailed = true;
+    this.notices.add(`${what} failed: ${reason}`);
+    if (process.env.DEBUG !== undefined) console.error(error);
   }
 
   /** Whether an operation creates the resource that it returns. Without `disposable`, only if that is certain. */

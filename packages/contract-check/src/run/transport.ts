@@ -154,13 +154,16 @@ export class Transport {
     const signal = this.#isCleaning ? this.#deadline : this.#ending.signal;
     const request = this.#client.requestOf(wire);
     this.#open.add(request);
-    const exchange = await this.#client.send(operation, wire, signal);
-    if (exchange.response.status !== noResponse) {
-      this.hasResponded = true;
-      if (wire.method === 'GET') this.#pulse = wire;
-    } else if (!signal.aborted) await this.#checkAlive(exchange, request);
-    this.#open.delete(request);
-    return exchange;
+    try {
+      const exchange = await this.#client.send(operation, wire, signal);
+      if (exchange.response.status !== noResponse) {
+        this.hasResponded = true;
+        if (wire.method === 'GET') this.#pulse = wire;
+      } else if (!signal.aborted) await this.#checkAlive(exchange, request);
+      return exchange;
+    } finally {
+      this.#open.delete(request);
+    }
   }
 
   /** Ends the run if the server died. Requests that were open then fail together. */
