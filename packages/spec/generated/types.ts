@@ -15095,7 +15095,7 @@ export interface components {
          *     - `IN_REVIEW`: waiting for approval. Lines and amounts are fixed.
          *     - `APPROVED`: an intermediate state within one transaction: approving a draft creates its invoice, or its credit note if the total is
          *       negative, and posts the draft.
-         *     - `REJECTED`: `rejectionReason` has the reason.
+         *     - `REJECTED`: `rejectionReason` has the reason. The author of lines can approve the draft after another person has changed them.
          *     - `POSTED`: the invoice or credit note exists; `invoiceId` identifies it.
          *     - `DELETED`: the work in progress of the lines is released. The history remains.
          *
@@ -15104,7 +15104,7 @@ export interface components {
          *     | From | To | By | Role | Condition |
          *     |---|---|---|---|---|
          *     | `DRAFT` | `IN_REVIEW` | `upsertRecords`, `updateRecords` |  | The draft has at least one line. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
-         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver has written none of the lines since somebody else reviewed the draft, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the lines. The client is not `ARCHIVED`. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The `proposedInvoiceDate` is after the day through which the books of the client's org are closed. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
+         *     | `IN_REVIEW` | `APPROVED` | `upsertRecords`, `updateRecords` | `DINVC_APRV` | The approver wrote none of the lines since another person reviewed the draft, as any API user of the same staff member, unless the tenant allows self-approval. The client is not `ARCHIVED`. The `proposedInvoiceDate`, which becomes the `invoiceDate`, is not after today. The `proposedInvoiceDate` is after the day through which the books of the client's org are closed. With a `creditedInvoiceId`, the total is negative, and that invoice is neither `PENDING` nor `VOIDED`. The lines of each job bill at most what remains of its fixed fee, but for those with `exceedsFee`. |
          *     | `APPROVED` | `POSTED` | service: draft approved |  |  |
          *     | `IN_REVIEW` | `REJECTED` | `upsertRecords`, `updateRecords` |  | The `rejectionReason` is set. |
          *     | `REJECTED` | `DRAFT` | `upsertRecords`, `updateRecords` |  |  |
@@ -18170,14 +18170,14 @@ export interface components {
          *     - `DRAFT`: not ready for approval.
          *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
          *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-         *     - `REJECTED`: `rejectionReason` has the reason.
+         *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
          *
          *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
          *
          *     | From | To | By | Role | Condition |
          *     |---|---|---|---|---|
          *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-         *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+         *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
          *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
          *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
          *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -18247,14 +18247,14 @@ export interface components {
              *     - `DRAFT`: not ready for approval.
              *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-             *     - `REJECTED`: `rejectionReason` has the reason.
+             *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
              *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -18365,14 +18365,14 @@ export interface components {
              *     - `DRAFT`: not ready for approval.
              *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-             *     - `REJECTED`: `rejectionReason` has the reason.
+             *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
              *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -18679,14 +18679,14 @@ export interface components {
              *     - `DRAFT`: not ready for approval.
              *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-             *     - `REJECTED`: `rejectionReason` has the reason.
+             *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
              *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -18797,14 +18797,14 @@ export interface components {
              *     - `DRAFT`: not ready for approval.
              *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-             *     - `REJECTED`: `rejectionReason` has the reason.
+             *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
              *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -22576,14 +22576,14 @@ export interface components {
              *     - `DRAFT`: not ready for approval.
              *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-             *     - `REJECTED`: `rejectionReason` has the reason.
+             *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
              *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -25122,14 +25122,14 @@ export interface components {
              *     - `DRAFT`: not ready for approval.
              *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-             *     - `REJECTED`: `rejectionReason` has the reason.
+             *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
              *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
@@ -25258,14 +25258,14 @@ export interface components {
              *     - `DRAFT`: not ready for approval.
              *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
              *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-             *     - `REJECTED`: `rejectionReason` has the reason.
+             *     - `REJECTED`: `rejectionReason` has the reason. Its author can approve the entry after another person has changed it.
              *
              *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
              *
              *     | From | To | By | Role | Condition |
              *     |---|---|---|---|---|
              *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver is not the staff member of the entry, and has written none of what its amount follows from since somebody else reviewed it, as this API user or as another one of the same staff member, unless the tenant allows self-approval. A rejection is a review once somebody else has changed the entry. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The entry is not the approver's own, and the approver wrote nothing that its amount follows from since another person reviewed it, unless the tenant allows self-approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. The day of the entry is not after today. A rate applies to the entry, if it is billable time. |
              *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
              *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
