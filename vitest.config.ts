@@ -57,7 +57,7 @@ export default defineConfig({
             ...(process.env.ENGINES === 'all' ? [databaseTests] : engineTests),
             `packages/server/{src,test}/${unitTests}`,
             'packages/{client,mock}/test/**/*.test.ts',
-            'packages/contract-check/**/*.test.ts',
+            'packages/{contract-check,openapi-breaking}/**/*.test.ts',
             'packages/spec/test/generators/*.test.ts',
             'scripts/{breaking,dependencies,migrations,packages}/**/*.test.ts',
             'openapi/rules/**/*.test.ts',

@@ -1,10 +1,10 @@
+import { usersOf, wordsFor } from '@financial-automation/openapi-breaking';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { bundleOf } from '../../packages/openapi-breaking/test/sample.ts';
 import { releasesOf } from './changelog.ts';
 import { allowedIn, withoutEntries } from './files.ts';
 import { type Allowed, complaints, type Gate } from './gate.ts';
-import { bundleOf } from './sample.ts';
-import { usersOf, wordsFor } from './users.ts';
 
 const bundle = bundleOf([{}, {}]);
 const found = { rule: 'default-changed', at: '#/components/parameters/PageSizeN000/schema/default', says: 'Other.' };

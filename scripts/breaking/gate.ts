@@ -1,9 +1,7 @@
 /** The check of breaking changes before a release. Returns one text for each required action. */
+import { type Break, type Comparison, identity, type User } from '@financial-automation/openapi-breaking';
 import { stringify } from 'yaml';
 import { breakingChanges, entriesOf, errorsIn, groupNames, names, type Release, versionOf } from './changelog.ts';
-import { type Comparison, identity } from './compare.ts';
-import type { Break } from './document.ts';
-import type { User } from './users.ts';
 
 /** An intended break, as listed in the file of allowed breaks. */
 export interface Allowed extends Break {

@@ -166,6 +166,12 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
       environment: { NIGHTLY: 'yes' },
     },
     {
+      name: 'breaking changes, on every pair of documents',
+      sample: 'every fifth pair',
+      command: [...vitest, 'packages/openapi-breaking/test/pairs.test.ts'],
+      environment: { NIGHTLY: 'yes' },
+    },
+    {
       name: 'the versions of the lockfile follow the policies of pnpm',
       sample: 'the digest of each package, when it is installed',
       command: ['npx', '--yes', 'pnpm@12', 'install', '--frozen-lockfile', '--lockfile-only', '--no-trust-lockfile'],

@@ -2,17 +2,18 @@
  * Where a document uses its components: whether callers send them or receive them, and whether as JSON or as text. The
  * same change narrows what callers may send and widens what they must understand, or the reverse.
  */
-import { isObject, type JsonObject, objectOf } from '../../openapi/rules/contract.ts';
+import { isObject, type JsonObject, objectOf } from '../../../openapi/rules/contract.ts';
 import { type Bundle, isMethod, keysOf, operationsOf, pointerTo, valueAt } from './document.ts';
 
 type Direction = 'request' | 'response';
-/** `text`: parameters, headers, forms and XML, whose scalars are all text and where nothing is null. */
-type Form = 'json' | 'text';
+/** `text`: parameters, headers and forms, whose scalars are all text and where nothing is null; as in XML. */
+type Form = 'json' | 'text' | 'xml';
 
 export interface Uses {
   readonly request: boolean;
   readonly response: boolean;
   readonly isJson: boolean;
+  readonly isXml: boolean;
 }
 
 /** Returns a function of the uses of the element that a pointer leads to. */
@@ -36,7 +37,7 @@ export function usesIn(bundle: Bundle): (pointer: string) => Uses {
   };
   const visitContent = (content: JsonObject, at: string, direction: Direction) => {
     for (const [type, media] of Object.entries(content)) {
-      visit(media, `${at}${pointerTo(type).slice(1)}`, direction, /[/+]json\b/.test(type) ? 'json' : 'text');
+      visit(media, `${at}${pointerTo(type).slice(1)}`, direction, formOf(type));
     }
   };
   const visitOperation = (operation: JsonObject, at: string, sent: Direction) => {
@@ -72,6 +73,12 @@ export function usesIn(bundle: Bundle): (pointer: string) => Uses {
       request: found.some((use) => use.startsWith('request')),
       response: found.some((use) => use.startsWith('response')),
       isJson: found.some((use) => use.endsWith('json')),
+      isXml: found.some((use) => use.endsWith('xml')),
     };
   };
+}
+
+function formOf(mediaType: string): Form {
+  if (/[/+]json\b/.test(mediaType)) return 'json';
+  return /[/+]xml\b/.test(mediaType) ? 'xml' : 'text';
 }

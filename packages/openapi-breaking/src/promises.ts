@@ -1,6 +1,6 @@
 /** What an operation promises in extensions, which Redocly does not compare: roles, repetition, and limits. */
 import { isDeepStrictEqual } from 'node:util';
-import { objectOf } from '../../openapi/rules/contract.ts';
+import { objectOf } from '../../../openapi/rules/contract.ts';
 import { type Break, type Bundle, operationsOf, pointerTo } from './document.ts';
 
 interface Promises {

@@ -13,13 +13,16 @@
  * - a parameter whose schema is mostly another one: Redocly reports it as removed.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { objectOf } from '../../openapi/rules/contract.ts';
-import { flatten } from '../../openapi/rules/flat.ts';
+import { objectOf } from '../../../openapi/rules/contract.ts';
+import { flatten } from '../../../openapi/rules/flat.ts';
 import { align } from './align.ts';
 import { type Break, type Bundle, keysOf, operationsOf, pointerTo } from './document.ts';
 import { judgeOf } from './judge.ts';
+import { normalizeOperations } from './operations.ts';
 import { promiseBreaks } from './promises.ts';
 import { type Change, changesBetween } from './redocly.ts';
+import { normalizeReferences } from './references.ts';
+import { normalizeSchemas, toLatestForm } from './schemas.ts';
 
 export interface Comparison {
   readonly breaks: readonly Break[];
@@ -31,7 +34,7 @@ export interface Comparison {
 }
 
 export async function compare(given: Bundle, now: Bundle): Promise<Comparison> {
-  const [released, present] = [flat(given), flat(now)];
+  const [released, present] = [normalized(given), normalized(now)];
   align(released, present);
   const judge = judgeOf(released, present);
   const judged = (await changesBetween(released, present)).map((change) => ({
@@ -49,10 +52,15 @@ export async function compare(given: Bundle, now: Bundle): Promise<Comparison> {
   };
 }
 
-/** Flattens a document, so that only its meaning is compared. A schema that cannot be flattened is compared as it is. */
-function flat(bundle: Bundle): Bundle {
+/** Writes a document in one form, so that only its meaning is compared. A schema that cannot be flattened is compared as it is. */
+function normalized(bundle: Bundle): Bundle {
   const copy: Bundle = structuredClone(bundle);
+  toLatestForm(copy);
+  normalizeReferences(copy);
+  normalizeOperations(copy);
   flatten(copy, [], () => {});
+  // A constant that narrows an enum is merged with it first.
+  normalizeSchemas(copy);
   removeScopes(copy);
   return copy;
 }

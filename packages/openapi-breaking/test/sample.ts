@@ -2,7 +2,7 @@
  * A small contract with one copy for each row of a table of changes: each row changes its own copy, and one comparison,
  * which takes a second, tests them all.
  */
-import { type Bundle, keysOf } from './document.ts';
+import { type Bundle, keysOf } from '../src/document.ts';
 
 /**
  * Values by JSON pointer that a row writes into its copy. Undefined removes; a function derives the new value from the

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Comparison, compare } from './compare.ts';
-import { keysOf, pointerTo } from './document.ts';
+import { type Comparison, compare } from '../src/compare.ts';
+import { keysOf, pointerTo } from '../src/document.ts';
 import { bundleOf, type Edits, numberOf } from './sample.ts';
 
 const path = pointerTo('paths', '/§/staff/{id}');
@@ -154,7 +154,7 @@ const breaking = [
   row(
     'another constant in an event',
     { [`${schemas}/Event§/properties/operation/const`]: 'CHANGE' },
-    'schema-constraint-changed',
+    'enum-values-added',
   ),
   row('a header that an event lost', { [`${webhook}/parameters/0`]: undefined }, 'webhook-header-removed'),
   row(

@@ -2,7 +2,7 @@
  * OpenAPI documents as the gate reads them: their operations, and JSON pointers to their elements; and what a break is. Any document can be
  * compared, so nothing is assumed that only our lint rules guarantee, such as an `operationId` or an extension.
  */
-import { isObject, type JsonObject, objectOf } from '../../openapi/rules/contract.ts';
+import { isObject, type JsonObject, objectOf } from '../../../openapi/rules/contract.ts';
 
 /** A parsed OpenAPI document whose references lead to its own components. */
 export type Bundle = JsonObject;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { compare } from '../src/compare.ts';
+import { type Break, type Bundle, pointerTo } from '../src/document.ts';
 import { type Constraint, constraints, type Direction, type Edit, edits, type Way } from './catalogue.ts';
-import { compare } from './compare.ts';
-import { type Break, type Bundle, pointerTo } from './document.ts';
 
 const json = (schema: unknown) => ({ content: { 'application/json': { schema } } });
 const within = (schema: unknown) => ({ type: 'object', properties: { in: schema } });

@@ -33,7 +33,7 @@ export interface Change {
   readonly revision?: Side;
 }
 
-const redocly = fileURLToPath(new URL('../../node_modules/@redocly/cli/bin/cli.js', import.meta.url));
+const redocly = fileURLToPath(import.meta.resolve('@redocly/cli/bin/cli.js'));
 
 /** Returns every change between two bundles. */
 export async function changesBetween(released: Bundle, present: Bundle): Promise<readonly Change[]> {

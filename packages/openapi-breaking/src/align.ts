@@ -5,15 +5,17 @@
  * - `{ "type": ["string", "null"] }`, and `anyOf` or `oneOf` of a schema and null, if one document has the one form and
  *   the other document the other form;
  * - a schema that is `true` or `false`;
- * - `items` that are anything, and a pattern that every text matches.
+ * - `items` that are anything, and a pattern that every text matches;
+ * - a range of media types, such as any, of which a sender uses one, or which a receiver takes instead of one.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonObject } from '../../openapi/rules/contract.ts';
-import { type Bundle, valueAt } from './document.ts';
+import { isObject, type JsonObject, objectOf } from '../../../openapi/rules/contract.ts';
+import { type Bundle, operationsOf, valueAt } from './document.ts';
 
 /** Changes both documents. */
 export function align(released: Bundle, present: Bundle): void {
   for (const document of [released, present]) normalize(document);
+  alignMediaTypes(released, present);
   alignNodes({ document: released, node: released }, { document: present, node: present });
 }
 
@@ -44,6 +46,51 @@ function normalize(node: unknown): void {
 function written(schema: unknown): unknown {
   if (schema === true) return {};
   return schema === false ? { not: {} } : schema;
+}
+
+function alignMediaTypes(released: Bundle, present: Bundle): void {
+  const after = new Map(
+    operationsOf(present).map((place) => [JSON.stringify([place.root, place.path, place.key]), place]),
+  );
+  for (const { root, path, key, operation } of operationsOf(released)) {
+    const now = after.get(JSON.stringify([root, path, key]))?.operation;
+    if (now === undefined) continue;
+    const [bodyBefore, bodyAfter] = [contentOf(released, operation.requestBody), contentOf(present, now.requestBody)];
+    const answers = Object.keys(objectOf(operation.responses)).map((status) => [
+      contentOf(released, objectOf(operation.responses)[status]),
+      contentOf(present, objectOf(now.responses)[status]),
+    ]);
+    const isCalled = root === 'paths';
+    for (const [before, since] of isCalled ? [[bodyBefore, bodyAfter]] : answers) takeOneOfRange(before, since);
+    for (const [before, since] of isCalled ? answers : [[bodyBefore, bodyAfter]]) sendOneOfRange(before, since);
+  }
+}
+
+/** A receiver that takes a range takes each type of it. */
+function takeOneOfRange(before: JsonObject = {}, after: JsonObject = {}): void {
+  for (const type of Object.keys(before)) {
+    const range = Object.keys(after).find((one) => isInRange(type, one));
+    if (!(type in after) && range !== undefined) after[type] = after[range];
+  }
+}
+
+/** A sender that said a range can send any of its types. */
+function sendOneOfRange(before: JsonObject = {}, after: JsonObject = {}): void {
+  for (const range of Object.keys(before)) {
+    if (range in after) continue;
+    const types = Object.keys(after).filter((type) => isInRange(type, range));
+    for (const type of types) before[type] ??= before[range];
+    if (types.length > 0) delete before[range];
+  }
+}
+
+function isInRange(type: string, range: string): boolean {
+  return range.endsWith('/*') && (range === '*/*' || type.startsWith(range.slice(0, -1)));
+}
+
+function contentOf(document: Bundle, holder: unknown): JsonObject {
+  const target = isObject(holder) && typeof holder.$ref === 'string' ? valueAt(document, holder.$ref) : holder;
+  return objectOf(objectOf(target).content);
 }
 
 interface Side {

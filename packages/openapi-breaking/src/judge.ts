@@ -1,6 +1,6 @@
 /** Where we judge a change otherwise than Redocly does: what it misses, and what it reports although nothing breaks. */
 import { isDeepStrictEqual } from 'node:util';
-import { type JsonObject, objectOf } from '../../openapi/rules/contract.ts';
+import { type JsonObject, objectOf } from '../../../openapi/rules/contract.ts';
 import { type Bundle, keysOf, operationsOf, pointerTo, valueAt } from './document.ts';
 import type { Change } from './redocly.ts';
 import { type Uses, usesIn } from './uses.ts';
@@ -31,6 +31,7 @@ export function judgeOf(released: Bundle, present: Bundle): (change: Change) => 
       request: was.request || is.request,
       response: was.response || is.response,
       isJson: was.isJson || is.isJson,
+      isXml: was.isXml || is.isXml,
     };
     const keys = keysOf(change.path);
     const around = [
@@ -74,13 +75,12 @@ function isHarmless(change: Judged, ruleId: string, required: ReadonlySet<string
 }
 
 /** In text nothing is null, and every scalar is also a string. An element of XML with text only is a string, too. */
-function isSameText({ around, keys, uses }: Judged): boolean {
+function isSameText({ around, uses }: Judged): boolean {
   const [before, after] = around.map((schema) => [schema.type ?? []].flat().filter((type) => type !== 'null'));
-  const isXml = keys.some((key) => /[/+]xml\b/.test(key));
   const covers = (wide: readonly unknown[] = [], narrow: readonly unknown[] = []) =>
     narrow.length > 0 &&
     narrow.every((type) => {
-      const isString = wide.includes('string') && (isXml || (type !== 'array' && type !== 'object'));
+      const isString = wide.includes('string') && (uses.isXml || (type !== 'array' && type !== 'object'));
       return wide.includes(type) || isString || (type === 'integer' && wide.includes('number'));
     });
   return (!uses.request || covers(after, before)) && (!uses.response || covers(before, after));
@@ -169,6 +169,46 @@ const missed: readonly { rule: string; says: (change: Judged) => string | undefi
         : undefined,
   },
   {
+    rule: 'discriminator-changed',
+    says: ({ kind, typeName, property, keys, base, revision }) => {
+      if (typeName === 'Discriminator' && kind === 'modified' && property === 'propertyName')
+        return `The property that says the schema changed from ${quoted(base?.value)} to ${quoted(revision?.value)}.`;
+      return keys.at(-2) === 'mapping' && keys.at(-3) === 'discriminator' && kind === 'removed'
+        ? `The value ${quoted(keys.at(-1))} no longer says a schema.`
+        : undefined;
+    },
+  },
+  {
+    rule: 'encoding-changed',
+    says: ({ typeName, keys, around, kind, base, revision }) => {
+      if (typeName !== 'Encoding') return undefined;
+      const [was, is] = kind === 'modified' ? around : [objectOf(base?.value), objectOf(revision?.value)];
+      const [before, after] = [effectiveEncoding(was), effectiveEncoding(is)];
+      return isDeepStrictEqual(before, after)
+        ? undefined
+        : `The part \`${keys.at(-1)}\` was written as ${quoted(before)}, and now is as ${quoted(after)}.`;
+    },
+  },
+  {
+    rule: 'xml-changed',
+    says: ({ typeName, kind, keys, property, base, revision, around, uses }) => {
+      if (typeName !== 'Xml' || !uses.isXml) return undefined;
+      const [was, is] = kind === 'modified' ? around : [objectOf(base?.value), objectOf(revision?.value)];
+      const of = `\`${keys.filter((key) => key !== 'properties' && key !== 'xml').at(-1)}\``;
+      return isDeepStrictEqual(was, is)
+        ? undefined
+        : `The ${property ?? 'form'} of ${of} in XML changed: ${quoted(was)}, ${quoted(is)}.`;
+    },
+  },
+  {
+    rule: 'server-narrowed',
+    says: ({ typeName, property, keys, base, revision }) => {
+      if (typeName !== 'ServerVariable' || property !== 'enum') return undefined;
+      const lost = without(base?.value, revision?.value);
+      return lost.length > 0 ? `The variable \`${keys.at(-1)}\` of a server lost ${lost.join(', ')}.` : undefined;
+    },
+  },
+  {
     rule: 'record-narrowed',
     says: ({ kind, property = '', keys, base, revision }) => {
       if (kind !== 'modified' || !keys.some((key) => recordForms.has(key))) return undefined;
@@ -213,6 +253,16 @@ function effectOf(change: Judged): Effect {
   if (isWhole && wholes.has(keys.at(-1) ?? '') && keys.at(-2) !== 'properties') return added;
   const under = keywordIn(keys, ['if', 'not']);
   return under >= 0 && !isAnnotation && !(isWhole && under === keys.length - 1) ? 'both' : 'none';
+}
+
+/** An encoding of a part of a form without the values that hold anyway. */
+function effectiveEncoding({
+  contentType,
+  style = 'form',
+  explode = style === 'form',
+  allowReserved = false,
+}: JsonObject) {
+  return { ...(contentType === undefined ? {} : { contentType }), style, explode, allowReserved };
 }
 
 /** The first place of a keyword in a path; -1 if it only is the name of a property, or not there. */

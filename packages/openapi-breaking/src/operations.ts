@@ -1,0 +1,110 @@
+/** Writes what operations inherit into each of them, and what says the same in one form, so that a comparison finds only what differs. */
+import { isDeepStrictEqual } from 'node:util';
+import { isObject, type JsonObject, objectOf } from '../../../openapi/rules/contract.ts';
+import { type Bundle, operationsOf, valueAt } from './document.ts';
+
+/** Changes the document. */
+export function normalizeOperations(document: Bundle): void {
+  renameMethods(document);
+  moveBasePath(document);
+  for (const { root, item, operation } of operationsOf(document)) {
+    operation.parameters = parametersOf(document, item, operation);
+    if (root === 'paths') operation.security = securityOf(operation.security ?? document.security);
+    for (const response of Object.values(objectOf(operation.responses))) normalizeContent(resolved(document, response));
+    normalizeContent(resolved(document, operation.requestBody));
+  }
+  for (const root of ['paths', 'webhooks'] as const)
+    for (const item of Object.values(objectOf(document[root]))) if (isObject(item)) delete item.parameters;
+  delete document.security;
+}
+
+/** Methods of OpenAPI 3.2 that are no keys of 3.1 become paths of their own. */
+function renameMethods(document: Bundle): void {
+  const paths = objectOf(document.paths);
+  for (const [path, item] of Object.entries(paths)) {
+    if (!isObject(item)) continue;
+    const others = { ...objectOf(item.additionalOperations), ...(isObject(item.query) ? { QUERY: item.query } : {}) };
+    for (const [method, operation] of Object.entries(others))
+      paths[`${path} (${method})`] = {
+        ...(item.parameters === undefined ? {} : { parameters: item.parameters }),
+        post: operation,
+      };
+    delete item.additionalOperations;
+    delete item.query;
+  }
+}
+
+/** A prefix of all paths can be in the URL of the servers instead. Hosts and environments can change without breaking a caller. */
+function moveBasePath(document: Bundle): void {
+  const servers = Array.isArray(document.servers) ? document.servers.filter(isObject) : [];
+  const prefixes = new Set(servers.map(({ url }) => basePath(String(url))));
+  const [prefix = ''] = prefixes;
+  if (prefixes.size === 1 && prefix !== '' && isObject(document.paths))
+    document.paths = Object.fromEntries(
+      Object.entries(document.paths).map(([path, item]) => [`${prefix}${path}`, item]),
+    );
+  if (prefixes.size <= 1) document.servers = servers.map((server) => ({ ...server, url: 'https://server' }));
+}
+
+function basePath(url: string): string {
+  return url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '').replace(/\/+$/, '');
+}
+
+/** Headers that OpenAPI says are ignored as parameters. */
+const ignoredHeaders = new Set(['accept', 'content-type', 'authorization']);
+const defaultStyles: Readonly<Record<string, string>> = {
+  path: 'simple',
+  header: 'simple',
+  query: 'form',
+  cookie: 'form',
+};
+
+function parametersOf(document: Bundle, item: JsonObject, operation: JsonObject): unknown[] {
+  const all = [item.parameters, operation.parameters].flatMap((list) => (Array.isArray(list) ? list : []));
+  const byKey = new Map<string, unknown>();
+  for (const parameter of all) {
+    const target = resolved(document, parameter);
+    const { in: place, name } = target;
+    if (place === 'header' && ignoredHeaders.has(String(name).toLowerCase())) continue;
+    normalizeParameter(target);
+    // Later ones, of the operation, replace those of the path.
+    byKey.set(`${place} ${place === 'header' ? String(name).toLowerCase() : name}`, parameter);
+  }
+  return [...byKey.values()];
+}
+
+function normalizeParameter(parameter: JsonObject): void {
+  const style = parameter.style ?? defaultStyles[String(parameter.in)];
+  if (parameter.explode === (style === 'form')) delete parameter.explode;
+  if (parameter.style === defaultStyles[String(parameter.in)]) delete parameter.style;
+  for (const key of ['required', 'allowReserved', 'allowEmptyValue', 'deprecated'])
+    if (parameter[key] === false) delete parameter[key];
+}
+
+/** Alternatives and the schemes of each in a fixed order, each once. */
+function securityOf(security: unknown): unknown[] {
+  const alternatives = (Array.isArray(security) ? security : []).map((one) =>
+    Object.fromEntries(Object.entries(objectOf(one)).sort(([name], [other]) => (name < other ? -1 : 1))),
+  );
+  return alternatives
+    .filter((one, index) => alternatives.findIndex((other) => isDeepStrictEqual(one, other)) === index)
+    .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+}
+
+function normalizeContent(holder: JsonObject): void {
+  if (!isObject(holder.content)) return;
+  holder.content = Object.fromEntries(
+    Object.entries(holder.content).map(([type, media]) => [
+      type
+        .toLowerCase()
+        .replaceAll(/\s*;\s*/g, '; ')
+        .trim(),
+      media,
+    ]),
+  );
+}
+
+function resolved(document: Bundle, node: unknown): JsonObject {
+  const target = isObject(node) && typeof node.$ref === 'string' ? valueAt(document, node.$ref) : node;
+  return objectOf(target);
+}

@@ -1,0 +1,40 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { compare } from '../src/compare.ts';
+import { loadDocument, NotComparable } from '../src/load.ts';
+import { type Pair, pairs } from './pairs.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'pairs-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Each comparison takes a process of its own: a sample by day, all by night. */
+const chosen = process.env.NIGHTLY === undefined ? pairs.filter((_, index) => index % 5 === 0) : pairs;
+
+describe('compare', () => {
+  test.each(chosen.map((pair, index) => [pair.name, pair, index] as const))('%s', async (_name, pair, index) => {
+    expect(await verdictOn(pair, index)).toMatchObject({ verdict: pair.verdict });
+  });
+});
+
+async function verdictOn({ before, after }: Pair, index: number) {
+  try {
+    const [released, present] = await Promise.all([load(`${index}-before`, before), load(`${index}-after`, after)]);
+    const { breaks } = await compare(released, present);
+    return { verdict: breaks.length > 0 ? 'breaks' : 'same', breaks };
+  } catch (error) {
+    if (error instanceof NotComparable) return { verdict: 'refused', says: error.message };
+    throw error;
+  }
+}
+
+async function load(name: string, files: Pair['before']) {
+  const place = join(folder, name);
+  await mkdir(place);
+  for (const [file, text] of Object.entries(files)) await writeFile(join(place, file), text);
+  return await loadDocument(join(place, 'openapi.yaml'));
+}
