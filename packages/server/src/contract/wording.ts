@@ -4,8 +4,8 @@ import { distance } from 'fastest-levenshtein';
 import type { Schema } from './contract.ts';
 import { propertiesOf, resolved } from './fields.ts';
 
-/** A longer list would make the sentence unreadable. */
-const mostNamesListed = 20;
+/** A longer list of names would not fit into a detail. */
+const longestList = 900;
 
 /** The JSON types in words. */
 const types: Readonly<Record<string, string>> = {
@@ -111,7 +111,7 @@ export function detailOf(error: ErrorObject): string {
 function leastProperties(limit: number, schema: Schema): string {
   const { required = [] } = schema;
   const optional = Object.keys(propertiesOf(schema)).filter((name) => !required.includes(name));
-  return limit === required.length + 1 && optional.length > 1 && optional.length <= mostNamesListed
+  return limit === required.length + 1 && optional.length > 1 && fits(optional)
     ? `one of ${either(optional)}`
     : counted(limit, 'property', 'properties');
 }
@@ -132,8 +132,9 @@ function unknownProperty(name: string, schema: Schema): string {
   const names = namesIn(schema);
   const meant = nearest(name, names);
   if (meant !== undefined) return `Unknown property. Did you mean ${meant}?`;
-  const isListed = names.length > 0 && names.length <= mostNamesListed;
-  return isListed ? `Unknown property. The object can have: ${names.join(', ')}.` : 'Unknown property.';
+  return names.length > 0 && fits(names)
+    ? `Unknown property. The object can have: ${names.join(', ')}.`
+    : 'Unknown property.';
 }
 
 /** The properties of a schema and of the parts that it is composed of. */
@@ -155,7 +156,11 @@ export function nearest(name: string, names: readonly string[]): string | undefi
 
 function oneOf(allowed: unknown): string {
   const values = Array.isArray(allowed) ? allowed.filter((value) => value !== null) : [];
-  return values.length > mostNamesListed ? 'one of the allowed values' : `one of ${values.join(', ')}`;
+  return fits(values) ? `one of ${values.join(', ')}` : 'one of the allowed values';
+}
+
+function fits(names: readonly unknown[]): boolean {
+  return names.join(', ').length <= longestList;
 }
 
 function either(words: readonly string[]): string {

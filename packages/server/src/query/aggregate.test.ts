@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
+import { allOperations, schemaOf } from '../contract/contract.ts';
 import { firmOf, timeOf } from '../modules/time/testing.ts';
 
 const service = await testService();
@@ -42,6 +43,20 @@ async function rejection(request: object, caller: Pick<typeof service, 'call'> =
   const { status, body } = await caller.call<Rejection>('POST', path, request);
   return { status, code: body.code, errors: body.errors?.map(({ pointer, code }) => `${code} ${pointer}`) };
 }
+
+test.each(allOperations.filter(({ id }) => id.startsWith('aggregate')))(
+  '$id › names the columns that it groups by',
+  async ({ path: place, id }) => {
+    const groupBy = schemaOf(
+      `${id.replace('aggregate', '').replace(/ies$/, 'y').replace(/s$/, '').replace(/^Wip$/, 'WipEntry')}GroupBy`,
+    );
+    const columns = Object.keys(groupBy.discriminator?.mapping ?? {});
+    expect(columns.length).toBeGreaterThan(10);
+    const request = { groupBy: [{ column: 'clientid' }], measures: count };
+    const { body } = await service.call<{ errors: { detail: string }[] }>('POST', place, request);
+    expect(body.errors.map(({ detail }) => detail)).toEqual([`The value must be one of ${columns.join(', ')}.`]);
+  },
+);
 
 describe('aggregateTimeEntries', () => {
   test('adds hours exactly, and rounds the average half up', async () => {

@@ -53,7 +53,6 @@ describe('the currency of a document', () => {
     const { id: clientId } = await newClient({ currency: 'EUR' });
     const { id } = await records.make('Invoice', importOf(clientId));
     expect(await invoice(id)).toMatchObject({ currency: 'EUR' });
-    expect((await create('Job', jobOf(clientId))).attributes).toMatchObject({ currency: 'EUR' });
   });
 
   test.each([
@@ -61,11 +60,19 @@ describe('the currency of a document', () => {
     ['DraftInvoice', (id: string, more: object) => ({ ...draftFields(id), ...more })],
     ['Payment', paymentOf],
     ['Job', jobOf],
-  ] as const)('upsertRecords rejects a %s in another one', async (type, fields) => {
-    const { id: clientId } = await newClient({ currency: 'EUR' });
-    expect(await create(type, fields(clientId, { currency: 'USD' }))).toMatchObject(rejected('currency'));
-    expect(await create(type, fields(clientId, { currency: 'EUR' }))).toMatchObject({ status: 'CREATED' });
-  });
+  ] as const)(
+    'upsertRecords rejects a %s in another one, and says what it accepts: that one, or none',
+    async (type, fields) => {
+      const { id: clientId } = await newClient({ currency: 'EUR' });
+      const wrong = await create(type, fields(clientId, { currency: 'USD' }));
+      expect(wrong).toMatchObject(rejected('currency'));
+      expect(wrong.error?.detail).toContain('Omit currency, or send EUR.');
+      for (const currency of ['EUR', undefined]) {
+        const created = await create(type, fields(clientId, { currency }));
+        expect(created).toMatchObject({ status: 'CREATED', attributes: { currency: 'EUR' } });
+      }
+    },
+  );
 
   test('createEngagement gets that of the client, and PATCH rejects another one', async () => {
     const { ref: clientRef } = await newClient({ currency: 'EUR' });

@@ -112,6 +112,7 @@ export function counts(status: string): boolean {
 function completeNew(change: PaymentChange, plan: Plan): void {
   const { values, input } = change;
   recordBookChange(change, plan, values.paymentDate);
+  values.currency ??= plan.get(client, values.clientId)?.currency ?? plan.tenant.currency;
   if (Object.keys(input).length > 0) {
     checkNotAfterToday(plan, 'paymentDate', values.paymentDate);
     checkCurrency(change, plan);
