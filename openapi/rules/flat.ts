@@ -7,6 +7,7 @@ import type { Oas3Decorator } from '@redocly/openapi-core';
 import { isObject, isReference, type JsonObject, nameIn, objectOf } from './contract.ts';
 import { rowExtensions } from './extension-table.ts';
 import { merged } from './merge.ts';
+import { reachable } from './reachable.ts';
 
 export const flat: Oas3Decorator = () => {
   let declared: string[] = [];
@@ -33,7 +34,7 @@ type Complain = (place: string[], message: string) => void;
  */
 export function flatten(document: JsonObject, declared: readonly string[], complain: Complain): void {
   const composed = schemasOf(document);
-  const before = reachable(document, composed);
+  const before = reachableIn(document, composed);
   const resolve = (reference: string): JsonObject => {
     const schema = composed[nameIn(reference)];
     if (!isObject(schema)) throw new Error(`There is no ${reference}.`);
@@ -60,12 +61,12 @@ export function flatten(document: JsonObject, declared: readonly string[], compl
   // In the sources they are parts of others and therefore open.
   for (const name of writeModels) schemas[name] = { ...objectOf(schemas[name]), additionalProperties: false };
   const types = Object.keys(schemas).filter((name) => rowExtensions.some((key) => objectOf(schemas[name])[key]));
-  const after = reachable(document, schemas, [...declared, ...types, ...writeModels]);
+  const after = reachableIn(document, schemas, [...declared, ...types, ...writeModels]);
   for (const name of before) if (!after.has(name)) delete schemas[name];
 }
 
 /** What callers may write on an entity `X` is `XFields`. Tools that write rows need it, whether an operation names it or not. */
-function isWriteModel(name: string, schemas: JsonObject): boolean {
+export function isWriteModel(name: string, schemas: JsonObject): boolean {
   const entity = schemas[name.replace(/Fields$/, '')];
   return name.endsWith('Fields') && isObject(entity) && entity['x-entity'] === true;
 }
@@ -74,24 +75,10 @@ function schemasOf(document: JsonObject): JsonObject {
   return objectOf(objectOf(document.components).schemas);
 }
 
-/** The names of the schemas that operations, webhooks and the rest of the document lead to. */
-function reachable(document: JsonObject, schemas: JsonObject, start: readonly string[] = []): Set<string> {
+/** What operations, webhooks and the rest of the document lead to. */
+function reachableIn(document: JsonObject, schemas: JsonObject, start: readonly string[] = []): Set<string> {
   const { schemas: _schemas, ...components } = objectOf(document.components);
-  const found = new Set<string>();
-  const next = [...start, ...namesIn({ ...document, components })];
-  for (let name = next.pop(); name !== undefined; name = next.pop()) {
-    if (found.has(name) || !isObject(schemas[name])) continue;
-    found.add(name);
-    next.push(...namesIn(schemas[name]));
-  }
-  return found;
-}
-
-function namesIn(node: unknown): string[] {
-  if (Array.isArray(node)) return node.flatMap(namesIn);
-  if (!isObject(node)) return [];
-  const own = isReference(node) && node.$ref.startsWith('#/components/schemas/') ? [nameIn(node.$ref)] : [];
-  return [...own, ...Object.values(node).flatMap(namesIn)];
+  return reachable({ ...document, components }, schemas, start);
 }
 
 /** Keywords whose values are data. */

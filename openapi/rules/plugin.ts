@@ -9,6 +9,7 @@ import { completed, withOperationDefaults } from './completed.ts';
 import { deprecations } from './deprecations.ts';
 import { described } from './described.ts';
 import { descriptions } from './descriptions.ts';
+import { directions } from './directions.ts';
 import { durations } from './durations.ts';
 import { entities } from './entities.ts';
 import { enumValues } from './enum-values.ts';
@@ -102,6 +103,7 @@ export const decorators: Record<string, Oas3Decorator> = {
   aggregates,
   events,
   exampled,
+  directions,
   renamed,
   titled,
   described,

@@ -34,6 +34,13 @@ describe('the gate accepts', () => {
     const words = announced.replace('getStaffN000', changelog);
     expect(judged({ breaks: [found], allowed: [{ ...allowed, changelog }] }, words)).toEqual([]);
   });
+
+  test('several breaks that one entry allows, with * for any text', () => {
+    const other = { ...found, at: found.at.replace('/default', '/maximum'), says: 'Another other.' };
+    const every = { ...allowed, at: '#/components/parameters/PageSizeN000/schema/*', says: '*ther.' };
+    expect(judged({ breaks: [found, other], allowed: [every] }, announced)).toEqual([]);
+    expect(judged({ breaks: [{ ...found, says: 'No more.' }, other], allowed: [every] }, announced)).toHaveLength(1);
+  });
 });
 
 describe('the gate rejects', () => {

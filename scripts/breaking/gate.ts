@@ -3,7 +3,7 @@ import { type Break, type Comparison, identity, type User } from '@financial-aut
 import { stringify } from 'yaml';
 import { breakingChanges, entriesOf, errorsIn, groupNames, names, type Release, versionOf } from './changelog.ts';
 
-/** An intended break, as listed in the file of allowed breaks. */
+/** An intended break, as listed in the file of allowed breaks. In `at` and `says`, `*` stands for any text: one decision can change many places. */
 export interface Allowed extends Break {
   readonly reason: string;
   /** The word that the entry under "Breaking changes" contains. */
@@ -29,8 +29,7 @@ export function complaints(gate: Gate): string[] {
 }
 
 function undeclared({ comparison, allowed, releasedVersion, usersOf, wordsFor }: Gate): string[] {
-  const known = new Set(allowed.map(identity));
-  const breaks = comparison.breaks.filter((found) => !known.has(identity(found)));
+  const breaks = comparison.breaks.filter((found) => !allowed.some((entry) => isMeant(entry, found)));
   if (breaks.length === 0) return [];
   const list = breaks.map(
     (found) => `  ${found.rule}: ${found.says}\n    at ${found.at}\n    ${concerns(usersOf(found.at))}`,
@@ -52,9 +51,8 @@ function concerns(users: readonly User[]): string {
 }
 
 function stale({ comparison, allowed }: Gate): string[] {
-  const happening = new Set(comparison.breaks.map(identity));
   return allowed
-    .filter((entry) => !happening.has(identity(entry)))
+    .filter((entry) => !comparison.breaks.some((found) => isMeant(entry, found)))
     .map((entry) => `${allowedFile}: remove ${placeOf(entry)}, which no longer occurs.`);
 }
 
@@ -70,10 +68,10 @@ function unfounded({ allowed }: Gate): string[] {
 
 function unannounced({ comparison, allowed, releases, wordsFor }: Gate): string[] {
   const declared = entriesOf(releases, breakingChanges);
-  const happening = new Set(comparison.breaks.map(identity));
   const missing = allowed.flatMap((entry) => {
-    if (!happening.has(identity(entry))) return [];
-    const words = wordsFor(entry.at);
+    const happening = comparison.breaks.filter((found) => isMeant(entry, found));
+    if (happening.length === 0) return [];
+    const words = happening.flatMap(({ at }) => wordsFor(at));
     if (!words.includes(entry.changelog)) {
       const some = words.slice(0, shown).join(', ');
       return [`${allowedFile}: \`changelog\` of ${placeOf(entry)} must refer to what breaks, such as ${some}.`];
@@ -99,6 +97,22 @@ function unversioned({ releases, releasedVersion }: Gate): string[] {
   return newest === releasedVersion
     ? []
     : [`CHANGELOG.md: the newest version is ${newest ?? 'missing'}, but the released contract is ${releasedVersion}.`];
+}
+
+function isMeant(entry: Allowed, found: Break): boolean {
+  return entry.rule === found.rule && matches(entry.at, found.at) && matches(entry.says, found.says);
+}
+
+function matches(pattern: string, text: string): boolean {
+  const [start = '', ...parts] = pattern.split('*');
+  if (parts.length === 0) return text === pattern;
+  let from = start.length;
+  const inOrder = parts.every((part) => {
+    const at = text.indexOf(part, from);
+    from = at + part.length;
+    return at >= 0;
+  });
+  return text.startsWith(start) && inOrder && text.endsWith(parts.at(-1) ?? '');
 }
 
 function placeOf({ rule, at }: Break): string {

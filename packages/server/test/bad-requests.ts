@@ -84,7 +84,9 @@ export function brokenBodies(operation: Operation, visited: Set<object>): Broken
 
   function visit(reference: FullSchema, value: unknown, pointer: string, put: (value: unknown) => unknown): void {
     const schema = resolve(reference);
-    for (const [what, broken] of brokenValues(schema, value)) found.push({ pointer, what, body: put(broken) });
+    const { pattern = schema.pattern } = reference;
+    for (const [what, broken] of brokenValues({ ...schema, ...(pattern && { pattern }) }, value))
+      found.push({ pointer, what, body: put(broken) });
     for (const branch of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) visit(branch, value, pointer, put);
     if (schema.items !== undefined) {
       const [first, ...others] = Array.isArray(value) ? value : [];
@@ -105,7 +107,8 @@ function brokenValues(schema: FullSchema, value: unknown): [string, unknown][] {
   for (const [type, wrong] of Object.entries(wrongTypes)) if (!types.includes(type)) found.push([type, wrong]);
   const { minLength = 0, maxLength = longest, minItems = 0, maxItems = longest, maxProperties = longest } = schema;
   if (schema.enum !== undefined || schema.const !== undefined) found.push(['another value', 'x?']);
-  if (schema.pattern !== undefined) found.push(['another pattern', '?\u00e9']);
+  if (schema.pattern === '\\S') found.push(['blank', ' ']);
+  else if (schema.pattern !== undefined) found.push(['another pattern', '?\u00e9']);
   if (schema.format !== undefined) found.push(['another format', '2026-02-30x']);
   if (minLength > 0) found.push(['too short', 'x'.repeat(minLength - 1)]);
   if (maxLength < longest) found.push(['too long', 'x'.repeat(maxLength + 1)]);

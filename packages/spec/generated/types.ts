@@ -8987,7 +8987,8 @@ export interface components {
              */
             city?: string | null;
             /**
-             * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations.
+             * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations; one that does not exist is
+             *     rejected.
              * @example OR
              */
             state?: string | null;
@@ -9366,9 +9367,9 @@ export interface components {
              */
             systemRef?: string;
             /** @description Client's own address. */
-            address: components["schemas"]["Address"];
+            address: components["schemas"]["AddressInput"];
             /** @description Billing address, if it differs. */
-            billingAddress?: components["schemas"]["Address"];
+            billingAddress?: components["schemas"]["AddressInput"];
             /** @description First contact person. */
             preferredContact?: components["schemas"]["OnboardContact"];
             /** @description Recipient of the invoices. */
@@ -9607,8 +9608,8 @@ export interface components {
              */
             country?: string;
             /**
-             * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations. Null if the region is a
-             *     whole country.
+             * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations; one that does not exist is
+             *     rejected. Null if the region is a whole country.
              * @example OR
              */
             state?: string | null;
@@ -9671,8 +9672,8 @@ export interface components {
              */
             country: string;
             /**
-             * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations. Null if the region is a
-             *     whole country.
+             * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations; one that does not exist is
+             *     rejected. Null if the region is a whole country.
              */
             state: string | null;
             /**
@@ -10132,7 +10133,7 @@ export interface components {
              */
             website?: string | null;
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
-            address?: components["schemas"]["Address"];
+            address?: components["schemas"]["AddressInput"];
         };
         /**
          * Contact info
@@ -10478,7 +10479,7 @@ export interface components {
              */
             orgId?: string | components["schemas"]["RowReference"];
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
-            address?: components["schemas"]["Address"];
+            address?: components["schemas"]["AddressInput"];
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
@@ -11762,7 +11763,7 @@ export interface components {
             /** @description How often the work recurs, or null if unknown. */
             recurrence?: components["schemas"]["JobTemplateRecurrence"] | null;
             /** @description Tasks of a job, in order. A write replaces all of them. Default on creation: `[]`. */
-            tasks?: components["schemas"]["JobTemplateTask"][];
+            tasks?: components["schemas"]["JobTemplateTaskInput"][];
             /**
              * Nullable instant
              * Format: date-time
@@ -14310,7 +14311,7 @@ export interface components {
         /**
          * Payment fields
          * @description Fields of a payment that a caller can write. After creation, you can record the result of a pending payment that you created,
-         *     change its allocations, refund it, record that it was returned, void it, and update `note` and `batchRef`. A new record requires `clientId`, `paymentDate`, `amount`, `currency`, `method`, `source`.
+         *     change its allocations, refund it, record that it was returned, void it, and update `note` and `batchRef`. A new record requires `clientId`, `paymentDate`, `amount`, `method`, `source`.
          */
         PaymentFields: {
             /**
@@ -14356,7 +14357,7 @@ export interface components {
             amount?: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency?: string;
@@ -14572,7 +14573,7 @@ export interface components {
             amount: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency: string;
@@ -16104,7 +16105,7 @@ export interface components {
              */
             billingContactId?: (string | null) | components["schemas"]["RowReference"];
             /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
-            billingAddress?: components["schemas"]["Address"];
+            billingAddress?: components["schemas"]["AddressInput"];
             /**
              * @description Client's purchase order number, or null.
              * @example HP-7731
@@ -19874,7 +19875,7 @@ export interface components {
              */
             managerId?: string | null;
             /** @description Other staff who work on the engagement. A write replaces the whole list. Default on creation: `[]`. */
-            staff?: components["schemas"]["EngagementStaffMember"][];
+            staff?: components["schemas"]["EngagementStaffMemberInput"][];
             /**
              * Nullable money
              * Format: decimal
@@ -20434,7 +20435,7 @@ export interface components {
              */
             managerId?: string | null;
             /** @description Other staff who work on the engagement. A write replaces the whole list. Default on creation: `[]`. */
-            staff?: components["schemas"]["EngagementStaffMember"][];
+            staff?: components["schemas"]["EngagementStaffMemberInput"][];
             /**
              * Nullable money
              * Format: decimal
@@ -20530,7 +20531,7 @@ export interface components {
              */
             managerId?: string | null;
             /** @description Other staff who work on the engagement. Empty if omitted. */
-            staff?: components["schemas"]["EngagementStaffMember"][];
+            staff?: components["schemas"]["EngagementStaffMemberInput"][];
             /**
              * Nullable UUID
              * Format: uuid
@@ -23372,8 +23373,8 @@ export interface components {
              */
             country: string;
             /**
-             * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations. Null if the region is a
-             *     whole country.
+             * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations; one that does not exist is
+             *     rejected. Null if the region is a whole country.
              */
             state: string | null;
             /**
@@ -24140,7 +24141,7 @@ export interface components {
             amount: DecimalString;
             /**
              * Currency
-             * @description Currency of all amounts of the payment. It must be that of the client.
+             * @description Currency of all amounts of the payment. It must be that of the client. Default on creation: the client's currency.
              * @example USD
              */
             currency: string;
@@ -34421,6 +34422,96 @@ export interface components {
          * @description Event. `entityType` and `operation` identify its type. In generated types, narrow a `StandardEvent` by `entityType`: the names of custom record types are any text, so that they remain in an `Event`.
          */
         Event: components["schemas"]["StandardEvent"] | components["schemas"]["CustomRecordEvent"];
+        /**
+         * Address input
+         * @description Postal address.
+         */
+        AddressInput: {
+            /**
+             * @description Street and number, or a PO box.
+             * @example 27 Alder Court
+             */
+            line1?: string | null;
+            /**
+             * @description Suite, floor or building.
+             * @example Apt 5
+             */
+            line2?: string | null;
+            /**
+             * @description City.
+             * @example Portland
+             */
+            city?: string | null;
+            /**
+             * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations; one that does not exist is
+             *     rejected.
+             * @example OR
+             */
+            state?: string | null;
+            /**
+             * @description Postal or ZIP code.
+             * @example 97214
+             */
+            postalCode?: string | null;
+            /**
+             * Nullable country
+             * @description ISO 3166-1 alpha-2 code of a country, or null. It must be assigned.
+             * @example US
+             */
+            country?: string | null;
+        };
+        /**
+         * Job template task input
+         * @description Task that is created with every job of the template.
+         */
+        JobTemplateTaskInput: {
+            /**
+             * @description Name of the task.
+             * @example Prepare return
+             */
+            name: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Task type.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            taskTypeId: string;
+            /**
+             * @description Number of days from the start of the job to the start of the task.
+             * @example 0
+             */
+            offsetDays: number;
+            /**
+             * Hours
+             * Format: decimal
+             * @description Planned hours.
+             * @example 1.50
+             */
+            budgetHours: DecimalString;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff type that usually does the task.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            defaultStaffTypeId: string;
+        };
+        /**
+         * Engagement staff member input
+         * @description Staff member who works on the engagement, with a role.
+         */
+        EngagementStaffMemberInput: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description The staff member.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            staffId: string;
+            /** @description Role of the staff member. */
+            role: components["schemas"]["StaffAssignmentRole"];
+        };
     };
     responses: {
         /** @description The request accepts neither `application/json` nor `application/problem+json`. */

@@ -31,7 +31,7 @@ function definitionOf(field: Field, rank: number): FieldDefinition {
     defaultValue: field.initial ?? null,
     minLength: (isText ? schema.minLength : undefined) ?? null,
     maxLength: (isText ? schema.maxLength : undefined) ?? null,
-    pattern: (isText || type === 'DECIMAL' ? schema.pattern : undefined) ?? null,
+    pattern: (isText || type === 'DECIMAL' ? (value.written ?? schema).pattern : undefined) ?? null,
     minimum: bound(schema.minimum),
     maximum: bound(schema.maximum),
     scale: type === 'DECIMAL' ? (schema['x-scale'] ?? null) : null,

@@ -104,6 +104,47 @@ describe.each(bulkOperations)('$id', ({ operation, name, isByType }) => {
   });
 });
 
+/** Every text that callers write on records, codes and entries and that must not be empty. */
+const texts = Object.entries(contract.components.schemas).flatMap(([name, schema]) => {
+  const type = name.replace(/Fields$/, '');
+  const row = contract.components.schemas[type] as Readonly<Record<string, unknown>> | undefined;
+  const [kind] = ['x-record', 'x-code-type', 'x-entry-type'].filter((one) => row?.[one] !== undefined);
+  const { operations = [] } = Object(row?.[kind ?? '']) as { operations?: string[] };
+  const path =
+    kind === 'x-code-type' ? '/api/v1/codes' : kind === 'x-entry-type' ? '/api/v1/entries' : '/api/v1/records';
+  const properties = name.endsWith('Fields') && operations.includes('UPSERT') ? (schema.properties ?? {}) : {};
+  return Object.entries(properties).flatMap(([field, { $ref, ...own }]) => {
+    const text = { ...($ref === undefined ? {} : schemaOf($ref)), ...own };
+    const isText = [text.type].flat().includes('string') && (text.minLength ?? 0) > 0 && text.enum === undefined;
+    return isText ? [{ path, type, field }] : [];
+  });
+});
+
+test('a blank text fails its record, code or entry', async () => {
+  expect(texts.length).toBeGreaterThan(100);
+  for (const [path, all] of Map.groupBy(texts, (one) => one.path))
+    for (let from = 0; from < all.length; from += 100) {
+      const part = all.slice(from, from + 100);
+      const records = part.map(({ type, field }, index) => ({
+        type,
+        systemRef: `blank-${index}`,
+        attributes: { [field]: ' ' },
+      }));
+      const { body } = await service.call<{ records: { error: { errors: { pointer: string }[] } | null }[] }>(
+        'POST',
+        path,
+        { records },
+      );
+      const accepted = part.filter(
+        ({ field }, index) =>
+          body.records[index]?.error?.errors.every(
+            ({ pointer }) => pointer !== `/records/${index}/attributes/${field}`,
+          ) ?? true,
+      );
+      expect(accepted).toEqual([]);
+    }
+});
+
 test('updateRecords updates the other records if one has no systemRef', async () => {
   const industry = (systemRef: string, name: string) => ({ type: 'Industry', systemRef, attributes: { name } });
   await service.call('POST', '/api/v1/records', { records: [industry('a', 'A'), industry('b', 'B')] });

@@ -7,6 +7,9 @@ import { propertiesOf, resolved } from './fields.ts';
 /** A longer list of names would not fit into a detail. */
 const longestList = 900;
 
+/** Every text of a request that must not be empty has this pattern, unless it has another one. */
+const notBlank = '\\S';
+
 /** The JSON types in words. */
 const types: Readonly<Record<string, string>> = {
   string: 'text',
@@ -79,8 +82,9 @@ export function detailOf(error: ErrorObject): string {
       return `The value must be ${JSON.stringify(params.allowedValue)}.`;
     case 'format':
     case 'pattern':
-      return `The value must have ${formOf(schema)}.`;
+      return schema.pattern === notBlank ? 'The text must not be blank.' : `The value must have ${formOf(schema)}.`;
     case 'minLength':
+      if (schema.pattern === notBlank) return 'The text must not be blank.';
       if (schema.pattern !== undefined || schema.format !== undefined) return `The value must have ${formOf(schema)}.`;
       return limit === 1 ? 'The text must not be empty.' : `The text must have at least ${limit} characters.`;
     case 'maxLength':

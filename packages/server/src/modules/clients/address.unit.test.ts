@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { abbreviatedState } from './address.ts';
+import { abbreviatedState, completeAddress } from './address.ts';
 
 test.each([
   ['US', 'California', 'CA'],
@@ -8,6 +8,7 @@ test.each([
   ['US', 'District of Columbia', 'DC'],
   ['US', 'Puerto Rico', 'PR'],
   ['US', 'CA', 'CA'],
+  ['US', 'armed forces europe', 'AE'],
   ['CA', 'Quebec', 'QC'],
   ['CA', 'Québec', 'QC'],
   ['CA', 'british columbia', 'BC'],
@@ -16,11 +17,29 @@ test.each([
   ['CA', 'Yukon', 'YT'],
   ['CA', 'ON', 'ON'],
   // Other values are unchanged.
-  ['US', 'Quebec', 'Quebec'],
-  ['US', 'Nowhere', 'Nowhere'],
   ['DE', 'California', 'California'],
   [null, 'California', 'California'],
   ['US', null, null],
 ])('addresses: in %s, the state %j is stored as %j', (country, state, stored) => {
-  expect(abbreviatedState(country, state)).toBe(stored);
+  expect(abbreviatedState({ country, state })).toBe(stored);
+});
+
+test.each([
+  ['US', 'Quebec'],
+  ['US', 'Nowhere'],
+  ['US', 'QC'],
+  ['CA', 'California'],
+])('addresses: %s has no state %j', (country, state) => {
+  expect(() => completeAddress({ country, state } as Parameters<typeof completeAddress>[0])).toThrow(
+    expect.objectContaining({
+      code: 'VALIDATION_ERROR',
+      pointer: '/state',
+      message: expect.stringContaining('one of A'),
+    }),
+  );
+});
+
+test('addresses: a state that is stored already remains', () => {
+  const stored = { country: 'US', state: 'Nowhere' } as const;
+  expect(completeAddress({ ...stored, city: 'Salem' }, stored)).toMatchObject({ city: 'Salem', state: 'Nowhere' });
 });

@@ -17,7 +17,7 @@ export const contactInfo = defineEntity('ContactInfo', {
   rules: {
     complete(change, plan) {
       const { values, previous } = change;
-      values.address = completeAddress(values.address);
+      values.address = plan.at('/address', () => completeAddress(values.address, previous?.address));
       if (previous === undefined) plan.checkActive(ownerEntity(change), values.ownerId, '/ownerId');
       else if (values.ownerType !== previous.ownerType || values.ownerId !== previous.ownerId)
         throw invalidField(

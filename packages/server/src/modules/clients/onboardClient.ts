@@ -7,6 +7,7 @@ import type { Handler } from '../../service/context.ts';
 import { contact } from '../contacts/contact.ts';
 import { contactClient } from '../contacts/contact-client.ts';
 import { findByEmail, lockEmails } from '../contacts/find-contact.ts';
+import { completeAddress } from './address.ts';
 import { client } from './client.ts';
 import { contactInfo } from './contact-info.ts';
 
@@ -52,8 +53,8 @@ function onboard(plan: Plan, body: Body) {
 }
 
 function addInfo(plan: Plan, clientId: string, kind: 'PRIMARY' | 'BILLING', address: Address, pointer: string): string {
-  const input = { ownerType: 'CLIENT', ownerId: clientId, kind, address } as const;
-  return plan.at(pointer, () => plan.create(contactInfo, input).row.id);
+  const complete = plan.at(pointer, () => completeAddress(address));
+  return plan.create(contactInfo, { ownerType: 'CLIENT', ownerId: clientId, kind, address: complete }).row.id;
 }
 
 /** Returns the contact with the provided `pmsRef`, the one with the same email address, or a new one. */

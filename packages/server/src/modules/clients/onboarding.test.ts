@@ -120,6 +120,9 @@ describe('onboardClient', () => {
     [{ outstandingBalance: '1.00' }, 400, 'VALIDATION_ERROR', '/outstandingBalance'],
     [{ taxIdLast4: '1234' }, 400, 'VALIDATION_ERROR', '/taxIdLast4'],
     [{ address: { state: 'CA', zip: '1' } }, 400, 'VALIDATION_ERROR', '/address/zip'],
+    [{ address: { state: 'Nowhere', country: 'US' } }, 400, 'VALIDATION_ERROR', '/address/state'],
+    [{ billingAddress: { state: 'CA', country: 'CA' } }, 400, 'VALIDATION_ERROR', '/billingAddress/state'],
+    [{ name: ' \t' }, 400, 'VALIDATION_ERROR', '/name'],
   ] as const)('reports an error with its pointer: %j', async (body, status, code, pointer) => {
     const response = await onboard(body);
     expect(response).toMatchObject({ status, body: { code } });

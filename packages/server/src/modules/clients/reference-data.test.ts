@@ -97,3 +97,21 @@ test('every API user can read reference lists, also as records', async () => {
   expect((await reader.call('POST', '/api/v1/records/batch/Department', {})).status).toBe(200);
   expect((await reader.call('POST', '/api/v1/records/batch/Client', {})).status).toBe(403);
 });
+
+test('upsertRecords rejects a state that its country does not have, wherever there is an address', async () => {
+  const { id: clientId } = await records.make('Client', { name: 'Stateless' });
+  const orgId = (await service.call<{ data: { id: string }[] }>('POST', '/gql/v1/orgs', {})).body.data[0]?.id;
+  const nowhere = { country: 'US', state: 'Nowhere' };
+  const line = { lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '5', taxable: false };
+  const dated = { invoiceDate: '2026-01-31', dueDate: '2026-03-02', lines: [line] };
+  const items: [type: string, attributes: object, pointer: string][] = [
+    ['ContactInfo', { ownerType: 'CLIENT', ownerId: clientId, kind: 'HOME', address: nowhere }, 'address/state'],
+    ['Office', { name: 'Lost', code: 'LOST', orgId, timeZone: 'UTC', address: nowhere }, 'address/state'],
+    ['Invoice', { clientId, pmsRef: 'lost', ...dated, billingAddress: nowhere }, 'billingAddress/state'],
+    ['TaxRegion', { name: 'Lost', code: 'US-LO', ...nowhere, ratePercent: '0', appliesToServices: false }, 'state'],
+  ];
+  const results = await records.upsert(items.map(([type, attributes]) => ({ type, attributes })));
+  expect(results.map(({ error }) => [error?.code, error?.pointer])).toEqual(
+    items.map(([, , pointer], index) => ['VALIDATION_ERROR', `/records/${index}/attributes/${pointer}`]),
+  );
+});

@@ -34,8 +34,8 @@ export const office = defineEntity('Office', {
   table: 'office',
   spread: ['address'],
   rules: {
-    complete({ values }) {
-      values.address = completeAddress(values.address);
+    complete({ values, previous }, plan) {
+      values.address = plan.at('/address', () => completeAddress(values.address, previous?.address));
     },
   },
 });
@@ -59,8 +59,8 @@ export const clientBusinessEntity = defineEntity('ClientBusinessEntity', { table
 export const taxRegion = defineEntity('TaxRegion', {
   table: 'tax_region',
   rules: {
-    complete({ values }) {
-      values.state = abbreviatedState(values.country, values.state);
+    complete({ values, previous }) {
+      values.state = abbreviatedState(values, previous);
     },
   },
 });

@@ -255,7 +255,9 @@ function completeNew(change: InvoiceChange, plan: Plan): void {
       'lines',
       'The total of an imported invoice must not be negative. Create a credit note from a draft.',
     );
-  values.billingAddress = completeAddress(values.billingAddress ?? addressOf(plan, owner));
+  const { billingAddress = addressOf(plan, owner) } = values;
+  const own = input.billingAddress === undefined ? billingAddress : undefined;
+  values.billingAddress = plan.at('/billingAddress', () => completeAddress(billingAddress, own));
   if (values.status === 'POSTED') values.postedAt = plan.now;
   values.invoiceNumber = nextInvoiceNumber(plan, invoice, owner.orgId, values);
   values.pmsRef ??= plan.find(invoice, 'pmsRef', values.invoiceNumber) === undefined ? values.invoiceNumber : null;
@@ -275,7 +277,10 @@ function completeChange({ entity, id, values, previous, input }: InvoiceChange, 
   if (previous === undefined) return;
   if (input.lines !== undefined)
     values.lines = completeLines(plan, plan.get(client, values.clientId), values, previous.lines);
-  if (input.billingAddress !== undefined) values.billingAddress = completeAddress(values.billingAddress);
+  if (input.billingAddress !== undefined)
+    values.billingAddress = plan.at('/billingAddress', () =>
+      completeAddress(values.billingAddress, previous.billingAddress),
+    );
   if (!isChanged(entity, previous, values)) return;
   const changed = changedFields(entity, previous, values).find((name) => !writableLater.has(name));
   if (changed !== undefined)
