@@ -5,7 +5,7 @@
  * `pnpm breaking before.yaml after.yaml` compares any two OpenAPI documents: see packages/openapi-breaking.
  */
 import { readFile } from 'node:fs/promises';
-import { compare, usersOf, wordsFor } from '@financial-automation/openapi-breaking';
+import { compare, usersOf, wordsFor } from '../packages/openapi-breaking/src/index.ts';
 import { releasesOf } from './breaking/changelog.ts';
 import { allowedBreaks, allowedIn, changelogFile, presentContract, releasedContract } from './breaking/files.ts';
 import { complaints } from './breaking/gate.ts';

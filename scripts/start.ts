@@ -1,6 +1,6 @@
 /**
- * `pnpm start`: brings what is generated and bundled up to date, and serves with a demo tenant. The port is checked first, so
- * that nothing is created or generated if it is in use.
+ * `pnpm start`: brings what is generated and bundled up to date, and serves with a demo tenant. The port and the data directory
+ * are checked first, so that nothing is created or generated if they cannot be used.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hashFiles } from '../packages/server/scripts/hash-files.ts';
 import { listen } from '../packages/server/src/main/listen.ts';
+import { checkDataDir } from '../packages/server/src/operator/socket-path.ts';
 import { readOptions } from './options.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -19,6 +20,7 @@ const markFile = join(root, 'node_modules/.cache/generated.sha256');
 
 readOptions({}, 'Settings are environment variables, such as PORT=4000: see packages/server/docs/settings.md.');
 try {
+  if (process.env.DATABASE_URL === undefined) checkDataDir(process.env.DATA_DIR ?? 'data');
   await checkPort();
   await generate();
   await run('scripts/reference.ts', '--if-stale');

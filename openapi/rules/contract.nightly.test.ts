@@ -1,14 +1,15 @@
+import { fileURLToPath } from 'node:url';
 import { bundle, lintFromString, loadConfig, type NormalizedProblem } from '@redocly/openapi-core';
 import { describe, expect, test } from 'vitest';
 
 const root = new URL('../../', import.meta.url);
-const ref = new URL('openapi/openapi.yaml', root).pathname;
-const config = await loadConfig({ configPath: new URL('redocly.yaml', root).pathname });
+const ref = fileURLToPath(new URL('openapi/openapi.yaml', root));
+const config = await loadConfig({ configPath: fileURLToPath(new URL('redocly.yaml', root)) });
 
 /** One line per finding, so that a failing test says what `pnpm lint:contract` would. */
 function lines(problems: NormalizedProblem[]): string[] {
   return problems.map(({ ruleId, message, location: [place] }) => {
-    const file = place?.source.absoluteRef.replace(root.pathname, '') ?? '';
+    const file = place?.source.absoluteRef.replace(fileURLToPath(root), '') ?? '';
     return `${file}${place?.pointer ?? ''} ${ruleId}: ${message}`;
   });
 }
@@ -19,7 +20,7 @@ describe('the bundle', () => {
     const result = await bundle({ ref, config });
     expect(lines(result.problems)).toEqual([]);
     const source = JSON.stringify(result.bundle.parsed);
-    const problems = await lintFromString({ source, absoluteRef: new URL('bundle.json', root).pathname, config });
+    const problems = await lintFromString({ source, absoluteRef: fileURLToPath(new URL('bundle.json', root)), config });
     // These are for the extensions and for types, for tools that write rows, and for requests before their items are read.
     const isMeant =
       /"(Role|Problem|Event|StaffTaskAssignment|TimeEntry|WorkCode|ExpenseCode|NonWorkCode|\w+Fields|CodeType|EntryType)" is never used/;

@@ -2,13 +2,15 @@
  * The examples tell one story. Nothing else holds them together: each is valid by itself, and a client that is called
  * otherwise in another file would only be noticed by a reader.
  */
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { isObject, type JsonObject } from './contract.ts';
 
-const folder = new URL('../examples/', import.meta.url).pathname;
+const folder = fileURLToPath(new URL('../examples/', import.meta.url));
 
 interface Found {
   where: string;

@@ -1,7 +1,7 @@
 /** The files that the gate reads, and that a release writes. */
 import { readdir, readFile } from 'node:fs/promises';
-import type { Bundle } from '@financial-automation/openapi-breaking';
 import { parse } from 'yaml';
+import type { Bundle } from '../../packages/openapi-breaking/src/index.ts';
 import { type Allowed, allowedFile } from './gate.ts';
 
 const root = new URL('../../', import.meta.url);

@@ -1,6 +1,6 @@
-import { usersOf, wordsFor } from '@financial-automation/openapi-breaking';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { usersOf, wordsFor } from '../../packages/openapi-breaking/src/index.ts';
 import { bundleOf } from '../../packages/openapi-breaking/test/sample.ts';
 import { releasesOf } from './changelog.ts';
 import { allowedIn, withoutEntries } from './files.ts';

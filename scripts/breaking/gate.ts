@@ -1,6 +1,7 @@
 /** The check of breaking changes before a release. Returns one text for each required action. */
-import { type Break, type Comparison, identity, type User } from '@financial-automation/openapi-breaking';
+
 import { stringify } from 'yaml';
+import { type Break, type Comparison, identity, type User } from '../../packages/openapi-breaking/src/index.ts';
 import { breakingChanges, entriesOf, errorsIn, groupNames, names, type Release, versionOf } from './changelog.ts';
 
 /** An intended break, as listed in the file of allowed breaks. In `at` and `says`, `*` stands for any text: one decision can change many places. */

@@ -166,6 +166,11 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
       environment: { NIGHTLY: 'yes' },
     },
     {
+      name: 'both commands of the README in a folder with a space and an umlaut',
+      sample: 'that no path is taken from a URL',
+      command: ['node', 'scripts/test/odd-folder.ts'],
+    },
+    {
       name: 'breaking changes, on every pair of documents',
       sample: 'every fifth pair',
       command: [...vitest, 'packages/openapi-breaking/test/pairs.test.ts'],

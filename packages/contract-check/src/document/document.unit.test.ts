@@ -1,9 +1,10 @@
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { Validators } from '../schema/validators.ts';
 import { OpenApiDocument } from './document.ts';
 import { operationsOf } from './operation.ts';
 
-const address = new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname;
+const address = fileURLToPath(new URL('../../../../openapi/openapi.yaml', import.meta.url));
 const document = await OpenApiDocument.load(address);
 const operations = operationsOf(document);
 const validators = Validators.of(document);
@@ -46,6 +47,6 @@ test('a violation has the file and line of the split source', () => {
 });
 
 test('a document that is not OpenAPI 3 is rejected with a message', async () => {
-  const other = new URL('../../package.json', import.meta.url).pathname;
+  const other = fileURLToPath(new URL('../../package.json', import.meta.url));
   await expect(OpenApiDocument.load(other)).rejects.toThrow(/is not an OpenAPI 3\.0 or 3\.1 document/);
 });

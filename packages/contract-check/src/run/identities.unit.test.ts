@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
 import type { CheckOptions } from '../options.ts';
@@ -5,7 +6,7 @@ import type { Secret } from '../report/mask.ts';
 import { Identities } from './identities.ts';
 
 const document = await OpenApiDocument.load(
-  new URL('../../test/servers/workshop/openapi.yaml', import.meta.url).pathname,
+  fileURLToPath(new URL('../../test/servers/workshop/openapi.yaml', import.meta.url)),
 );
 
 /** The identities of a run, and the secrets that it noted. */

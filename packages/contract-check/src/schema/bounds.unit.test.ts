@@ -1,6 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
@@ -66,7 +67,7 @@ test.each(table.map((row, index) => [index, ...row] as const))(
   },
 );
 
-const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
+const ours = await OpenApiDocument.load(fileURLToPath(new URL('../../../../openapi/openapi.yaml', import.meta.url)));
 const validators = Validators.of(ours);
 const values = new Values(ours, validators);
 const requests = operationsOf(ours).flatMap((operation) => [

@@ -1,6 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
@@ -128,7 +129,7 @@ function at(value: unknown, pointer: string): unknown {
     .reduce<unknown>((node, segment) => Object(node)[segment.replaceAll('~1', '/').replaceAll('~0', '~')], value);
 }
 
-const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
+const ours = await OpenApiDocument.load(fileURLToPath(new URL('../../../../openapi/openapi.yaml', import.meta.url)));
 const validators = Validators.of(ours);
 const generated = new Values(ours, validators);
 const requests = operationsOf(ours).flatMap((operation) => [

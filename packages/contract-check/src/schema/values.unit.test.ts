@@ -1,6 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
@@ -24,7 +25,7 @@ async function load(schemas: Record<string, unknown>) {
   return { document, validators, values: new Values(document, validators), schema };
 }
 
-const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
+const ours = await OpenApiDocument.load(fileURLToPath(new URL('../../../../openapi/openapi.yaml', import.meta.url)));
 const validators = Validators.of(ours);
 const values = new Values(ours, validators);
 const shown = new Set<JsonObject>();
