@@ -1,4 +1,4 @@
-/** Calls of tools: from the arguments of a model to a request, and from the response to text of a bounded length. */
+/** Calls of operations: from the arguments of a model to a request, and from the response to text of a bounded length. */
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type Client, isProblem, type Problem, ProblemError } from '../../client/src/index.ts';
 import type { Operation, OperationId } from './contract.ts';
@@ -30,11 +30,13 @@ export function senderOf(client: Client): Send {
 
 /**
  * Calls an operation. Whatever goes wrong is a result with `isError`, so that the model can correct its arguments.
+ * @param fields paths of the fields of each row that the result has; all, if there are none
  * @param limit maximum number of characters of the result
  */
-export async function callTool(
+export async function callOperation(
   operation: Operation,
   args: Arguments,
+  fields: readonly string[],
   { send, limit, signal }: { send: Send; limit: number; signal: AbortSignal },
 ): Promise<CallToolResult> {
   const error = errorIn(operation, args);
@@ -43,15 +45,19 @@ export async function callTool(
     const response = await send(operation.id, { ...requestOf(operation, args), signal });
     if (!response.ok)
       return failure(isProblem(response.body) ? problemText(response.body) : `Status ${response.status}.`);
-    return resultOf(operation, response, limit);
+    return resultOf(operation, response, fields, limit);
   } catch (error) {
     if (error instanceof ProblemError) return failure(problemText(error.problem));
     return failure(`The service cannot be reached: ${error instanceof Error ? error.message : error}`);
   }
 }
 
+export function textResult(...texts: readonly string[]): CallToolResult {
+  return { content: texts.map((text) => ({ type: 'text', text })) };
+}
+
 export function failure(text: string): CallToolResult {
-  return { isError: true, content: [{ type: 'text', text }] };
+  return { isError: true, ...textResult(text) };
 }
 
 /** Arguments that cannot be part of a request. Values are validated by the service. */
@@ -60,7 +66,7 @@ function errorIn(operation: Operation, args: Arguments): string | undefined {
   const names = [...parameters.map(({ name }) => name), ...(operation.body === undefined ? [] : ['body'])];
   const unknown = Object.keys(args).filter((name) => !names.includes(name));
   if (unknown.length > 0) {
-    const known = names.length === 0 ? 'This tool has no arguments.' : `Its arguments are ${names.join(', ')}.`;
+    const known = names.length === 0 ? 'It has no arguments.' : `Its arguments are ${names.join(', ')}.`;
     return `${operation.id} has no argument ${unknown.join(', ')}. ${known}`;
   }
   const missing = parameters.filter(({ name, required }) => required === true && args[name] === undefined);
@@ -86,30 +92,63 @@ function requestOf(operation: Operation, args: Arguments): Omit<Request, 'signal
   return { path: within('path'), query, headers: within('header'), body: isObject ? { ...pageSize, ...body } : body };
 }
 
-function resultOf(operation: Operation, { status, body, headers }: Response, limit: number): CallToolResult {
-  const text = JSON.stringify(body) ?? `Status ${status}, without content.`;
-  if (text.length > limit) return tooLong(operation, body, text, limit);
+function resultOf(
+  operation: Operation,
+  { status, body, headers }: Response,
+  fields: readonly string[],
+  limit: number,
+): CallToolResult {
+  const chosen = fields.length === 0 ? body : withFields(body, fields);
+  const { shown, note } = withinLimit(chosen, limit);
   const etag = headers.get('ETag');
   const location = headers.get('Location');
-  const notes = [
-    ...nextPage(operation, body),
+  return textResult(
+    shown ?? `Status ${status}, without content.`,
+    // The rows that are not shown would be skipped.
+    ...(note === undefined ? nextPage(operation, body) : [note]),
+    ...(headers.get('Dry-Run') === 'true' ? ['This was a rehearsal: nothing was stored.'] : []),
     ...(etag === null ? [] : [`ETag: ${etag}`]),
     ...(location === null ? [] : [`Location: ${location}`]),
-  ];
-  return { content: [text, ...notes].map((part) => ({ type: 'text', text: part })) };
+  );
 }
 
-/** A read can be repeated in smaller parts. A write has happened, so its result is cut. */
-function tooLong(operation: Operation, body: unknown, text: string, limit: number): CallToolResult {
-  const size = `The result has ${text.length} characters; the limit is ${limit}.`;
-  if (!operation.isRead) {
-    const note = `The call succeeded. ${size} The rest of the result is not shown.`;
-    return { content: [text.slice(0, limit), note].map((part) => ({ type: 'text', text: part })) };
-  }
+/** The fields of each row of a page, or of the body itself. */
+function withFields(body: unknown, fields: readonly string[]): unknown {
+  const paths = fields.map((field) => field.split('.'));
   const { data }: { data?: unknown } = Object(body);
-  if (!Array.isArray(data) || data.length < 2) return failure(size);
-  const fitting = Math.max(1, Math.floor((data.length * limit) / text.length));
-  return failure(`${size} Repeat the call with a \`pageSize\` of ${fitting}.`);
+  return Array.isArray(data) ? { ...Object(body), data: data.map((row) => picked(row, paths)) } : picked(body, paths);
+}
+
+function picked(value: unknown, paths: readonly (readonly string[])[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => picked(item, paths));
+  if (typeof value !== 'object' || value === null) return value;
+  const groups = Map.groupBy(paths, ([name]) => name ?? '');
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) => {
+      const deeper = groups.get(name)?.map(([, ...rest]) => rest);
+      if (deeper === undefined) return [];
+      return [[name, deeper.some((rest) => rest.length === 0) ? member : picked(member, deeper)]];
+    }),
+  );
+}
+
+/** As many rows as fit, with the number of all; another result is cut. */
+function withinLimit(body: unknown, limit: number): { readonly shown: string | undefined; readonly note?: string } {
+  const text: string | undefined = JSON.stringify(body);
+  if (text === undefined || text.length <= limit) return { shown: text };
+  const { data }: { data?: unknown } = Object(body);
+  if (!Array.isArray(data) || data.length < 2)
+    return {
+      shown: text.slice(0, limit),
+      note: `${limit} of ${text.length} characters are shown. Choose fewer \`fields\`.`,
+    };
+  let count = Math.max(1, Math.floor((data.length * limit) / text.length));
+  const part = () => JSON.stringify({ ...Object(body), data: data.slice(0, count) });
+  while (count > 1 && part().length > limit) count -= 1;
+  return {
+    shown: part(),
+    note: `${count} of the ${data.length} rows of this page are shown. Choose fewer \`fields\`, or repeat the call with a \`pageSize\` of ${count}.`,
+  };
 }
 
 function nextPage({ paging, body: hasBody }: Operation, body: unknown): string[] {

@@ -1,4 +1,4 @@
-/** What tools are derived from: the operations of the bundled contract, with their parameters and bodies. */
+/** What the tools describe and call: the operations of the bundled contract, with their parameters and bodies. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { operations as index } from '@financial-automation/spec';
@@ -39,6 +39,8 @@ export interface Operation {
   readonly isSecret: boolean;
   readonly parameters: readonly Parameter[];
   readonly body: Schema | undefined;
+  /** The body of the success. */
+  readonly response: Schema | undefined;
 }
 
 export interface Contract {
@@ -62,11 +64,12 @@ interface Bundle {
     Record<string, Readonly<Record<string, RawOperation>> & { parameters?: (Parameter | Reference)[] }>
   >;
 }
+type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 interface RawOperation {
   readonly description: string;
   readonly parameters?: readonly (Parameter | Reference)[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
-  readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly headers?: object; readonly content?: Content }>>;
 }
 
 /** Reads the bundle. Items of bulk operations are described by what all types have in common. */
@@ -101,5 +104,6 @@ function operationOf({ paths, components }: Bundle, id: OperationId): Operation 
       return named;
     }),
     body: raw.requestBody?.content['application/json']?.schema,
+    response: raw.responses[statuses[0]]?.content?.['application/json']?.schema,
   };
 }

@@ -1,8 +1,8 @@
-/** The MCP server: lists the tools of a caller, and calls them. */
-import { Server } from '@modelcontextprotocol/server';
-import { callTool, failure, type Send } from './call.ts';
-import type { Contract, Operation } from './contract.ts';
-import { type Choice, reasonAgainst, toolOf } from './tools.ts';
+/** The MCP server: its tools find, describe and call the operations that a caller may use. */
+import { type CallToolResult, Server } from '@modelcontextprotocol/server';
+import { callOperation, failure, type Send, textResult } from './call.ts';
+import type { Contract } from './contract.ts';
+import { type Choice, descriptionsOf, listOf, reasonAgainst, toolNames, toolsOf } from './tools.ts';
 
 export interface Offer extends Choice {
   readonly tenant: string;
@@ -10,22 +10,47 @@ export interface Offer extends Choice {
   readonly maxOutput: number;
 }
 
+type Arguments = Readonly<Record<string, unknown>>;
+
 export function createServer(contract: Contract, offer: Offer, send: Send): Server {
-  const operations = new Map<string, Operation>(contract.operations.map((operation) => [operation.id, operation]));
-  const tools = contract.operations
-    .filter((operation) => reasonAgainst(operation, offer) === undefined)
-    .map((operation) => toolOf(operation, contract));
+  const offered = contract.operations.filter((operation) => reasonAgainst(operation, offer) === undefined);
+  const tools = toolsOf(offer);
   const server = new Server(
     { name: 'financial-automation', title: contract.title, version: contract.version },
     { capabilities: { tools: {} }, instructions: instructionsOf(contract, offer) },
   );
-  server.setRequestHandler('tools/list', () => ({ tools }));
-  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
-    const operation = operations.get(params.name);
-    if (operation === undefined) return failure(`The tool ${params.name} does not exist.`);
+  const handlers: Readonly<Record<string, (args: Arguments, signal: AbortSignal) => Promise<CallToolResult>>> = {
+    [toolNames.find]: async ({ words, tag }) =>
+      textResult(
+        listOf(offered, words === undefined ? '' : String(words), tag === undefined ? undefined : String(tag)),
+      ),
+    [toolNames.describe]: async ({ names }) => {
+      if (!Array.isArray(names) || names.length === 0)
+        return failure('describe requires names, a list of operations or types.');
+      return textResult(descriptionsOf(names.map(String), offered, contract));
+    },
+    [toolNames.read]: (args, signal) => call(args, true, signal),
+    // Without --allow-writes it is not listed, and says so.
+    [toolNames.write]: (args, signal) => call(args, false, signal),
+  };
+  async function call(args: Arguments, isRead: boolean, signal: AbortSignal): Promise<CallToolResult> {
+    const operation = contract.operations.find(({ id }) => id === args.operation);
+    if (operation === undefined)
+      return failure(`The operation ${args.operation} does not exist. find_operations lists all.`);
     const reason = reasonAgainst(operation, offer);
     if (reason !== undefined) return failure(reason);
-    return callTool(operation, params.arguments ?? {}, { send, limit: offer.maxOutput, signal: mcpReq.signal });
+    if (operation.isRead !== isRead)
+      return failure(`Call ${operation.id} with ${operation.isRead ? toolNames.read : toolNames.write}.`);
+    const fields = Array.isArray(args.fields) ? args.fields.map(String) : [];
+    return await callOperation(operation, Object(args.arguments), fields, { send, limit: offer.maxOutput, signal });
+  }
+  server.setRequestHandler('tools/list', () => ({ tools }));
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
+    const handle = Object.hasOwn(handlers, params.name) ? handlers[params.name] : undefined;
+    if (handle !== undefined) return await handle(params.arguments ?? {}, mcpReq.signal);
+    return failure(
+      `The tool ${params.name} does not exist. The tools are ${tools.map(({ name }) => name).join(', ')}.`,
+    );
   });
   return server;
 }
@@ -35,6 +60,8 @@ function instructionsOf({ summary }: Contract, { tenant, allowWrites }: Offer): 
     summary,
     `All calls are for the tenant ${tenant}${allowWrites ? '' : ' and only read data'}.`,
     'Money, hours and rates are decimal strings, such as "1250.00". Instants are in UTC.',
-    'To find rows, use the search operations: they filter by columns and related rows, and sort.',
+    'Find an operation with find_operations, see its arguments with describe, and call it with read' +
+      `${allowWrites ? ' or write' : ''}.`,
+    'To find rows, use the search operations: they filter by columns and related rows, and sort. For sums and counts, use the aggregate operations. Ask for the fields that you need.',
   ].join(' ');
 }

@@ -1,7 +1,11 @@
-/** Tools for a language model, derived from the contract: one for each operation that the caller may use. */
+/**
+ * The tools: find operations, describe them, call them. One tool for each operation would fill the context of a model before it asks
+ * anything: the definitions of all operations have ten times the characters of a long conversation.
+ */
 import { anyToken, hasRole } from '@financial-automation/spec/roles';
 import type { Tool } from '@modelcontextprotocol/server';
-import type { Contract, Operation, Parameter, Schema } from './contract.ts';
+import type { Contract, Operation, Parameter } from './contract.ts';
+import { declarationsOf, firstSentence, typeOf } from './notation.ts';
 
 export interface Choice {
   /** Roles of the access token. Undefined if they are not known; the service then decides. */
@@ -13,6 +17,78 @@ export interface Choice {
 
 /** Default page size: a page must fit into the context of a model. */
 export const defaultPageSize = 20;
+
+const callSchema: Tool['inputSchema'] = {
+  type: 'object',
+  properties: {
+    operation: { type: 'string', description: 'An operation of find_operations, such as searchClients.' },
+    arguments: {
+      type: 'object',
+      description: 'Path, query and header parameters by their names, and `body`. describe says which.',
+    },
+    fields: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Fields of each row to return, such as ["name", "partner.displayName"]. Without it, all.',
+    },
+  },
+  required: ['operation'],
+  additionalProperties: false,
+};
+
+const find: Tool = {
+  name: 'find_operations',
+  title: 'Find operations',
+  description: 'Lists the operations of the API that you can call, with a summary of each.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      words: { type: 'string', description: 'Words that the operation or its summary has, such as "unpaid invoice".' },
+      tag: { type: 'string', description: 'Only operations with this tag.' },
+    },
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: true },
+};
+
+const describeTool: Tool = {
+  name: 'describe',
+  title: 'Describe operations and types',
+  description:
+    'Describes operations: what they do, their arguments, and the fields that they return. Types that are mentioned but not declared can be described by their names.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      names: { type: 'array', items: { type: 'string' }, minItems: 1, description: 'Operations or types.' },
+    },
+    required: ['names'],
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: true },
+};
+
+const read: Tool = {
+  name: 'read',
+  title: 'Call an operation that reads',
+  description: `Calls an operation that changes nothing. A page has ${defaultPageSize} rows unless the call sets \`pageSize\`; the result says how to get the next ones.`,
+  inputSchema: callSchema,
+  annotations: { readOnlyHint: true },
+};
+
+const write: Tool = {
+  name: 'write',
+  title: 'Call an operation that changes data',
+  description:
+    'Calls an operation that changes data. With the argument "Dry-Run": "true" it checks everything and stores nothing, where the operation takes that.',
+  inputSchema: callSchema,
+  annotations: { readOnlyHint: false, destructiveHint: true },
+};
+
+export const toolNames = { find: find.name, describe: describeTool.name, read: read.name, write: write.name } as const;
+
+export function toolsOf({ allowWrites }: Choice): Tool[] {
+  return [find, describeTool, read, ...(allowWrites ? [write] : [])];
+}
 
 /** The reason that an operation is not offered, for people and models. Undefined if it is offered. */
 export function reasonAgainst(operation: Operation, { roles, allowWrites, tags }: Choice): string | undefined {
@@ -27,36 +103,48 @@ export function reasonAgainst(operation: Operation, { roles, allowWrites, tags }
   return isAllowed ? undefined : `${operation.id} requires the role ${operation.roles.join(' or ')}.`;
 }
 
-/** Converts an operation to a tool: path, query and header parameters as arguments, and the body as `body`. */
-export function toolOf(operation: Operation, contract: Contract): Tool {
-  const parameters = parametersOf(operation);
-  const bodySchema = operation.body === undefined ? undefined : withPageSize(resolve(operation.body, contract));
-  const properties: Record<string, Schema> = Object.fromEntries(
-    parameters.map(({ name, schema, description }) => [
-      name,
-      withDefault(name, { ...schema, ...(description === undefined ? {} : { description: description.trim() }) }),
-    ]),
-  );
-  if (bodySchema !== undefined) properties.body = bodySchema;
-  const required = parameters.filter((parameter) => parameter.required === true).map(({ name }) => name);
-  if ((bodySchema?.required ?? []).length > 0) required.push('body');
-  return {
-    name: operation.id,
-    title: operation.summary,
-    description: descriptionOf(operation),
-    inputSchema: selfContained({ type: 'object', properties, required, additionalProperties: false }, contract),
-    annotations: {
-      title: operation.summary,
-      readOnlyHint: operation.isRead,
-      ...(operation.isRead
-        ? {}
-        : {
-            // A creation with an idempotency key only adds; every other write changes or deactivates existing rows.
-            destructiveHint: operation.idempotent !== 'key',
-            idempotentHint: operation.idempotent === true,
-          }),
-    },
-  };
+/** One line for each operation that matches, by tag. */
+export function listOf(operations: readonly Operation[], words = '', tag?: string): string {
+  const wanted = words.toLowerCase().split(/\W+/).filter(Boolean);
+  const matching = operations.filter((operation) => {
+    const text = `${operation.id} ${operation.summary} ${operation.tag}`.toLowerCase();
+    return (tag === undefined || operation.tag === tag) && wanted.every((word) => text.includes(word));
+  });
+  if (matching.length === 0) {
+    const tags = [...new Set(operations.map((operation) => operation.tag))];
+    return `No operation matches. The tags are ${tags.join(', ')}.`;
+  }
+  return [...Map.groupBy(matching, (operation) => operation.tag)]
+    .map(([name, members]) => [`# ${name}`, ...members.map(({ id, summary }) => `${id}: ${summary}`)].join('\n'))
+    .join('\n');
+}
+
+/** Describes operations and types by their names: each type that they mention once, however many mention it. */
+export function descriptionsOf(names: readonly string[], offered: readonly Operation[], contract: Contract): string {
+  const mentioned = new Set<string>();
+  const unknown: string[] = [];
+  const operations = names.flatMap((name) => {
+    const operation = offered.find(({ id }) => id === name);
+    if (operation !== undefined) return [descriptionOf(operation, contract, mentioned)];
+    if (contract.schemas[name] === undefined) unknown.push(`There is no operation or type ${name}.`);
+    mentioned.add(name);
+    return [];
+  });
+  return [...unknown, ...operations, ...declarationsOf([...mentioned], contract)].join('\n');
+}
+
+/** What an operation does, its arguments, and what it returns. */
+function descriptionOf(operation: Operation, contract: Contract, mentioned: Set<string>): string {
+  const parameters = parametersOf(operation).map((parameter) => {
+    const { name, required, schema, description } = parameter;
+    return `- ${name}${required === true ? '' : '?'}: ${typeOf(schema, contract, mentioned)} // ${firstSentence(description)}`;
+  });
+  const body = operation.body === undefined ? [] : [`- body: ${typeOf(operation.body, contract, mentioned)}`];
+  const returned =
+    operation.response === undefined ? [] : [`Returns ${typeOf(operation.response, contract, mentioned)}`];
+  // Roles and limits are the service's to enforce.
+  const [words = ''] = operation.description.split('**Access and limits**');
+  return [`## ${operation.id}`, words.trim(), ...parameters, ...body, ...returned].join('\n');
 }
 
 /** Headers that a model does not set: those that this server sends, and the cache condition, which does not apply. */
@@ -65,56 +153,4 @@ const otherHeaders = ['Tenant', 'X-Client-Id', 'traceparent', 'If-None-Match'];
 /** The parameters that a model sets. */
 export function parametersOf({ parameters }: Operation): Parameter[] {
   return parameters.filter((parameter) => parameter.in !== 'header' || !otherHeaders.includes(parameter.name));
-}
-
-function descriptionOf({ description, paging }: Operation): string {
-  const page = `Returns ${defaultPageSize} rows unless you set \`pageSize\`; the result describes how to get the next rows.`;
-  return paging === null ? description.trim() : `${description.trim()}\n\n${page}`;
-}
-
-function withPageSize(body: Schema): Schema {
-  const { pageSize } = body.properties ?? {};
-  if (pageSize === undefined) return body;
-  return { ...body, properties: { ...body.properties, pageSize: withDefault('pageSize', pageSize) } };
-}
-
-function withDefault(name: string, schema: Schema): Schema {
-  return name === 'pageSize' ? { ...schema, default: defaultPageSize } : schema;
-}
-
-function resolve(schema: Schema, { schemas }: Contract): Schema {
-  return schema.$ref === undefined ? schema : (schemas[nameIn(schema.$ref)] ?? schema);
-}
-
-/** Copies all schemas that the schema refers to into its own `$defs`, because MCP clients have no other document. */
-function selfContained(schema: Schema, { schemas }: Contract): Tool['inputSchema'] {
-  const definitions: Record<string, unknown> = {};
-  const copy = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(copy);
-    if (typeof value !== 'object' || value === null) return value;
-    const entries = Object.entries(value).filter(([key]) => !isForOthers(key));
-    return Object.fromEntries(
-      entries.map(([key, part]) => {
-        if (key !== '$ref' || typeof part !== 'string') return [key, copy(part)];
-        const name = nameIn(part);
-        if (!(name in definitions)) {
-          // First, because schemas can refer to themselves.
-          definitions[name] = {};
-          definitions[name] = copy(schemas[name]);
-        }
-        return [key, `#/$defs/${name}`];
-      }),
-    );
-  };
-  const copied = Object(copy(schema));
-  return Object.keys(definitions).length === 0 ? copied : { ...copied, $defs: definitions };
-}
-
-/** Keywords of OpenAPI that are not part of JSON Schema, or not useful to a model. */
-function isForOthers(keyword: string): boolean {
-  return keyword.startsWith('x-') || ['discriminator', 'example', 'examples'].includes(keyword);
-}
-
-function nameIn(reference: string): string {
-  return reference.split('/').at(-1) ?? '';
 }

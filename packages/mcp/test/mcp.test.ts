@@ -8,14 +8,13 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKey } from '../../server/src/operator/api-keys.ts';
 import { createTenant } from '../../server/src/operator/tenants.ts';
 import { serveForFile } from '../../server/test/serve.ts';
 import { readContract } from '../src/contract.ts';
 import { readSettings } from '../src/settings.ts';
-import { reasonAgainst, toolOf } from '../src/tools.ts';
+import { reasonAgainst } from '../src/tools.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const contract = await readContract();
@@ -71,12 +70,17 @@ async function connect({ roles = ['API_ADMIN'], tenant = 'firm', words = [], wit
       },
     }),
   );
-  const call = async (name: string, args: Record<string, unknown> = {}) => {
+  const use = async (name: string, args: Record<string, unknown> = {}) => {
     const { isError = false, content } = await client.callTool({ name, arguments: args });
     const texts = content.map((part) => (part.type === 'text' ? part.text : part.type));
     return { isError, texts, json: () => JSON.parse(texts[0] ?? '') };
   };
-  return { client, call };
+  /** Calls an operation with the tool for it. */
+  const call = (operation: string, args: Record<string, unknown> = {}, fields?: readonly string[]) => {
+    const isRead = contract.operations.find(({ id }) => id === operation)?.isRead ?? true;
+    return use(isRead ? 'read' : 'write', { operation, arguments: args, ...(fields === undefined ? {} : { fields }) });
+  };
+  return { client, use, call };
 }
 
 async function tokenFor(apiKey: string): Promise<string> {
@@ -88,12 +92,16 @@ async function tokenFor(apiKey: string): Promise<string> {
   return JSON.parse(await response.text()).access_token;
 }
 
-const namesOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);
+/** The operations that a model finds. */
+async function namesOf({ use }: Awaited<ReturnType<typeof connect>>, args = {}): Promise<string[]> {
+  const { texts } = await use('find_operations', args);
+  return [...(texts[0] ?? '').matchAll(/^(\w+): /gm)].map(([, name = '']) => name);
+}
 
-describe('the tools', () => {
-  it('are the reads that the roles allow', async () => {
-    const clients = await namesOf((await start({ roles: ['CLNT_R'] })).client);
-    const invoices = await namesOf((await start({ roles: ['INVC_R'], withToken: true })).client);
+describe('find_operations', () => {
+  it('lists the reads that the roles allow', async () => {
+    const clients = await namesOf(await start({ roles: ['CLNT_R'] }));
+    const invoices = await namesOf(await start({ roles: ['INVC_R'], withToken: true }));
     const shared = ['listOrgs', 'listOffices', 'generateTestSignature'];
     expect(clients).toEqual(expect.arrayContaining(['getClient', 'searchClients', ...shared]));
     expect(invoices).toEqual(expect.arrayContaining(['getInvoice', 'searchInvoices', 'listUnpaidInvoices', ...shared]));
@@ -101,16 +109,21 @@ describe('the tools', () => {
     expect(invoices.filter((name) => /Client$|Clients$|create/.test(name))).toEqual([]);
   });
 
-  it('are all operations for API_ADMIN with --allow-writes, except those that return secrets', async () => {
-    const { client } = await start({ words: ['--allow-writes'] });
+  it('lists all operations for API_ADMIN with --allow-writes, except those that return secrets', async () => {
+    const found = await namesOf(await start({ words: ['--allow-writes'] }));
     const secrets = ['createToken', 'getWebhookSecret'];
     const expected = contract.operations.map(({ id }) => id).filter((id) => !secrets.includes(id));
-    expect(await namesOf(client)).toEqual(expected);
+    expect(found.sort()).toEqual(expected.sort());
   });
 
-  it('are only those with the specified tags', async () => {
-    const { client } = await start({ words: ['--tags', 'files, contacts'] });
-    expect(await namesOf(client)).toEqual([
+  it('lists only those with the specified tags, or with the words', async () => {
+    const server = await start({ words: ['--tags', 'files, contacts'] });
+    expect(await namesOf(server, { words: 'by client' })).toEqual(['listContactsByClient']);
+    expect(await namesOf(server, { tag: 'files' })).toEqual(['listFiles', 'getFile']);
+    expect((await server.use('find_operations', { tag: 'none' })).texts).toEqual([
+      'No operation matches. The tags are contacts, files.',
+    ]);
+    expect(await namesOf(server)).toEqual([
       'listContacts',
       'searchContacts',
       'getContact',
@@ -119,50 +132,61 @@ describe('the tools', () => {
       'getFile',
     ]);
   });
-
-  it('have the descriptions, arguments and annotations of the contract', async () => {
-    const { client } = await start({ words: ['--allow-writes'] });
-    const { tools } = await client.listTools();
-    const tool = (name: string) => tools.find((one) => one.name === name);
-    expect(tool('updateStaff')).toMatchObject({
-      title: 'Update a staff member',
-      description: expect.stringContaining('`STAFF_W`'),
-      inputSchema: {
-        properties: { staffId: {}, 'If-Match': {}, body: {} },
-        required: expect.arrayContaining(['staffId']),
-      },
-      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
-    });
-    expect(Object.keys(tool('updateStaff')?.inputSchema.properties ?? {}).sort()).toEqual([
-      'Dry-Run',
-      'Idempotency-Key',
-      'If-Match',
-      'body',
-      'staffId',
-    ]);
-    expect(tool('onboardClient')?.annotations).toMatchObject({ destructiveHint: false, idempotentHint: false });
-    expect(tool('deleteRecords')?.annotations).toMatchObject({ destructiveHint: true });
-    expect(tool('searchClients')?.annotations).toEqual({ title: 'Search clients', readOnlyHint: true });
-    expect(tool('listOrgs')?.inputSchema.properties?.body).toMatchObject({ properties: { pageSize: { default: 20 } } });
-  });
 });
 
-describe('the input schema', () => {
+describe('the tools', () => {
   const offered = contract.operations.filter((operation) => reasonAgainst(operation, everything) === undefined);
 
-  /** Schemas share most of their parts; all of them are compiled with `MCP=all`. */
-  const compiled = new Set(offered.filter((_, index) => process.env.MCP === 'all' || index % 5 === 0));
+  it('are few, and those that change data are not there without --allow-writes', async () => {
+    const [readOnly, writing] = await Promise.all([start(), start({ words: ['--allow-writes'] })]);
+    const tools = async ({ client }: typeof readOnly) =>
+      (await client.listTools()).tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint]);
+    const reads = [
+      ['find_operations', true],
+      ['describe', true],
+      ['read', true],
+    ];
+    expect(await tools(readOnly)).toEqual(reads);
+    expect(await tools(writing)).toEqual([...reads, ['write', false]]);
+  });
 
-  it.each(offered)('of $id is an object without references to other documents, and compiles', (operation) => {
-    const { name, inputSchema } = toolOf(operation, contract);
-    expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-    expect(inputSchema.type).toBe('object');
-    expect(Object.keys(inputSchema).filter((key) => /^(oneOf|anyOf|allOf|\$ref)$/.test(key))).toEqual([]);
-    for (const property of Object.keys(inputSchema.properties ?? {}))
-      expect(property).toMatch(/^[A-Za-z0-9_.-]{1,64}$/);
-    const text = JSON.stringify(inputSchema);
-    expect([...text.matchAll(/"\$ref":"([^"]*)"/g)].filter(([, to = '']) => !to.startsWith('#/$defs/'))).toEqual([]);
-    if (compiled.has(operation)) new Ajv2020({ strict: false, validateFormats: false }).compile(inputSchema);
+  it('and the list of all operations fit into a context', async () => {
+    const { client, use } = await start({ words: ['--allow-writes'] });
+    const definitions = JSON.stringify(await client.listTools());
+    const { texts } = await use('find_operations');
+    expect(definitions.length + (texts[0] ?? '').length).toBeLessThan(12_000);
+  });
+
+  it.each(offered)(
+    'describe › $id has its arguments, and each type that it mentions is known',
+    async ({ id, body }) => {
+      const { use } = await start({ words: ['--allow-writes'] });
+      const { isError, texts } = await use('describe', { names: [id] });
+      const text = texts[0] ?? '';
+      expect([isError, text.startsWith(`## ${id}\n`), text.includes('\n- body: ')]).toEqual([
+        false,
+        true,
+        body !== undefined,
+      ]);
+      expect(text.length).toBeLessThan(6_000);
+      const named = new Set(
+        text
+          .split('\n')
+          .slice(1)
+          .flatMap((line) => line.match(/(?<=[:|[(] ?|= )\b[A-Z]\w+[a-z]\w*(?=[ ;|\])]|$|\[)/g) ?? []),
+      );
+      const unknown = [...named].filter(
+        (name) => / = /.test(text) && text.includes(`: ${name}`) && contract.schemas[name] === undefined,
+      );
+      expect(unknown).toEqual([]);
+    },
+  );
+
+  it('describe › declares types by their names, and says which do not exist', async () => {
+    const { use } = await start();
+    const { texts } = await use('describe', { names: ['TextFilter', 'Nonsense'] });
+    expect(texts[0]).toMatch(/^There is no operation or type Nonsense\.\nTextFilter = \{ .*_ilike/);
+    expect(await use('describe')).toMatchObject({ isError: true });
   });
 });
 
@@ -222,13 +246,21 @@ describe('a call', () => {
   });
 
   it('reports unknown and missing arguments', async () => {
-    const { call } = await start();
+    const { call, use } = await start();
     expect(await call('getClient', { clientId: 'x' })).toMatchObject({
       isError: true,
       texts: ['getClient has no argument clientId. Its arguments are id.'],
     });
     expect(await call('getClient')).toMatchObject({ isError: true, texts: ['getClient requires id.'] });
-    expect(await call('doNothing')).toMatchObject({ isError: true, texts: ['The tool doNothing does not exist.'] });
+    expect(await call('doNothing')).toMatchObject({
+      isError: true,
+      texts: ['The operation doNothing does not exist. find_operations lists all.'],
+    });
+    expect(await use('doNothing')).toMatchObject({
+      isError: true,
+      texts: [expect.stringMatching(/^The tool doNothing does not exist\./)],
+    });
+    expect(await use('read', { operation: 'onboardClient' })).toMatchObject({ isError: true });
   });
 
   it('explains how to get the next rows, and limits the size of a result', async () => {
@@ -243,12 +275,88 @@ describe('a call', () => {
     const names = [first, second].flatMap((page) => page.json().data.map(({ name }: { name: string }) => name));
     expect(names).toEqual(['Page 1', 'Page 2', 'Page 3', 'Page 4']);
 
-    const tooLong = await call('searchClients', { body: { where } });
-    expect(tooLong.isError).toBe(true);
-    const [, pageSize] = /`pageSize` of (\d+)/.exec(tooLong.texts[0] ?? '') ?? [];
-    expect(await call('searchClients', { body: { where, pageSize: Number(pageSize) } })).toMatchObject({
-      isError: false,
-    });
+    const cut = await call('searchClients', { body: { where } });
+    const [, shown, all] = /^(\d+) of the (\d+) rows of this page are shown\./.exec(cut.texts[1] ?? '') ?? [];
+    expect([cut.isError, cut.json().data.length, Number(all)]).toEqual([false, Number(shown), 9]);
+    expect(cut.texts[0]?.length).toBeLessThan(9_001);
+    const chosen = await call('searchClients', { body: { where } }, ['name', 'clientRef']);
+    expect(chosen.texts).toHaveLength(1);
+    expect(chosen.json().data.map((row: object) => Object.keys(row))).toEqual(Array(9).fill(['name', 'clientRef']));
+  });
+
+  it('says that a rehearsal has stored nothing', async () => {
+    const { call } = await start({ words: ['--allow-writes'] });
+    const rehearsed = await call('onboardClient', { 'Dry-Run': 'true', body: { ...harbor, name: 'Rehearsed' } });
+    expect(rehearsed.texts).toContain('This was a rehearsal: nothing was stored.');
+    const found = await call('searchClients', { body: { where: { name: { _eq: 'Rehearsed' } } } });
+    expect(found.json().data).toEqual([]);
+  });
+
+  it('answers a controller in one call a question, in few characters', async () => {
+    const { call } = await start();
+    const open = { status: { _in: ['POSTED', 'PARTIALLY_PAID'] } };
+    const sum = (column: string) => ({ amount: { function: 'SUM', column }, count: { function: 'COUNT' } });
+    const questions: readonly [operation: string, body: object, fields?: readonly string[]][] = [
+      ['searchClients', { where: { name: { _ilike: '%harbor%' } } }, ['name', 'clientRef', 'outstandingBalance']],
+      ['searchClients', { orderBy: [{ outstandingBalance: 'desc' }], pageSize: 10 }, ['name', 'outstandingBalance']],
+      ['searchClients', { where: { overdueBalance: { _gt: '0.00' } } }, ['name', 'overdueBalance']],
+      ['searchClients', { where: { unbilledWip: { _gt: '10000.00' } } }, ['name', 'unbilledWip']],
+      ['aggregateClients', { groupBy: [{ column: 'status' }], measures: { count: { function: 'COUNT' } } }],
+      [
+        'searchInvoices',
+        { where: { isOverdue: { _eq: true } }, orderBy: [{ daysPastDue: 'desc' }] },
+        ['invoiceNumber', 'amountDue', 'daysPastDue'],
+      ],
+      ['aggregateInvoices', { where: open, groupBy: [{ column: 'currency' }], measures: sum('amountDue') }],
+      [
+        'aggregateInvoices',
+        { groupBy: [{ column: 'invoiceDate', by: 'MONTH' }, { column: 'currency' }], measures: sum('total') },
+      ],
+      [
+        'aggregateInvoices',
+        {
+          where: open,
+          groupBy: [{ column: 'dueDate', daysBefore: '2026-09-30', boundaries: [0, 30, 60, 90] }],
+          measures: sum('amountDue'),
+        },
+      ],
+      ['aggregateInvoices', { where: { status: { _eq: 'WRITTEN_OFF' } }, measures: sum('amountWrittenOff') }],
+      ['searchPayments', { where: { status: { _eq: 'PENDING' } } }, ['paymentNumber', 'amount']],
+      ['searchPayments', { where: { unappliedAmount: { _gt: '0.00' } } }, ['paymentNumber', 'unappliedAmount']],
+      ['aggregatePayments', { groupBy: [{ column: 'method' }, { column: 'currency' }], measures: sum('amount') }],
+      ['aggregatePayments', { where: { status: { _eq: 'RETURNED' } }, measures: sum('amount') }],
+      [
+        'searchWip',
+        { where: { status: { _eq: 'OPEN' } }, orderBy: [{ workDate: 'asc' }], pageSize: 10 },
+        ['workDate', 'outstandingAmount'],
+      ],
+      [
+        'aggregateWip',
+        { where: { status: { _eq: 'OPEN' } }, groupBy: [{ column: 'jobId' }], measures: sum('outstandingAmount') },
+      ],
+      [
+        'aggregateTimeEntries',
+        { groupBy: [{ column: 'staffId' }], measures: { hours: { function: 'SUM', column: 'hours' } } },
+      ],
+      [
+        'searchProjects',
+        { where: { status: { _eq: 'COMPLETED' }, wipAmount: { _gt: '0.00' } } },
+        ['jobRef', 'wipAmount', 'client.name'],
+      ],
+      ['searchDraftInvoiceHistories', { where: { toStatus: { _eq: 'IN_REVIEW' } } }, ['draftInvoiceId', 'total']],
+      [
+        'aggregateLedgerEntries',
+        { where: { account: { _eq: 'RECEIVABLE' } }, groupBy: [{ column: 'clientId' }], measures: sum('amount') },
+      ],
+    ];
+    expect(questions).toHaveLength(20);
+    let characters = 0;
+    for (const [operation, body, fields] of questions) {
+      const { isError, texts } = await call(operation, { body }, fields);
+      expect([operation, ...(isError ? texts : [])]).toEqual([operation]);
+      characters += JSON.stringify({ operation, arguments: { body }, fields }).length + texts.join('').length;
+    }
+    expect(characters).toBeLessThan(10_000);
   });
 });
 

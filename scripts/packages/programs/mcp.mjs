@@ -12,7 +12,12 @@ const clientInfo = { name: 'trial', version: '1' };
 await send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
 await send({ method: 'notifications/initialized' });
 const { tools } = await send({ id: 2, method: 'tools/list' });
-assert.ok(tools.some(({ name }) => name === 'searchClients'));
+assert.deepEqual(
+  tools.map(({ name }) => name),
+  ['find_operations', 'describe', 'read'],
+);
+const found = await send({ id: 3, method: 'tools/call', params: { name: 'find_operations', arguments: {} } });
+assert.match(found.content[0].text, /^searchClients: /m);
 child.kill();
 
 async function send(message) {
