@@ -10,14 +10,18 @@ const ambiguous = new Set([408, 500, 502, 504]);
 
 /** Whether a call can be retried after this response. */
 export function mayRepeatAfter(response: AnyApiResponse, idempotent: Idempotent): boolean {
-  // A 429 and a 503 of the service mean that the request was not processed. A 503 of a gateway does not.
+  // A 429 and a SERVICE_UNAVAILABLE of the service mean that nothing was written. Any other 503, OUTCOME_UNKNOWN included, does not.
   if (response.status === 429) return true;
   // The read would time out again.
   if (isProblem(response.body, 'READ_TIMEOUT')) return false;
   if (response.status === 503) return idempotent !== false || isProblem(response.body, 'SERVICE_UNAVAILABLE');
   if (ambiguous.has(response.status)) return idempotent !== false;
-  // The first attempt with this key is still running; its response will be replayed.
-  return idempotent === 'key' && isProblem(response.body, 'REQUEST_IN_PROGRESS');
+  return idempotent === 'key' && isInProgress(response);
+}
+
+/** Whether the first attempt with the key is still running; its response will be replayed. Its end decides how long to wait. */
+export function isInProgress(response: AnyApiResponse): boolean {
+  return isProblem(response.body, 'REQUEST_IN_PROGRESS');
 }
 
 /** The value of `Retry-After` in milliseconds (RFC 9110: seconds, or a date); 0 without it. */

@@ -5,7 +5,7 @@ import { limit, sleep, untilAborted } from './abort.ts';
 import { headersOf } from './headers.ts';
 import { type ClientOptions, defaultRetries, defaultTimeout } from './options.ts';
 import { isProblem, UnexpectedResponseError } from './problem.ts';
-import { mayRepeatAfter, retryAfter } from './retry.ts';
+import { isInProgress, mayRepeatAfter, retryAfter } from './retry.ts';
 import type { TokenSource } from './tokens.ts';
 import type { AnyApiResponse, AnyInput, Call } from './types.ts';
 import { checkWhere } from './where.ts';
@@ -94,10 +94,15 @@ export function sender(options: ClientOptions): Send {
           ...backoff,
           signal,
           retries: input.prefer === undefined ? (input.retries ?? options.retries ?? defaultRetries) : 0,
+          // The first attempt ends by itself, and only its response says whether the write took effect.
+          shouldConsumeRetry: ({ error }) => !(error instanceof Repeatable && isInProgress(error.response)),
           shouldRetry: async ({ error }) => {
             // After a network failure, it is unknown whether the request was processed.
             if (!(error instanceof Repeatable)) return error instanceof TypeError && idempotent !== false;
-            const wait = retryAfter(error.response.headers);
+            const wait = Math.max(
+              retryAfter(error.response.headers),
+              isInProgress(error.response) ? backoff.minTimeout : 0,
+            );
             if (Date.now() + wait > deadline) return false;
             await sleep(wait, signal);
             return true;

@@ -35,6 +35,7 @@ describe('a call is retried', () => {
   const failures: [string, Reply, ('true' | 'key' | 'false')[]][] = [
     ['429', problem(429, 'RATE_LIMITED'), ['true', 'key', 'false']],
     ['503 of the service', problem(503, 'SERVICE_UNAVAILABLE'), ['true', 'key', 'false']],
+    ['503 with an unknown outcome', problem(503, 'OUTCOME_UNKNOWN'), ['true', 'key']],
     ['503 of something in between', page(503), ['true', 'key']],
     ['500', problem(500, 'INTERNAL_ERROR'), ['true', 'key']],
     ['502', page(502), ['true', 'key']],
@@ -76,6 +77,18 @@ describe('a call is retried', () => {
       ok: true,
     });
     expect(service.received).toHaveLength(2);
+  });
+
+  it('until the first request with the same key has ended, however long that takes', async () => {
+    service.respond = (_, index) =>
+      index < 20
+        ? problem(409, 'REQUEST_IN_PROGRESS', index < 10 ? { 'Retry-After': '1' } : {})
+        : { status: 201, body: {} };
+    const response = await calls.key(service.client({ retries: 1 }));
+    expect(response.status).toBe(201);
+    expect(waits.filter((wait) => wait > 0)).toEqual([...Array(10).fill(1_000), ...Array(10).fill(250)]);
+    const keys = new Set(service.received.map(({ headers }) => headers['idempotency-key']));
+    expect(keys.size).toBe(1);
   });
 
   it('as often as the client or the call specifies', async () => {

@@ -7,10 +7,21 @@ export interface SeverableProxy {
   /** Closes every connection and accepts no new one. */
   sever(): Promise<void>;
   restore(): Promise<void>;
+  /**
+   * Resets connections at random from now on: before a message of the client is passed on, or before its response is. With these
+   * probabilities, for messages that commit a transaction and for others; by default never any more.
+   */
+  breakAtRandom(chances?: Chances): void;
+}
+
+interface Chances {
+  readonly commits: number;
+  readonly others: number;
 }
 
 export async function openProxy(targetHost: string, targetPort: number): Promise<SeverableProxy> {
   const sockets = new Set<Socket>();
+  let chances: Chances = { commits: 0, others: 0 };
   const server = createServer((inbound) => {
     const outbound = connect(targetPort, targetHost);
     for (const [from, to] of [
@@ -23,8 +34,21 @@ export async function openProxy(targetHost: string, targetPort: number): Promise
         sockets.delete(from);
         to.destroy();
       });
-      from.pipe(to);
     }
+    let losesResponse = false;
+    inbound.on('data', (message) => {
+      const chance = message.includes('commit') ? chances.commits : chances.others;
+      const breaks = Math.random() < chance;
+      losesResponse = breaks && Math.random() < 0.5;
+      if (breaks && !losesResponse) inbound.resetAndDestroy();
+      else outbound.write(message);
+    });
+    outbound.on('data', (message) => {
+      if (losesResponse) inbound.resetAndDestroy();
+      else inbound.write(message);
+    });
+    inbound.on('end', () => outbound.end());
+    outbound.on('end', () => inbound.end());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -42,6 +66,9 @@ export async function openProxy(targetHost: string, targetPort: number): Promise
     async restore() {
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
+    },
+    breakAtRandom(given = { commits: 0, others: 0 }) {
+      chances = given;
     },
   };
 }

@@ -7184,7 +7184,7 @@ export interface components {
          *     | `PERIOD_CLOSED` | the day is in a closed period of the books |
          *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job |
          *     | `IDEMPOTENCY_KEY_REUSED` | the key was used for another request |
-         *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running |
+         *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running; retry after `Retry-After` seconds |
          *     | `EVENTS_EXPIRED` | events after this position are no longer kept |
          *     | `PRECONDITION_FAILED` | the `ETag` in `If-Match` is not the current one of the row |
          *     | `PAYLOAD_TOO_LARGE` | the body is larger than the operation accepts, or takes too long to check; split the request |
@@ -7192,11 +7192,12 @@ export interface components {
          *     | `RATE_LIMITED` | too many requests in the window; wait for `Retry-After` seconds |
          *     | `CONCURRENCY_LIMITED` | too many concurrent requests or connections of your tenant, API user or IP address; wait for `Retry-After` seconds |
          *     | `INTERNAL_ERROR` | an error of the service; report the `requestId` to support |
-         *     | `SERVICE_UNAVAILABLE` | the service is unavailable; retry after `Retry-After` seconds |
+         *     | `SERVICE_UNAVAILABLE` | the service is unavailable, and nothing was written; retry after `Retry-After` seconds |
+         *     | `OUTCOME_UNKNOWN` | it is unknown whether a write took effect; repeat it with the same `Idempotency-Key`, or look for its result first |
          *     | `READ_TIMEOUT` | a read exceeded the time limit of the service; narrow it before you retry |
          * @enum {string}
          */
-        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "READ_TIMEOUT";
+        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "OUTCOME_UNKNOWN" | "READ_TIMEOUT";
         /**
          * Tenant name
          * @description Name of a tenant.
@@ -7593,7 +7594,7 @@ export interface components {
              * @description Kind of problem, stable. Decide by it.
              * @enum {string}
              */
-            code: "SERVICE_UNAVAILABLE" | "READ_TIMEOUT";
+            code: "SERVICE_UNAVAILABLE" | "OUTCOME_UNKNOWN" | "READ_TIMEOUT";
             /**
              * UUID
              * Format: uuid
@@ -34575,8 +34576,9 @@ export interface components {
             };
         };
         /**
-         * @description The service is unavailable. A write that was in progress may or may not have taken effect: check the result, or repeat the
-         *     request with its `Idempotency-Key`. A read that exceeds the time limit of the service has the code `READ_TIMEOUT`.
+         * @description The service is unavailable, and nothing was written (`SERVICE_UNAVAILABLE`). If the connection to the database broke while a write
+         *     was being stored, it may or may not have taken effect (`OUTCOME_UNKNOWN`): repeat the request with the same `Idempotency-Key`, or
+         *     look for its result before you repeat it. A read that exceeds the time limit of the service has the code `READ_TIMEOUT`.
          */
         ServiceUnavailable: {
             headers: {
@@ -34685,6 +34687,7 @@ export interface components {
         /** @description The request conflicts with the current state, or repeats a value that must be unique. */
         Conflict: {
             headers: {
+                "Retry-After": components["headers"]["Retry-After-InProgress"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -34709,6 +34712,7 @@ export interface components {
         /** @description The `Idempotency-Key` was used for another request, or the first request with it is still running. */
         IdempotencyConflict: {
             headers: {
+                "Retry-After": components["headers"]["Retry-After-InProgress"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -34841,6 +34845,7 @@ export interface components {
         /** @description The request conflicts with the current state, or repeats a value that must be unique. */
         InactiveSubscription: {
             headers: {
+                "Retry-After": components["headers"]["Retry-After-InProgress"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -35208,6 +35213,11 @@ export interface components {
          * @example true
          */
         "Dry-Run": "true";
+        /**
+         * @description Number of seconds to wait before you retry, with the code `REQUEST_IN_PROGRESS`.
+         * @example 1
+         */
+        "Retry-After-InProgress": number;
         /**
          * @description URL of the created staff member, to read with `getStaff`.
          * @example /gql/v1/staff/0199a1c2-0e01-7c01-8a4f-5d2e9b60f105
@@ -37216,6 +37226,7 @@ export interface operations {
             /** @description The request conflicts with the current state, or repeats a value that must be unique. */
             409: {
                 headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -37550,6 +37561,7 @@ export interface operations {
             /** @description The request conflicts with the current state, or repeats a value that must be unique. */
             409: {
                 headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -37657,6 +37669,7 @@ export interface operations {
             /** @description The request conflicts with the current state, or repeats a value that must be unique. */
             409: {
                 headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -37751,6 +37764,7 @@ export interface operations {
             /** @description The request conflicts with the current state, or repeats a value that must be unique. */
             409: {
                 headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -38121,6 +38135,7 @@ export interface operations {
             /** @description The request conflicts with the current state, or repeats a value that must be unique. */
             409: {
                 headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -40548,6 +40563,7 @@ export interface operations {
             /** @description The request conflicts with the current state, or repeats a value that must be unique. */
             409: {
                 headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -41419,6 +41435,7 @@ export interface operations {
             /** @description The request conflicts with the current state, or repeats a value that must be unique. */
             409: {
                 headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -41579,6 +41596,7 @@ export interface operations {
             /** @description The request conflicts with the current state, or repeats a value that must be unique. */
             409: {
                 headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -42723,6 +42741,7 @@ export interface operations {
             /** @description The request conflicts with the current state, or repeats a value that must be unique. */
             409: {
                 headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];

@@ -4,6 +4,7 @@ import {
   DatabaseUnavailable,
   DatabaseUpgraded,
   DiskFull,
+  OutcomeUnknown,
   TenantMoving,
   TimeBudgetExceeded,
   TransactionConflict,
@@ -12,20 +13,30 @@ import {
 
 /**
  * Converts an error to the problem that the caller receives. Unexpected errors are logged and become `INTERNAL_ERROR`.
+ *
+ * @param hasWritten whether the request had committed changes before it failed
  */
-export function toRejection(error: unknown, log: Logger): Rejection {
+export function toRejection(error: unknown, log: Logger, hasWritten = false): Rejection {
   if (error instanceof Rejection) return error;
+  const isUnavailable = error instanceof DatabaseUnavailable || error instanceof TransactionConflict;
+  if (error instanceof OutcomeUnknown || (isUnavailable && hasWritten)) {
+    log.warn({ err: error }, 'It is unknown whether a write took effect in whole.');
+    return new Rejection('OUTCOME_UNKNOWN', outcomeUnknown, { headers: { 'Retry-After': '1' } });
+  }
   if (error instanceof TimeBudgetExceeded) return readTimeout(error.budget / 1000);
-  if (error instanceof DatabaseUnavailable || error instanceof TransactionConflict) {
+  if (isUnavailable) {
     log.warn({ err: error }, 'The database operation failed.');
     return new Rejection('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });
   }
   log.error({ err: error }, 'A request failed unexpectedly.');
   return new Rejection(
     'INTERNAL_ERROR',
-    'An internal error occurred, and nothing was written. Report the requestId to support.',
+    `An internal error occurred${hasWritten ? '' : ', and nothing was written'}. Report the requestId to support.`,
   );
 }
+
+const outcomeUnknown =
+  'It is unknown whether the changes took effect. Repeat the request with the same Idempotency-Key, or look for the result first.';
 
 /** An immediate retry would cost the same and fail again, so `Retry-After` is longer than for other failures. */
 function readTimeout(seconds: number): Rejection {

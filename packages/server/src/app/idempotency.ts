@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
+import pRetry from 'p-retry';
 import type { Operation } from '../contract/contract.ts';
 import { millisecondsOf } from '../contract/durations.ts';
 import { Rejection } from '../contract/rejection.ts';
+import { inProgress } from '../http/problem.ts';
+import { DatabaseUnavailable, OutcomeUnknown } from '../platform/store/errors.ts';
 import type { Store, Transaction } from '../platform/store/store.ts';
 
 /** A response as it is stored for replays. */
@@ -26,6 +29,8 @@ export interface Claim {
 const lifetime = millisecondsOf('idempotencyKey') / 1000;
 /** Time that a request that died blocks its key, in seconds. */
 const abandonedAfterSeconds = 60;
+/** How often a key is released again while the database is unavailable: for about that time. */
+const releaseTries = 30;
 
 /**
  * Claims an `Idempotency-Key`, or returns the response to the first request with it. A key is bound to its API user.
@@ -46,7 +51,9 @@ export async function claimKey(
     .digest('hex');
   const place = sql`tenant_id = ${tenant.id} and api_user_id = ${caller.apiUserId} and key = ${key}`;
 
-  return store.write(tenant.id, async (transaction): Promise<Claim | StoredResponse> => {
+  let claimedAt: string | undefined;
+  const claim = async (transaction: Transaction): Promise<Claim | StoredResponse> => {
+    claimedAt = undefined;
     await transaction.all(sql`
       delete from idempotency_key where ${place} and (expires_at < now()
         or (status = 'RUNNING' and created_at < now() - make_interval(secs => ${abandonedAfterSeconds})))`);
@@ -54,7 +61,10 @@ export async function claimKey(
       insert into idempotency_key (tenant_id, api_user_id, operation, key, request_hash, status, expires_at)
       values (${tenant.id}, ${caller.apiUserId}, ${operation.id}, ${key}, ${hash}, 'RUNNING', now() + make_interval(secs => ${lifetime}))
       on conflict do nothing returning created_at as at`);
-    if (claimed !== undefined) return claimOf(claimed.at);
+    if (claimed !== undefined) {
+      claimedAt = claimed.at;
+      return claimOf(claimed.at);
+    }
 
     const first = await transaction.first<{ hash: string; status: string } & { response: StoredResponse }>(sql`
       select request_hash as hash, status, json_build_object(
@@ -67,13 +77,22 @@ export async function claimKey(
       );
     }
     if (first === undefined || first.status === 'RUNNING') {
-      throw new Rejection(
-        'REQUEST_IN_PROGRESS',
-        'The first request with this Idempotency-Key is still running. Try again shortly.',
-      );
+      throw inProgress('The first request with this Idempotency-Key is still running. Try again shortly.');
     }
     return first.response;
-  });
+  };
+
+  try {
+    return await store.write(tenant.id, claim);
+  } catch (error) {
+    if (!(error instanceof OutcomeUnknown)) throw error;
+    // Nothing but the claim may have been written, and it must not block whoever repeats the request.
+    if (claimedAt !== undefined)
+      void claimOf(claimedAt)
+        .release()
+        .catch(() => undefined);
+    throw new DatabaseUnavailable(error.message);
+  }
 
   /** The claim made at this instant only: a request that was presumed dead may still be running. */
   function claimOf(at: string): Claim {
@@ -87,15 +106,24 @@ export async function claimKey(
             response_headers = ${JSON.stringify(response.headers)}, response_body = ${JSON.stringify(response.body)}
           where ${own} returning key`);
         if (updated === undefined) {
-          throw new Rejection(
-            'REQUEST_IN_PROGRESS',
+          throw inProgress(
             'The request took too long, and another request with the same Idempotency-Key has replaced it. Nothing was written.',
           );
         }
         isStored = true;
       },
       async release() {
-        await store.write(tenant.id, (transaction) => transaction.all(sql`delete from idempotency_key where ${own}`));
+        // A transaction whose connection broke may still be open, or committed: its lock and its state decide.
+        await pRetry(
+          () => store.write(tenant.id, (transaction) => transaction.all(sql`delete from idempotency_key where ${own}`)),
+          {
+            retries: releaseTries,
+            minTimeout: 100,
+            maxTimeout: 2_000,
+            unref: true,
+            shouldRetry: ({ error }) => error instanceof DatabaseUnavailable,
+          },
+        );
       },
     };
   }

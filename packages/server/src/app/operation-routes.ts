@@ -14,6 +14,7 @@ import { invalid } from '../http/problem.ts';
 import { type JsonResult, jsonType, problemResult, type Result } from '../http/result.ts';
 import type { Route } from '../http/route.ts';
 import { authorize, isPublic } from '../platform/auth/roles.ts';
+import { DatabaseUnavailable } from '../platform/store/errors.ts';
 import type { Context, PublicContext } from '../service/context.ts';
 import type { Service } from '../service/service.ts';
 import { toRejection } from './failure.ts';
@@ -67,6 +68,7 @@ async function call(
   const { address } = exchange;
   const isOpen = isPublic(operation);
   let endAttempt: ((hasFailed: boolean) => void) | undefined;
+  let hasWritten = false;
   try {
     checkAccept(exchange.header('accept'));
     checkHeaders(operation, exchange);
@@ -97,7 +99,11 @@ async function call(
       ? await service.largeBodyChecks.check(operation, raw, tenant, user)
       : checkRequest(service.validator, operation, raw);
     const input = { ...checked, path };
-    const admitted = context.caller === undefined ? context : inTurn(context, turn, checked.body);
+    const written = () => {
+      hasWritten = !isRehearsal;
+    };
+    const admitted =
+      context.caller === undefined ? context : notingWrites(inTurn(context, turn, checked.body), written);
     const key = isRehearsal ? undefined : exchange.header('idempotency-key');
     const result = await (admitted.caller !== undefined && key !== undefined
       ? handleOnce(service, admitted, key, input)
@@ -106,11 +112,22 @@ async function call(
     const { status, headers, body } = result;
     return { kind: 'json', status, headers, body };
   } catch (error) {
-    const problem = toRejection(error, exchange.log);
+    const problem = toRejection(error, exchange.log, hasWritten);
     if (endAttempt !== undefined) endAttempt(isFailedAttempt(problem));
     else if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(address);
     throw problem;
   }
+}
+
+function notingWrites(context: Context, written: () => void): Context {
+  return {
+    ...context,
+    write: async (work) => {
+      const result = await context.write(work);
+      written();
+      return result;
+    },
+  };
 }
 
 function openContext(service: Service, operation: Operation, exchange: Exchange): PublicContext {
@@ -138,7 +155,6 @@ async function handleOnce(
   if (unstorable !== undefined) throw invalid(unstorable.pointer, 'UNSTORABLE', unstorable.detail);
   const claim = await claimKey(service.store, context, context.operation, key, input);
   if (isReplay(claim)) return { ...claim, headers: { ...claim.headers, 'Idempotency-Replayed': 'true' } };
-  // A key that remains claimed becomes available again after a minute.
   const release = () =>
     claim.release().catch((error: unknown) => service.log.warn({ err: error }, 'A key was not released.'));
   try {
@@ -146,7 +162,9 @@ async function handleOnce(
     if (!claim.isStored()) await release();
     return result;
   } catch (error) {
-    await release();
+    // Without the database, that takes as long as its transaction is open, and whoever repeats the request meanwhile waits by themselves.
+    const released = release();
+    if (!(error instanceof DatabaseUnavailable)) await released;
     throw error;
   }
 }

@@ -19,6 +19,11 @@ export function unauthenticated(detail: string, cause?: unknown): Rejection {
   });
 }
 
+/** Rejects a request because another one must end first. */
+export function inProgress(detail: string): Rejection {
+  return new Rejection('REQUEST_IN_PROGRESS', detail, { headers: { 'Retry-After': '1' } });
+}
+
 /** Creates the body of a problem response (RFC 9457). */
 export function problemDocument(rejection: Rejection, requestId: string): ProblemDocument {
   const code = rejection.problemCode;

@@ -1,7 +1,6 @@
 import { advanceClock, ClockIsAdvancing, ClockOutOfRange, laterBy } from '../../background/advance-clock.ts';
 import type { ClockTask } from '../../background/clock.ts';
-import { Rejection } from '../../contract/rejection.ts';
-import { invalid } from '../../http/problem.ts';
+import { inProgress, invalid } from '../../http/problem.ts';
 import type { Handler } from '../../service/context.ts';
 import { clockBody, noSandbox } from './getSandboxClock.ts';
 
@@ -20,7 +19,7 @@ export function advanceSandboxClock(tasks: readonly ClockTask[]): Handler<'advan
     } catch (error) {
       if (error instanceof ClockOutOfRange) throw invalid(pointer, 'OUT_OF_RANGE', error.message);
       if (!(error instanceof ClockIsAdvancing)) throw error;
-      throw new Rejection('REQUEST_IN_PROGRESS', 'Another call advances the clock. Try again when it has ended.');
+      throw inProgress('Another call advances the clock. Try again when it has ended.');
     }
   };
 }

@@ -4,6 +4,7 @@ import {
   DatabaseError,
   DatabaseUnavailable,
   endsConnection,
+  OutcomeUnknown,
   reasonOf,
   StatementTimeout,
   TimeBudgetExceeded,
@@ -154,7 +155,13 @@ export async function withConnection<Result>(
     } catch (error) {
       const brokeInPool = connection.isUsed && connection.lost && !connection.responded;
       const isTimeout = error instanceof StatementTimeout || error instanceof TimeBudgetExceeded;
-      if (!brokeInPool || isTimeout || performance.now() - lentAt > brokenShowsWithin) throw error;
+      if (
+        !brokeInPool ||
+        isTimeout ||
+        error instanceof OutcomeUnknown ||
+        performance.now() - lentAt > brokenShowsWithin
+      )
+        throw error;
     } finally {
       connection.release();
     }

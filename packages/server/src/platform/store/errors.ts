@@ -15,12 +15,19 @@ export class DatabaseError extends Error {
   }
 }
 
-/**
- * The database does not respond in time. The same request may succeed later; it is unknown whether a pending COMMIT took
- * effect.
- */
+/** The database does not respond in time, and nothing was written. The same request may succeed later. */
 export class DatabaseUnavailable extends DatabaseError {
   override readonly name: string = 'DatabaseUnavailable';
+}
+
+/** The connection broke while a transaction was being committed: it is unknown whether its changes took effect. */
+export class OutcomeUnknown extends DatabaseUnavailable {
+  override readonly name = 'OutcomeUnknown';
+
+  constructor(cause: unknown) {
+    super('The connection to the database was lost during a commit.');
+    this.cause = cause;
+  }
 }
 
 /** The disk of the database is full. Committed data is safe; writes succeed again once there is space. */
@@ -185,6 +192,12 @@ export function endsConnection(error: unknown): boolean {
   return (
     error instanceof DatabaseUnavailable && (error.sqlState === undefined || connectionIsLost.test(error.sqlState))
   );
+}
+
+/** The error for a failed commit: unless the server has rejected it and goes on, it may have taken effect. */
+export function commitFailure(error: unknown, connectionLost: boolean): unknown {
+  const isRejected = error instanceof DatabaseError && error.sqlState !== undefined && !endsConnection(error);
+  return isRejected && !connectionLost ? error : new OutcomeUnknown(error);
 }
 
 /** Whether this is the client-side timeout of `pg`, which has no class or code of its own. */

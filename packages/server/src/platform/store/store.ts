@@ -4,7 +4,7 @@ import type { Pool, PoolClient } from 'pg';
 import { continueAs, type Subject } from './binding.ts';
 import { type Connection, type RunResult, withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
-import { DatabaseError, TransactionConflict } from './errors.ts';
+import { commitFailure, DatabaseError, TransactionConflict } from './errors.ts';
 import { declareLeakproof } from './leakproof.ts';
 import { type Limits, type StoreLog, standardLimits } from './limits.ts';
 import type { Listener } from './listener.ts';
@@ -67,6 +67,8 @@ export interface Store {
   /**
    * Runs one transaction for a tenant; it commits after `work` and rolls back if it throws. On a conflict with another
    * transaction, all of `work` runs again, up to five times in total, so it must have no other effects.
+   *
+   * @throws DatabaseUnavailable if nothing was written; OutcomeUnknown if the connection broke during the commit
    */
   write<Result>(tenantId: number, work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
   /**
@@ -318,8 +320,10 @@ class EngineStore implements Store {
   ownerStatements(text: string, values: readonly unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> {
     const { binding } = this.#engine;
     return this.#withConnection(async (connection) => {
+      let commits = false;
       try {
         if (values.length === 0) {
+          commits = true;
           // Some of the library's statements are already transactions; the owner's start replaces theirs.
           const begin = /^\s*BEGIN;/;
           const rest = begin.test(text) ? text.replace(begin, '') : `${text}; commit`;
@@ -328,11 +332,12 @@ class EngineStore implements Store {
         }
         await binding.begin(connection, 'owner');
         const { rows } = await connection.run({ text, values: [...values] });
+        commits = true;
         await connection.run({ text: 'commit' });
         return { rows };
       } catch (error) {
         await connection.run({ text: 'rollback' }).catch(() => undefined);
-        throw error;
+        throw commits ? commitFailure(error, connection.lost) : error;
       }
     });
   }
@@ -398,7 +403,9 @@ class EngineStore implements Store {
       await connection.run({ text: 'rollback' }).catch(() => undefined);
       throw transaction.fatalError ?? error;
     }
-    const { command } = await connection.run({ text: 'commit' });
+    const { command } = await connection.run({ text: 'commit' }).catch((error: unknown) => {
+      throw isSnapshot ? error : commitFailure(error, connection.lost);
+    });
     // The server responds to COMMIT of a failed transaction with ROLLBACK, without an error.
     if (command !== 'COMMIT') {
       throw new Error('Nothing was written: a statement had failed, and the work went on without a savepoint.');
