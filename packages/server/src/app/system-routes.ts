@@ -1,13 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { extname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { contentType } from 'mime-types';
 import { bundleFiles } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
-import { addressedContent } from '../http/addressed-content.ts';
-import { CompressedDocuments } from '../http/compressed.ts';
-import { type Content, contentResult, fileContent } from '../http/content.ts';
+import { type DocumentFile, Documents } from '../http/documents.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { documentHeaders, pageHeaders } from '../http/pages.ts';
 import type { Result } from '../http/result.ts';
@@ -33,12 +30,14 @@ function page(name: string, path: string, handle: Handle, more: Partial<Route> =
 
 /** The contract, its reference, and the public keys that verify tokens. */
 export function documentRoutes({ keys, config: { publicUrl } }: Pick<Service, 'keys' | 'config'>): readonly Route[] {
+  const documents = new Documents(publicUrl);
+  const json = 'application/json; charset=utf-8';
   return [
-    page('contractJson', '/openapi.json', document(bundleFiles.json, 'application/json; charset=utf-8')),
-    page('contractYaml', '/openapi.yaml', document(bundleFiles.yaml, 'application/yaml')),
+    page('contractJson', '/openapi.json', document(documents, fileOf(bundleFiles.json, json))),
+    page('contractYaml', '/openapi.yaml', document(documents, fileOf(bundleFiles.yaml, 'application/yaml'))),
     page('start', '/', () => ({ kind: 'page', status: 302, headers: { Location: '/reference' }, text: '' })),
-    page('reference', '/reference', referencePage(publicUrl)),
-    page('referenceFile', '/reference/{file}', nextTo(publicUrl), { pattern: nextToReference }),
+    page('reference', '/reference', referencePage(documents)),
+    page('referenceFile', '/reference/{file}', nextTo(documents), { pattern: nextToReference }),
     page('publicKeys', '/.well-known/jwks.json', async () => ({ kind: 'json', status: 200, body: await keys.jwks() })),
   ];
 }
@@ -95,49 +94,34 @@ function isBearer(exchange: Exchange, token: string): boolean {
   return sent.length === expected.length && timingSafeEqual(sent, expected);
 }
 
-const documents = new CompressedDocuments();
+function fileOf(path: string, type: string): DocumentFile {
+  return { path, headers: { ...revalidated, 'Content-Type': type } };
+}
 
-/** @param read returns the content; undefined if it does not exist */
-function document(
-  path: string,
-  type: string,
-  read: (path: string, headers: Content['headers']) => Promise<Content | undefined> = fileContent,
-  missing = 'This document does not exist.',
-): Handle {
+function document(documents: Documents, file: DocumentFile, missing = 'This document does not exist.'): Handle {
   return async (exchange) => {
-    const content = await read(path, { ...revalidated, 'Content-Type': type });
-    if (content === undefined) throw new Rejection('NOT_FOUND', missing);
-    return contentResult(await documents.accepted(path, content, exchange), exchange);
+    const result = await documents.resultOf(file, exchange);
+    if (result === undefined) throw new Rejection('NOT_FOUND', missing);
+    return result;
   };
 }
 
-function referencePage(publicUrl: string): Handle {
-  let known: { readonly changedAt: number; readonly headers: Record<string, string> } | undefined;
-  const read = async (path: string, headers: Content['headers']) => {
-    const content = await addressedContent(publicUrl, path, headers);
-    if (content === undefined) return undefined;
-    const changedAt = content.changedAt.getTime();
-    if (known?.changedAt !== changedAt) {
-      known = { changedAt, headers: pageHeaders(await text(await content.open(undefined))) };
-    }
-    return { ...content, headers: { ...known.headers, ...content.headers } };
-  };
+function referencePage(documents: Documents): Handle {
   return document(
-    referenceFile,
-    'text/html; charset=utf-8',
-    read,
+    documents,
+    { ...fileOf(referenceFile, 'text/html; charset=utf-8'), isAddressed: true, headersOf: pageHeaders },
     'The reference is not built. Run: npx --yes pnpm@12 reference',
   );
 }
 
 /** Serves the reference as Markdown, the Postman collection, and the requests that the reference can send. */
-function nextTo(publicUrl: string): Handle {
+function nextTo(documents: Documents): Handle {
   return (exchange, { file = '' }) => {
+    // Only of the ending: a text with a slash counts as a type.
+    const type = contentType(extname(file)) || 'application/octet-stream';
     const serve = document(
-      join(referenceFolder, file),
-      // Only of the ending: a text with a slash counts as a type.
-      contentType(extname(file)) || 'application/octet-stream',
-      (path, headers) => addressedContent(publicUrl, path, headers),
+      documents,
+      { ...fileOf(join(referenceFolder, file), type), isAddressed: true },
       'This page does not exist. /llms.txt lists all pages.',
     );
     return serve(exchange, {});

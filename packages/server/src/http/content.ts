@@ -43,25 +43,33 @@ export const conditionHeaders = [
   'Range',
 ] as const;
 
+/** What the conditions of a request are compared with. */
+type Version = Pick<Content, 'tag' | 'changedAt' | 'headers'>;
+
 /**
- * Returns the content, or the part of it that the caller requests, with the status that its conditions result in (RFC 9110,
- * section 13.2.2).
+ * Returns the response to a caller who already has the content, and undefined if it must be sent (RFC 9110, section 13.2.2).
+ *
+ * @throws Rejection `PRECONDITION_FAILED`
+ */
+export function conditionalResult(version: Version, exchange: Exchange): BytesResult | undefined {
+  checkPreconditions(version, exchange);
+  if (!isKnown(version, exchange)) return undefined;
+  return { kind: 'bytes', status: 304, headers: headersOf(version), length: 0, content: undefined };
+}
+
+/**
+ * Returns the content, or the part of it that the caller requests, with the status that its conditions result in.
  *
  * @throws Rejection `PRECONDITION_FAILED`
  */
 export async function contentResult(content: Content, exchange: Exchange): Promise<BytesResult> {
-  const { length, tag, changedAt } = content;
-  const headers = {
-    ...(tag === undefined ? {} : { ETag: tag }),
-    'Accept-Ranges': 'bytes',
-    'Last-Modified': changedAt.toUTCString(),
-    ...content.headers,
-  };
-  checkPreconditions(content, exchange);
-  if (isKnown(content, exchange)) return { kind: 'bytes', status: 304, headers, length: 0, content: undefined };
+  const known = conditionalResult(content, exchange);
+  if (known !== undefined) return known;
+  const { length } = content;
+  const headers = headersOf(content);
   const range = rangeOf(content, exchange);
   if (range === 'unsatisfiable') {
-    const { 'Content-Type': _, ...others } = headers as Record<string, string>;
+    const { 'Content-Type': _, ...others } = headers;
     const beyond = { ...others, 'Content-Range': `bytes */${length}` };
     return { kind: 'bytes', status: 416, headers: beyond, length: 0, content: undefined };
   }
@@ -76,7 +84,16 @@ export async function contentResult(content: Content, exchange: Exchange): Promi
   };
 }
 
-function checkPreconditions({ tag = '', changedAt }: Content, exchange: Exchange): void {
+function headersOf({ tag, changedAt, headers }: Version): Record<string, string> {
+  return {
+    ...(tag === undefined ? {} : { ETag: tag }),
+    'Accept-Ranges': 'bytes',
+    'Last-Modified': changedAt.toUTCString(),
+    ...headers,
+  };
+}
+
+function checkPreconditions({ tag = '', changedAt }: Version, exchange: Exchange): void {
   const ifMatch = exchange.header('if-match');
   const since = timeOf(exchange.header('if-unmodified-since'));
   const isMet = ifMatch === undefined ? since === undefined || seconds(changedAt) <= since : hasStrongTag(ifMatch, tag);
@@ -84,7 +101,7 @@ function checkPreconditions({ tag = '', changedAt }: Content, exchange: Exchange
 }
 
 /** Whether the caller already has the content. */
-function isKnown({ tag = '', changedAt }: Content, exchange: Exchange): boolean {
+function isKnown({ tag = '', changedAt }: Version, exchange: Exchange): boolean {
   const ifNoneMatch = exchange.header('if-none-match');
   if (ifNoneMatch !== undefined) return hasTag(ifNoneMatch, tag);
   const since = timeOf(exchange.header('if-modified-since'));
