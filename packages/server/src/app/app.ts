@@ -6,7 +6,6 @@ import { CrossOrigin } from '../http/cross-origin.ts';
 import { acceptedEncoding } from '../http/encoding.ts';
 import { Exchange } from '../http/exchange.ts';
 import { extendMessages } from '../http/messages.ts';
-import { withPacedBodies } from '../http/paced-body.ts';
 import { problemResult, type Result, send } from '../http/result.ts';
 import type { Route } from '../http/route.ts';
 import { createRouter, type FindRoute } from '../http/router.ts';
@@ -56,10 +55,9 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
   extendMessages(app);
   // Express would wait for a promise that it receives, and handle its rejection: this one has none.
   app.use((request, response) => void pipeline.handle(request, response));
-  return withPacedBodies((request, response) =>
+  return (request, response) =>
     // Express has no route for a target that is not a path.
-    app(request as Request, response as Response, () => void pipeline.handle(request, response)),
-  );
+    app(request as Request, response as Response, () => void pipeline.handle(request, response));
 }
 
 /**

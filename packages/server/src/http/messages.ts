@@ -1,8 +1,18 @@
 import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
 import type { Express } from 'express';
+import { isArriving, lingerAfter } from './paced-body.ts';
 
 class Request extends IncomingMessage {}
-class Response<Of extends IncomingMessage = IncomingMessage> extends ServerResponse<Of> {}
+class Response<Of extends IncomingMessage = IncomingMessage> extends ServerResponse<Of> {
+  /** A response that is sent before the body of its request has arrived closes the connection, and says so. */
+  override writeHead(status: number, ...more: unknown[]): this {
+    if (isArriving(this.req)) {
+      this.setHeader('Connection', 'close');
+      lingerAfter(this);
+    }
+    return Reflect.apply(super.writeHead, this, [status, ...more]);
+  }
+}
 
 /**
  * The requests and responses of servers, as options of a server. Express gives each message its methods by replacing its prototype,

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { networkOf } from './network.ts';
 import { SocketQueue } from './socket-queue.ts';
 
@@ -56,29 +56,36 @@ export function paceBody(request: IncomingMessage): void {
   paceIn(reading, request);
 }
 
-/**
- * Discards unread bodies in turns that are further apart. Node would read them as fast as they arrive, after the response. If
- * there are too many, the oldest connection is closed, of the network that has the most: its caller already has the response.
- */
-export function withPacedBodies(listener: RequestListener): RequestListener {
-  const discarded = new SocketQueue();
-  return (request, response) => {
-    if (!hasBody(request)) return listener(request, response);
-    response.prependOnceListener('finish', () => {
-      if (request.complete) return;
-      paceIn(discarding, request);
-      const { socket } = request;
-      const network = networkOf(socket.remoteAddress ?? '');
-      discarded.add(network, socket);
-      request.once('close', () => discarded.delete(network, socket));
-      if (discarded.size > mostDiscarded) discarded.takeOldest()?.destroy();
-    });
-    listener(request, response);
-  };
+/** Sockets whose body is discarded, by network. */
+const discarded = new SocketQueue();
+
+/** Whether the body of a request has not arrived in whole. */
+export function isArriving({ complete, headers }: IncomingMessage): boolean {
+  return !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0);
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+/**
+ * Has the connection of a response, which is sent before the body has arrived, close as RFC 9112, section 9.6, describes: only this side
+ * ends, and the rest of the body is discarded, in turns that are further apart. Node would close the connection with bytes unread, so that
+ * the caller could lose the response. If there are too many, the oldest connection is closed, of the network that has the most: its
+ * caller already has the response.
+ */
+export function lingerAfter(response: ServerResponse): void {
+  const { req: request } = response;
+  const { socket } = request;
+  response.prependOnceListener('finish', () => {
+    if (!isArriving(request)) return;
+    // What Node calls after a response that closes its connection.
+    socket.destroySoon = () => void socket.end();
+    paceIn(discarding, request);
+    const network = networkOf(socket.remoteAddress ?? '');
+    discarded.add(network, socket);
+    request.once('close', () => {
+      discarded.delete(network, socket);
+      socket.destroy();
+    });
+    if (discarded.size > mostDiscarded) discarded.takeOldest()?.destroy();
+  });
 }
 
 function paceIn(turns: Turns, request: IncomingMessage): void {

@@ -1,51 +1,64 @@
 import type { Socket } from 'node:net';
 
-/** Sockets by network, each in the order in which they were added. */
+/** What one owner has in a queue: its sockets in the order in which they were added, each with its weight. */
+interface Owned {
+  readonly sockets: Map<Socket, number>;
+  size: number;
+}
+
+/** Sockets by owner, such as a network, each in the order in which they were added. */
 export class SocketQueue {
-  readonly #sockets = new Map<string, Set<Socket>>();
+  readonly #owners = new Map<string, Owned>();
   #size = 0;
 
+  /** The weight of all sockets: their number, unless they were added with another weight. */
   get size(): number {
     return this.#size;
   }
 
-  sizeOf(network: string): number {
-    return this.#sockets.get(network)?.size ?? 0;
+  sizeOf(owner: string): number {
+    return this.#owners.get(owner)?.size ?? 0;
   }
 
-  add(network: string, socket: Socket): void {
-    const sockets = this.#sockets.get(network) ?? new Set();
-    this.#sockets.set(network, sockets.add(socket));
-    this.#size += 1;
+  /** Adds a socket as the newest one. One that is in the queue counts once. */
+  add(owner: string, socket: Socket, weight = 1): void {
+    this.delete(owner, socket);
+    const owned = this.#owners.get(owner) ?? { sockets: new Map(), size: 0 };
+    this.#owners.set(owner, owned);
+    owned.sockets.set(socket, weight);
+    owned.size += weight;
+    this.#size += weight;
   }
 
   /** @returns whether it was in the queue */
-  delete(network: string, socket: Socket): boolean {
-    const sockets = this.#sockets.get(network);
-    if (sockets === undefined || !sockets.delete(socket)) return false;
-    if (sockets.size === 0) this.#sockets.delete(network);
-    this.#size -= 1;
+  delete(owner: string, socket: Socket): boolean {
+    const owned = this.#owners.get(owner);
+    const weight = owned?.sockets.get(socket);
+    if (owned === undefined || weight === undefined) return false;
+    owned.sockets.delete(socket);
+    owned.size -= weight;
+    this.#size -= weight;
+    if (owned.sockets.size === 0) this.#owners.delete(owner);
     return true;
   }
 
-  /** The oldest socket of a network; by default of the one that has the most. */
-  oldest(network: string = this.#largest()): Socket | undefined {
-    return this.#sockets.get(network)?.values().next().value;
+  /** The oldest socket of an owner; by default of the one that has the most. */
+  oldest(owner: string = this.#largest()): Socket | undefined {
+    return this.#owners.get(owner)?.sockets.keys().next().value;
   }
 
-  /** Removes the oldest socket of the network that has the most. */
-  takeOldest(): Socket | undefined {
-    const network = this.#largest();
-    const socket = this.oldest(network);
-    if (socket !== undefined) this.delete(network, socket);
+  /** Removes the oldest socket of an owner; by default of the one that has the most. */
+  takeOldest(owner: string = this.#largest()): Socket | undefined {
+    const socket = this.oldest(owner);
+    if (socket !== undefined) this.delete(owner, socket);
     return socket;
   }
 
   #largest(): string {
     let [largest, most] = ['', 0];
-    for (const [network, { size }] of this.#sockets)
+    for (const [owner, { size }] of this.#owners)
       if (size > most) {
-        largest = network;
+        largest = owner;
         most = size;
       }
     return largest;
