@@ -1,6 +1,8 @@
 /// <reference path="../../packages/server/src/modules/clients/provinces.d.ts" />
 /** The files next to the reference, as the running server serves them: Markdown pages, and the Postman collection. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
@@ -64,6 +66,52 @@ describe('the reference on the server', () => {
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(response.headers.get('vary')).toContain('Accept-Encoding');
     expect(await response.text()).toMatch(/^<!DOCTYPE html>/);
+  });
+});
+
+describe('a caller without a key', () => {
+  const { hostname, port } = new URL(running.address);
+  const sockets: Socket[] = [];
+  afterAll(() => sockets.forEach((socket) => void socket.destroy()));
+
+  function open(path: string, requests: number): Socket {
+    const socket = connect(Number(port), hostname);
+    sockets.push(socket);
+    socket.on('error', () => undefined).write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(requests));
+    return socket;
+  }
+
+  const expectServed = async () => expect((await fetch(`${running.address}/healthz`)).status).toBe(200);
+
+  async function countServed(): Promise<number> {
+    const text = await running.service.metrics.registry.getSingleMetricAsString('http_server_request_duration_seconds');
+    return [...text.matchAll(/_count\{.*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  it.each([
+    '/reference',
+    '/postman_collection.json',
+    '/llms.txt',
+    '/openapi.json',
+    '/openapi.yaml',
+    '/.well-known/jwks.json',
+    '/metrics',
+    '/readyz',
+    '/nowhere',
+    '/console',
+  ])('who pipelines 200 requests for %s has few of them served, and its connection closed', async (path) => {
+    const before = await countServed();
+    await once(open(path, 200).resume(), 'close');
+    await expectServed();
+    expect((await countServed()) - before).toBeLessThanOrEqual(10);
+  });
+
+  it('who does not read takes no memory for each response', async () => {
+    await (await fetch(`${running.address}/reference`)).text();
+    const before = process.memoryUsage().arrayBuffers;
+    for (let count = 0; count < 100; count++) await once(open('/reference', 1).pause(), 'readable');
+    await expectServed();
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(40_000_000);
   });
 });
 

@@ -30,6 +30,9 @@ const headerGrace = 100;
  */
 const closedPerTurn = 8;
 
+/** Pipelined requests of one connection that may wait. No browser pipelines, and a connection with more of them is closed. */
+const maxPipelined = 8;
+
 /** Paths of probes, which are served when everything else is rejected. */
 const probes: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
@@ -49,8 +52,8 @@ type State = (typeof states)[number];
 interface Connection {
   readonly network: string;
   state: State;
-  /** Requests in progress; pipelining sends several. */
-  requests: number;
+  /** Pipelined requests that wait until the response before them is sent. */
+  readonly waiting: (() => void)[];
   /** The request that arrived last, unless it has a response and has arrived in whole. */
   last: IncomingMessage | undefined;
 }
@@ -58,8 +61,8 @@ interface Connection {
 /**
  * Limits the connections of a server. What a connection is for is only known when the header of its first request is
  * complete, so connections without one have places of their own, of which the oldest makes room. Idle connections make
- * room for requests. A connection with a request in progress is never closed: if all are busy, further requests are
- * rejected, except for probes. If one has to go, it is one of the network that has the most, so that an attacker
+ * room for requests. A connection with a request in progress is never closed, unless it pipelines too many: if all are busy, further
+ * requests are rejected, except for probes. If one has to go, it is one of the network that has the most, so that an attacker
  * evicts its own. If connections of a network end again and again before they have sent a whole request, new ones are
  * closed before anything is read.
  */
@@ -74,7 +77,7 @@ export class Connections {
   readonly #queues = { new: new SocketQueue(), busy: new SocketQueue(), idle: new SocketQueue() };
   readonly #closed = new Counter({
     name: 'connections_closed_total',
-    help: 'Connections that were closed to make room for others: without a complete header, or idle.',
+    help: 'Connections that were closed to make room for others: without a complete header, busy with too many pipelined requests, or idle.',
     labelNames: ['state'],
     registers: [],
   });
@@ -102,7 +105,7 @@ export class Connections {
         socket.resetAndDestroy();
         return;
       }
-      const connection: Connection = { network, state: 'new', requests: 0, last: undefined };
+      const connection: Connection = { network, state: 'new', waiting: [], last: undefined };
       this.#connections.set(socket, connection);
       this.#queues.new.add(network, socket);
       socket.once('close', () => {
@@ -113,13 +116,23 @@ export class Connections {
     });
   }
 
-  /** Rejects requests beyond the limits before the listener receives them. */
+  /** Serves the requests of a connection one after the other. Those beyond the limits are rejected before the listener receives them. */
   bounded(listener: RequestListener): RequestListener {
-    return (request, response) => {
+    const serve: RequestListener = (request, response) => {
       const limit = this.#start(request, response);
       if (limit === undefined) return listener(request, response);
       this.#rejected.inc({ limit });
       void reject(response, limit, this.#bounds.corsOrigins ?? []);
+    };
+    return (request, response) => {
+      const { socket } = request;
+      // What was sent after the last request that is served.
+      if (!socket.writable) return;
+      const connection = this.#connections.get(socket);
+      if (connection !== undefined) connection.last = request;
+      if (connection?.state !== 'busy') return serve(request, response);
+      if (connection.waiting.length === maxPipelined) return this.#close('busy', socket);
+      connection.waiting.push(() => serve(request, response));
     };
   }
 
@@ -177,12 +190,11 @@ export class Connections {
     const { socket } = request;
     const connection = this.#connections.get(socket);
     if (connection === undefined) return undefined;
-    connection.requests += 1;
-    connection.last = request;
     response.once('close', () => {
-      connection.requests -= 1;
       if (request.complete && connection.last === request) connection.last = undefined;
-      if (connection.requests === 0) this.#move(socket, connection, 'idle');
+      const next = socket.writable ? connection.waiting.shift() : undefined;
+      if (next !== undefined) next();
+      else this.#move(socket, connection, 'idle');
     });
     if (connection.state !== 'busy') this.#move(socket, connection, 'busy');
     const limit = this.#limitOf(connection.network);
@@ -215,7 +227,7 @@ export class Connections {
     if (socket === undefined || connection === undefined) return;
     this.#queues[state].delete(connection.network, socket);
     this.#closed.inc({ state });
-    if (state === 'new') this.#wasteLimit?.count(connection.network);
+    if (state !== 'idle') this.#wasteLimit?.count(connection.network);
     socket.destroy();
   }
 }

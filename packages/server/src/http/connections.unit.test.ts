@@ -267,3 +267,64 @@ test('closes connections whose request does not arrive within half a minute', ()
   expect(server.requestTimeout).toBe(30_000);
   expect(server.headersTimeout).toBe(5_000);
 });
+
+test('pipelined requests of a connection are served one after the other, in their order', async () => {
+  const [seen, running]: [string[], number[]] = [[], []];
+  let inProgress = 0;
+  const listener: RequestListener = async ({ url = '' }, response) => {
+    inProgress += 1;
+    seen.push(url);
+    running.push(inProgress);
+    await setImmediate();
+    inProgress -= 1;
+    response.end(url);
+  };
+  const { open } = await serve({ total: 10, perAddress: undefined }, { listener });
+  const { socket, received } = open();
+  const paths = Array.from({ length: 9 }, (_, index) => `/${index}`);
+  socket.write(
+    paths
+      .slice(0, -1)
+      .map((path) => request(path))
+      .join(''),
+  );
+  socket.write(request('/8').replace('Host', 'Connection: close\r\nHost'));
+  const bodies = (await received).match(/(?<=\r\n)\/\d/g);
+  expect([seen, bodies]).toEqual([paths, paths]);
+  expect(Math.max(...running)).toBe(1);
+});
+
+test('a connection that pipelines more requests than may wait is closed, and no more of them are served', async () => {
+  let served = 0;
+  const listener: RequestListener = async (_request, response) => {
+    served += 1;
+    await setImmediate();
+    response.end('x'.repeat(1_000_000));
+  };
+  const { open, registry } = await serve({ total: 10, perAddress: undefined }, { listener });
+  const other = open();
+  const many = open();
+  many.socket.write(request('/').repeat(1_000));
+  await many.received;
+  expect(served).toBe(1);
+  expect(await registry.metrics()).toMatch(/^connections_closed_total\{state="busy"\} 1$/m);
+  expect(await statusOf(other)).toBe(200);
+});
+
+test('pipelined requests behind one whose caller does not read are not served', async () => {
+  let served = 0;
+  const listener: RequestListener = (_request, response) => {
+    served += 1;
+    response.end(Buffer.alloc(8_000_000));
+  };
+  const { open } = await serve({ total: 10, perAddress: undefined }, { listener });
+  const { socket, received } = open();
+  socket.pause();
+  for (let sent = 0; sent < 5; sent++) socket.write(request(`/${sent}`));
+  expect(await statusOf(open())).toBe(200);
+  expect(served).toBe(2);
+  socket.resume();
+  await expect.poll(() => served).toBe(6);
+  socket.end();
+  expect((await received).length).toBeGreaterThan(5 * 8_000_000);
+});
