@@ -6,6 +6,7 @@ import { CrossOrigin } from '../http/cross-origin.ts';
 import { acceptedEncoding } from '../http/encoding.ts';
 import { Exchange } from '../http/exchange.ts';
 import { extendMessages } from '../http/messages.ts';
+import { networkOf } from '../http/network.ts';
 import { problemResult, type Result, send } from '../http/result.ts';
 import type { Route } from '../http/route.ts';
 import { createRouter, type FindRoute } from '../http/router.ts';
@@ -83,15 +84,30 @@ class Pipeline {
   /** Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const started = performance.now();
       const exchange = new Exchange(this.#service, request, response, this.#addressOf(request));
-      const { route, result } = await this.#resultOf(exchange);
-      if (result.status === 429) await this.#service.rejectionDelay.before(exchange.address);
-      const sent = await this.#send(response, exchange, route, result);
-      this.#record(exchange, route, result, sent, (performance.now() - started) / 1e3);
+      const written = await this.#respond(exchange, response);
+      // Only the bytes wait for a slow caller: all else that the response was made of is free.
+      this.#record(exchange, written, await this.#isSent(exchange, response));
     } catch (error) {
       this.#service.log.error({ err: error }, 'A request was not served.');
       response.destroy();
+    }
+  }
+
+  /** Serves a request until its response is written. */
+  async #respond(exchange: Exchange, response: ServerResponse): Promise<Written> {
+    const started = performance.now();
+    const { route, result } = await this.#resultOf(exchange);
+    try {
+      // Content is read while it is sent, and a problem is small: neither needs a place until then.
+      if (result.kind === 'bytes' || result.status >= 400) exchange.leavePlaces();
+      if (result.status === 429) await this.#service.rejectionDelay.before(exchange.address);
+      const status = await this.#send(response, exchange, route, result);
+      const written = { route, status, milliseconds: performance.now() - started };
+      this.#remember(exchange, written, result);
+      return written;
+    } finally {
+      exchange.leavePlaces();
     }
   }
 
@@ -112,9 +128,6 @@ class Pipeline {
       result = await route.handle(exchange, found.parameters);
     } catch (error) {
       result = rejected(error);
-    } finally {
-      // Places are free for others before the response is sent, which can take long.
-      exchange.leavePlaces();
     }
     try {
       return { route, result: route?.checked?.(result, exchange) ?? result };
@@ -123,38 +136,63 @@ class Pipeline {
     }
   }
 
-  async #send(response: ServerResponse, exchange: Exchange, route: Route | undefined, result: Result): Promise<Sent> {
+  /** Writes a response. @returns its status */
+  async #send(response: ServerResponse, exchange: Exchange, route: Route | undefined, result: Result): Promise<number> {
     const { headers } = exchange;
     try {
       const isCompressed = this.#service.config.compressResponses && result.kind === 'json';
       const varying = isCompressed ? { ...result, headers: { ...result.headers, Vary: 'Accept-Encoding' } } : result;
       const encoding = isCompressed ? acceptedEncoding(exchange) : undefined;
+      if (result.kind === 'bytes') this.#service.unsent.watch(response);
       await send(response, this.#crossOrigin.readable(varying, exchange, route), headers, encoding);
-      return { status: result.status, isComplete: true };
+      return result.status;
     } catch (error) {
       if (!response.headersSent) {
         const problem = problemResult(toRejection(error, exchange.log), exchange.id);
         await send(response, this.#crossOrigin.readable(problem, exchange, route), headers);
-        return { status: problem.status, isComplete: true };
+        return problem.status;
       }
       // A partial response must not look complete.
       response.destroy();
       if (!isDisconnect(error)) exchange.log.error({ err: error }, 'The content could not be read to its end.');
-      return { status: result.status, isComplete: false };
+      return result.status;
     }
   }
 
-  /** Writes the metric, the line of the access log, and the entry of the console. */
-  #record(exchange: Exchange, route: Route | undefined, result: Result, sent: Sent, seconds: number): void {
-    const { metrics, recentRequests } = this.#service;
-    const { id, tenant, method, path = '', user = '' } = exchange;
-    metrics.responded(route?.name ?? 'none', sent.status, seconds);
-    if (route?.isRecorded === true && tenant !== undefined) {
-      const at = databaseClock.now();
-      const milliseconds = Math.round(seconds * 1e4) / 10;
-      const request = { id, at, operation: route.name, method, path, user, status: result.status, milliseconds };
-      recentRequests.record(tenant, request, result.kind === 'json' ? result.body : undefined);
+  /** Waits until a response is sent. @returns whether it is complete */
+  async #isSent({ tenant, address, log }: Exchange, response: ServerResponse): Promise<boolean> {
+    try {
+      await this.#service.unsent.sent(response, tenant ?? networkOf(address));
+      return true;
+    } catch (error) {
+      if (!isDisconnect(error)) log.error({ err: error }, 'A response was not sent.');
+      return false;
     }
+  }
+
+  /** Adds the entry of the console. */
+  #remember(exchange: Exchange, { route, milliseconds }: Written, result: Result): void {
+    const { id, tenant, method, path = '', user = '' } = exchange;
+    if (route?.isRecorded !== true || tenant === undefined) return;
+    const rounded = Math.round(milliseconds * 10) / 10;
+    const { status } = result;
+    const request = {
+      id,
+      at: databaseClock.now(),
+      operation: route.name,
+      method,
+      path,
+      user,
+      status,
+      milliseconds: rounded,
+    };
+    this.#service.recentRequests.record(tenant, request, result.kind === 'json' ? result.body : undefined);
+  }
+
+  /** Writes the metric and the line of the access log. */
+  #record(exchange: Exchange, { route, status, milliseconds }: Written, isComplete: boolean): void {
+    const { tenant, method } = exchange;
+    this.#service.metrics.responded(route?.name ?? 'none', status, milliseconds / 1e3);
     const level = route?.isProbe === true ? 'debug' : 'info';
     if (!this.#accessLog.isLevelEnabled(level)) return;
     this.#accessLog[level]({
@@ -162,17 +200,18 @@ class Pipeline {
       operation: route?.name,
       tenant,
       method,
-      status: sent.status,
-      milliseconds: Math.round(seconds * 1e5) / 100,
-      ...(sent.isComplete ? {} : { isIncomplete: true }),
+      status,
+      milliseconds: Math.round(milliseconds * 100) / 100,
+      ...(isComplete ? {} : { isIncomplete: true }),
     });
   }
 }
 
-/** The status that the caller received, and whether the response is complete. */
-interface Sent {
+/** A response that was written: with the status that the caller receives, and the time that it took. */
+interface Written {
+  readonly route: Route | undefined;
   readonly status: number;
-  readonly isComplete: boolean;
+  readonly milliseconds: number;
 }
 
 function isDisconnect(error: unknown): boolean {

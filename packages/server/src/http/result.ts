@@ -42,7 +42,7 @@ export function problemResult(problem: Rejection, requestId: string): JsonResult
 }
 
 /**
- * Sends a result. Content is read as fast as the caller receives it.
+ * Writes a result. Content is read as fast as the caller receives it; all else may wait to be sent.
  *
  * @param headers of the request; those of the result take precedence.
  * @param encoding how a long text can be compressed. One with an ETag is not: the tag identifies the bytes.

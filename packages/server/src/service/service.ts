@@ -13,6 +13,7 @@ import {
 } from '../http/share-metrics.ts';
 import { type Shares, shareLimits, standardWait } from '../http/shares.ts';
 import { TenantBound } from '../http/tenant-bound.ts';
+import { Unsent } from '../http/unsent.ts';
 import { DeliveryAddresses } from '../platform/addresses.ts';
 import { Directory } from '../platform/auth/directory.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
@@ -57,6 +58,8 @@ export interface Service {
   /** Limits how many large bodies are in memory. */
   readonly largeBodies: Shares;
   readonly largeBodyChecks: LargeBodyChecks;
+  /** Limits what waits for callers who do not read. */
+  readonly unsent: Unsent;
   readonly metrics: Metrics;
   readonly deliveryAddresses: DeliveryAddresses;
   /** Undefined if payment links cannot be paid. */
@@ -107,6 +110,7 @@ export async function createService(
     recentRequests: new RecentRequests(),
     rejectionDelay: new RejectionDelay(config.rateLimitFactor),
     largeBodyChecks: new LargeBodyChecks(metrics.registry, log),
+    unsent: new Unsent(metrics.registry),
     metrics,
     deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),
     processor: await openProcessor(config.payments, store, log),

@@ -1,0 +1,102 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { finished } from 'node:stream/promises';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { SocketQueue } from './socket-queue.ts';
+
+export interface UnsentLimits {
+  /** Bytes that may wait to be sent: to one caller, which is a tenant or a network, and to all. */
+  readonly perCaller: number;
+  readonly total: number;
+  /** Time that a caller has to receive what waits, in milliseconds, and how much it receives beyond that, in bytes per millisecond. */
+  readonly patience: number;
+  readonly rate: number;
+}
+
+const mebibyte = 1024 * 1024;
+/** A page of the largest size, which a caller receives at 64 kB/s or more. */
+const standardLimits: UnsentLimits = {
+  perCaller: 32 * mebibyte,
+  total: 128 * mebibyte,
+  patience: 30_000,
+  rate: 64,
+};
+
+/**
+ * Limits responses that wait because their callers do not read. What the system takes over at once, as it does for most, does not
+ * count. If too many bytes wait, the connection of the oldest response is closed, of the caller that has the most, so that a caller
+ * who does not read only loses its own.
+ */
+export class Unsent {
+  readonly #limits: UnsentLimits;
+  readonly #waiting = new SocketQueue();
+  readonly #closed: Counter<'reason'>;
+
+  constructor(registry: Registry, limits: UnsentLimits = standardLimits) {
+    this.#limits = limits;
+    const waiting = this.#waiting;
+    const registers = [registry];
+    this.#closed = new Counter({
+      name: 'responses_cut_off_total',
+      help: 'Responses whose connection was closed because their caller did not read: after a time, or to make room for others.',
+      labelNames: ['reason'],
+      registers,
+    });
+    new Gauge({
+      name: 'response_bytes_unsent',
+      help: 'Bytes of responses that wait because their callers do not read.',
+      registers,
+      collect() {
+        this.set(waiting.size);
+      },
+    });
+  }
+
+  /**
+   * Closes the connection of a response if its caller does not receive what waits. A response that is written in parts only needs to
+   * be received part by part.
+   */
+  watch(response: ServerResponse): void {
+    const { patience, rate } = this.#limits;
+    const close = () => {
+      // Otherwise the source of the content is slow, and not the caller.
+      if (response.writableLength === 0) return void timer.refresh();
+      this.#closed.inc({ reason: 'time' });
+      response.destroy();
+    };
+    const timer = setTimeout(close, patience + response.writableLength / rate).unref();
+    response.on('drain', () => timer.refresh()).once('close', () => clearTimeout(timer));
+  }
+
+  /**
+   * Waits until all of a response that was written has been sent.
+   *
+   * @throws if the connection is closed before
+   */
+  async sent(response: ServerResponse, caller: string): Promise<void> {
+    if (response.writableFinished) return;
+    const { socket } = response;
+    if (socket === null) return finished(response);
+    this.watch(response);
+    this.#waiting.add(caller, socket, response.writableLength);
+    this.#makeRoom(caller, socket);
+    try {
+      await finished(response);
+    } finally {
+      this.#waiting.delete(caller, socket);
+    }
+  }
+
+  #makeRoom(caller: string, newest: Socket): void {
+    const { perCaller, total } = this.#limits;
+    const waiting = this.#waiting;
+    while (waiting.sizeOf(caller) > perCaller && waiting.oldest(caller) !== newest)
+      this.#closeForRoom(waiting.takeOldest(caller));
+    while (waiting.size > total) this.#closeForRoom(waiting.takeOldest());
+  }
+
+  #closeForRoom(socket: Socket | undefined): void {
+    this.#closed.inc({ reason: 'room' });
+    socket?.destroy();
+  }
+}
