@@ -15,6 +15,7 @@ function bundleOf(operation: object, schemas: object = {}) {
     components: { schemas },
     'x-rate-limit-policies': { write: { limit: 1200, window: 60 }, token: { limit: 30, window: 60 } },
     'x-body-limits': { write: 1048576 },
+    'x-tenant-limits': { sailingBoats: 20 },
   };
   describe(document);
   return { post, document };
@@ -32,10 +33,11 @@ group('an operation', () => {
     'x-roles': ['BOAT_W', 'ADMIN'],
     'x-rate-limit': 'write',
     'x-body-limit': 'write',
+    'x-tenant-limit': 'sailingBoats',
     'x-idempotent': 'key',
   };
 
-  it('lists its roles, rate limit, idempotency and maximum body size after its description', () => {
+  it('lists its roles, rate limit, idempotency and limits after its description', () => {
     expect(bundleOf({ ...facts, description: 'Creates a boat.\n' }).post.description).toBe(`Creates a boat.
 
 **Access and limits**
@@ -44,6 +46,7 @@ group('an operation', () => {
 - **Rate limit**: 1,200 requests in 60 seconds per API user (policy \`write\`)
 - **Idempotency**: safe to repeat with the same \`Idempotency-Key\`
 - **Maximum body size**: 1,024 KiB
+- **Maximum per tenant**: 20 sailing boats
 `);
   });
 

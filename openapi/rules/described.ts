@@ -53,6 +53,7 @@ function factsOf(document: JsonObject, operation: Operation): string[] {
   const policy = String(operation['x-rate-limit']);
   const { limit, window } = objectOf(objectOf(document['x-rate-limit-policies'])[policy]);
   const bodyLimit = objectOf(document['x-body-limits'])[String(operation['x-body-limit'])];
+  const tenantLimit = objectOf(document['x-tenant-limits'])[String(operation['x-tenant-limit'])];
   const per = operation['x-roles'].includes('PUBLIC') ? 'API key' : 'API user';
   return [
     `- **Roles**: ${rolesInWords(operation['x-roles'])}`,
@@ -61,6 +62,9 @@ function factsOf(document: JsonObject, operation: Operation): string[] {
     ...(bodyLimit === undefined
       ? []
       : [`- **Maximum body size**: ${(Number(bodyLimit) / 1024).toLocaleString('en')} KiB`]),
+    ...(tenantLimit === undefined
+      ? []
+      : [`- **Maximum per tenant**: ${tenantLimit} ${inWords(String(operation['x-tenant-limit']))}`]),
     ...deprecationInWords(operation['x-deprecation']),
     ...(operation['x-extension'] === true ? ['- **Extension**: not part of the product interface'] : []),
   ];

@@ -118,6 +118,11 @@ export const extensionTable: Record<string, Extension> = {
   'x-roles': { on: ['Operation'], schema: roles, why: 'the roles of which any one allows the call' },
   'x-rate-limit': { on: ['Operation'], schema: policyName, why: 'the policy that the call counts against' },
   'x-body-limit': { on: ['Operation'], schema: policyName, why: 'the largest body that the operation accepts' },
+  'x-tenant-limit': {
+    on: ['Operation'],
+    schema: { type: 'string', pattern: camelCase },
+    why: 'the number that a tenant can have of what the operation creates',
+  },
   'x-idempotent': {
     on: ['Operation'],
     schema: { enum: [true, false, 'key', 'systemRef'] },
@@ -336,6 +341,16 @@ export const extensionTable: Record<string, Extension> = {
     on: ['Root'],
     schema: { ...closed, required: ['bulk'], properties: { bulk: oneOrMore } },
     why: 'the number of items from which on a write is a bulk write, of which few run at the same time',
+  },
+  'x-tenant-limits': {
+    on: ['Root'],
+    schema: {
+      type: 'object',
+      minProperties: 1,
+      propertyNames: { type: 'string', pattern: camelCase },
+      additionalProperties: oneOrMore,
+    },
+    why: 'the limits that `x-tenant-limit` names',
   },
   'x-durations': {
     on: ['Root'],

@@ -9,6 +9,7 @@ export const limits = wholeContract((root, report) => {
   checkJsonLimits(root, report);
   checkWriteLimits(root, report);
   const policies = root.get('x-rate-limit-policies')?.keys() ?? [];
+  const tenantLimits = root.get('x-tenant-limits')?.keys() ?? [];
   const bodyLimits = root.get('x-body-limits')?.keys() ?? [];
   for (const operation of operationsOf(root)) {
     const { place, body, method } = operation;
@@ -23,6 +24,9 @@ export const limits = wholeContract((root, report) => {
     } else if (method === 'get' && policy !== 'read') {
       report(place.get('x-rate-limit') ?? place, 'A GET reads: use the policy `read`.');
     }
+    const tenantLimit = place.text('x-tenant-limit');
+    if (tenantLimit !== undefined && !tenantLimits.includes(tenantLimit))
+      report(place.get('x-tenant-limit') ?? place, `Name a limit in \`x-tenant-limit\`: ${tenantLimits.join(', ')}.`);
     const limit = place.text('x-body-limit');
     if (body === undefined && limit !== undefined) {
       report(place.get('x-body-limit') ?? place, 'Remove `x-body-limit`: the operation has no body.');

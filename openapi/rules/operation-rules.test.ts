@@ -415,6 +415,11 @@ const cases: Record<string, Case[]> = {
       (files) => set(files, 'openapi.yaml', ['x-write-limits'], { bulk: 20 }),
       /A write of 20 items or more/,
     ],
+    [
+      'an unknown limit of tenants',
+      (files) => set(files, create, ['post', 'x-tenant-limit'], 'boats'),
+      /Name a limit in `x-tenant-limit`/,
+    ],
   ],
   repetition: [
     [

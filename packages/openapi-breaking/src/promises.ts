@@ -81,6 +81,10 @@ function tighterLimits(released: Bundle, present: Bundle): Break[] {
       const says = `Writes are limited from ${is} items on instead of ${was}.`;
       return is < was ? [{ rule: 'write-limit-lowered', at: pointerTo('x-write-limits', name), says }] : [];
     }),
+    ...numbers(released['x-tenant-limits'], present['x-tenant-limits']).flatMap(([name, was, is]) => {
+      const says = `A tenant can have ${is} instead of ${was}.`;
+      return is < was ? [{ rule: 'tenant-limit-lowered', at: pointerTo('x-tenant-limits', name), says }] : [];
+    }),
     ...numbers(weightsBefore, weightsAfter).flatMap(([name, was, is]) => {
       const says = `The weight went from ${was} to ${is}, so searches that were accepted cost too much.`;
       const at = pointerTo('x-search-limits', 'weights', name);

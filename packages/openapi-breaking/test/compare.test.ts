@@ -259,6 +259,7 @@ test('changes of properties of all operations are found', async () => {
     '#/x-search-limits/weights/relation': 11,
     '#/x-search-limits/weights/pattern': 1,
     '#/x-write-limits/bulk': 5,
+    '#/x-tenant-limits/boats': 5,
     '#/components/securitySchemes/bearerAuth/scheme': 'basic',
   };
   const { breaks } = await compare(bundleOf([{}]), bundleOf([{}], root));
@@ -267,6 +268,7 @@ test('changes of properties of all operations are found', async () => {
     'search-weight-raised x-search-limits',
     'security-scheme-changed components',
     'server-removed servers',
+    'tenant-limit-lowered x-tenant-limits',
     'write-limit-lowered x-write-limits',
   ]);
 });

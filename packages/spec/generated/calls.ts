@@ -191,13 +191,13 @@ export const calls = {
   /** Deactivate records */
   deleteRecords: ["DELETE","/api/v1/records","key",null],
   /** List record types */
-  listRecordTypes: ["GET","/api/v1/records/types",true,null],
+  listRecordTypes: ["GET","/api/v1/records/types",true,"number"],
   /** Get the fields of a record type */
   getRecordSchema: ["GET","/api/v1/records/schema/{type}",true,null],
   /** Look up records of a type */
   lookupRecords: ["POST","/api/v1/records/batch/{type}",true,"number"],
   /** List custom record types */
-  listCustomRecordTypes: ["GET","/api/v1/records/custom",true,null],
+  listCustomRecordTypes: ["GET","/api/v1/records/custom",true,"number"],
   /** Define a custom record type */
   createCustomRecordType: ["POST","/api/v1/records/custom","key",null],
   /** Get a custom record type */

@@ -3521,7 +3521,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
-    "paging": null,
+    "paging": "number",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -3627,7 +3627,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
-    "paging": null,
+    "paging": "number",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",

@@ -4595,8 +4595,8 @@ export interface paths {
         };
         /**
          * List record types
-         * @description Returns the record types that can be written: the standard types and the active custom types of the tenant. Each has its
-         *     operations and the URLs of its fields and records. The list is not paged.
+         * @description Returns one page of the record types that can be written: the standard types and the active custom types of the tenant, sorted
+         *     by name. Each has its operations and the URLs of its fields and records.
          *
          *     **Access and limits**
          *
@@ -4742,8 +4742,8 @@ export interface paths {
         };
         /**
          * List custom record types
-         * @description Returns the custom record types of the tenant with their fields, sorted by name. Inactive types are included only with
-         *     `includeInactive=true`. The list is not paged.
+         * @description Returns one page of the custom record types of the tenant with their fields, sorted by name. Inactive types are included only
+         *     with `includeInactive=true`.
          *
          *     **Access and limits**
          *
@@ -4763,6 +4763,8 @@ export interface paths {
          *     - A name that the service uses itself, two fields with the same name, an `ENUM` without values, or a pattern or default that
          *       does not fit its field returns 400 with its pointer.
          *     - A `referencedEntityType` that does not exist returns 400 (`REFERENCE_NOT_FOUND`).
+         *     - Patterns that take too long to compile return 413 (`PAYLOAD_TOO_LARGE`).
+         *     - If the tenant already has the maximum number of types, inactive ones included, the call returns 409 (`LIMIT_REACHED`).
          *
          *     **Access and limits**
          *
@@ -4770,6 +4772,7 @@ export interface paths {
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
          *     - **Idempotency**: safe to repeat with the same `Idempotency-Key`
          *     - **Maximum body size**: 1,024 KiB
+         *     - **Maximum per tenant**: 500 custom record types
          */
         post: operations["createCustomRecordType"];
         delete?: never;
@@ -7183,6 +7186,7 @@ export interface components {
          *     | `NO_RATE` | no rate applies |
          *     | `PERIOD_CLOSED` | the day is in a closed period of the books |
          *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job |
+         *     | `LIMIT_REACHED` | the tenant already has the maximum number of these; the operation states it |
          *     | `IDEMPOTENCY_KEY_REUSED` | the key was used for another request |
          *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running; retry after `Retry-After` seconds |
          *     | `EVENTS_EXPIRED` | events after this position are no longer kept |
@@ -7197,7 +7201,7 @@ export interface components {
          *     | `READ_TIMEOUT` | a read exceeded the time limit of the service; narrow it before you retry |
          * @enum {string}
          */
-        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "OUTCOME_UNKNOWN" | "READ_TIMEOUT";
+        ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "OUTCOME_UNKNOWN" | "READ_TIMEOUT";
         /**
          * Tenant name
          * @description Name of a tenant.
@@ -9460,7 +9464,7 @@ export interface components {
              * @description Kind of problem, stable. Decide by it.
              * @enum {string}
              */
-            code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
+            code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
             /**
              * UUID
              * Format: uuid
@@ -20936,6 +20940,29 @@ export interface components {
             records: components["schemas"]["RecordDelete"][];
         };
         /**
+         * Record type page
+         * @description One page of record types.
+         */
+        RecordTypePage: {
+            /** @description Number of this page. The first page is 0. */
+            page: number;
+            /** @description Number of rows per page. */
+            pageSize: number;
+            /** @description Whether there is a next page. */
+            hasMore: boolean;
+            /** @description Always null. For the next page, increase `page`. */
+            nextCursor: null;
+            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            total?: number;
+            /**
+             * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
+             *     Present if `includeTotal` was true.
+             */
+            totalIsExact?: boolean;
+            /** @description Types, sorted by name. */
+            data: components["schemas"]["RecordType"][];
+        };
+        /**
          * Custom record type fields
          * @description Fields of a custom record type that a caller can write.
          */
@@ -21089,24 +21116,25 @@ export interface components {
             recordsUrl: string;
         };
         /**
-         * Custom record type list
-         * @description All custom record types.
+         * Custom record type page
+         * @description One page of custom record types.
          */
-        CustomRecordTypeList: {
-            /**
-             * @description Always 0: there is one page.
-             * @constant
-             */
-            page: 0;
-            /** @description Number of rows in the list. */
+        CustomRecordTypePage: {
+            /** @description Number of this page. The first page is 0. */
+            page: number;
+            /** @description Number of rows per page. */
             pageSize: number;
-            /**
-             * @description Always false.
-             * @constant
-             */
-            hasMore: false;
-            /** @description Always null. */
+            /** @description Whether there is a next page. */
+            hasMore: boolean;
+            /** @description Always null. For the next page, increase `page`. */
             nextCursor: null;
+            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            total?: number;
+            /**
+             * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
+             *     Present if `includeTotal` was true.
+             */
+            totalIsExact?: boolean;
             /** @description Types, sorted by name. */
             data: components["schemas"]["CustomRecordType"][];
         };
@@ -41144,7 +41172,18 @@ export interface operations {
     };
     listRecordTypes: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Page number. The first page is 0.
+                 * @example 0
+                 */
+                page?: components["parameters"]["PageNumber"];
+                /**
+                 * @description Number of rows per page.
+                 * @example 50
+                 */
+                pageSize?: components["parameters"]["PageLength"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -41168,7 +41207,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The record types. */
+            /** @description One page of record types. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -41177,10 +41216,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RecordTypeList"];
+                    "application/json": components["schemas"]["RecordTypePage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["InvalidPage"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
@@ -41311,6 +41350,21 @@ export interface operations {
                  * @example false
                  */
                 includeInactive?: components["parameters"]["IncludeInactive"];
+                /**
+                 * @description Page number. The first page is 0.
+                 * @example 0
+                 */
+                page?: components["parameters"]["PageNumber"];
+                /**
+                 * @description Number of rows per page.
+                 * @example 50
+                 */
+                pageSize?: components["parameters"]["PageLength"];
+                /**
+                 * @description Whether to count all matching rows.
+                 * @example false
+                 */
+                includeTotal?: components["parameters"]["IncludeTotal"];
             };
             header: {
                 /**
@@ -41335,7 +41389,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The custom record types. */
+            /** @description One page of custom record types. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -41344,7 +41398,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CustomRecordTypeList"];
+                    "application/json": components["schemas"]["CustomRecordTypePage"];
                 };
             };
             /** @description The request is invalid; `errors` has a pointer to each invalid value. */

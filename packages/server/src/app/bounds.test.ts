@@ -350,7 +350,7 @@ test('rows check › reads all rows in pages, and finds those that violate the c
   expect(new Set(before.map(({ type, pointer }) => `${type} ${pointer}`))).toEqual(
     new Set(['Client /unappliedCredit']),
   );
-  expect(found.map(describeFinding)).toEqual([`Client ${id}: /name must NOT have more than 200 characters.`]);
+  expect(found.map(describeFinding)).toEqual([`Client ${id}/name: The text must have at most 200 characters.`]);
   // 1,001 payments and clients require several pages.
   expect(Math.max(...reports.map(({ checked }) => checked))).toBeLessThan(1001);
   const clients = await preparer.call<{ total: number }>('POST', '/gql/v1/clients/search', { includeTotal: true });
@@ -387,7 +387,7 @@ test('rows check › finds records of custom types that do not match the fields 
       'alter table custom_record force row level security',
     ].join(';'),
   );
-  const findings = [`Widget ${wrong?.id}: /attributes/size must be <= 10.`];
+  const findings = [`Widget ${wrong?.id}/attributes/size: The number must be at most 10.`];
   expect(await check('Widget')).toEqual({ checked: 1, findings, next: null });
   await expect(check('Elephant')).rejects.toThrow('There is no type Elephant.');
 });

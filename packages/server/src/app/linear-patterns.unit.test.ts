@@ -35,6 +35,31 @@ function allPatterns(): Map<string, string> {
   return found;
 }
 
+/** Files that create patterns while the service runs, and of what. */
+const patternSources = new Map([
+  ['modules/records/pattern-worker.ts', 'definitions of tenants, in threads with a budget of processor time'],
+  ['modules/billing/pay/browser.ts', 'a constant'],
+  ['app/console/session.ts', 'a constant'],
+  ['contract/fields.ts', 'patterns of the contract'],
+  ['entity/row-bounds.ts', 'patterns of the contract'],
+  ['operator/copies/import-tenant.ts', 'patterns of the contract'],
+  ['operator/tenants.ts', 'patterns of the contract'],
+  ['platform/auth/tenant-settings.ts', 'patterns of the contract'],
+]);
+
+/** Whether a file creates a pattern within a function, or imports the engine for patterns of tenants. */
+function createsPatterns(file: string): boolean {
+  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest);
+  const visit = (node: ts.Node, isInFunction: boolean): boolean => {
+    const isPattern =
+      (ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText(source) === 'RegExp';
+    const isEngine = ts.isImportDeclaration(node) && node.moduleSpecifier.getText(source) === "'re2js'";
+    if (isEngine || (isPattern && isInFunction)) return true;
+    return ts.forEachChild(node, (child) => visit(child, isInFunction || ts.isFunctionLike(node))) === true;
+  };
+  return visit(source, false);
+}
+
 function isLinear(pattern: string): boolean {
   const end = pattern.lastIndexOf('/');
   return analyse({ source: pattern.slice(1, end), flags: pattern.slice(end + 1) }).reports.length === 0;
@@ -44,6 +69,14 @@ test('no pattern that sees input takes more than linear time', () => {
   const patterns = [...allPatterns()].filter(([pattern]) => !harmless.has(pattern));
   expect(patterns.length).toBeGreaterThan(100);
   expect(patterns.filter(([pattern]) => !isLinear(pattern))).toEqual([]);
+});
+
+test('only threads with a budget compile patterns of tenants', () => {
+  const root = `${packages}server/src/`;
+  const found = globSync('**/*.ts', { cwd: root }).filter(
+    (file) => !file.endsWith('.test.ts') && createsPatterns(`${root}${file}`),
+  );
+  expect(found.sort()).toEqual([...patternSources.keys()].sort());
 });
 
 test.each(['/0+$/', '/^(a+)+$/u', '/\\s*,/'])('a slow pattern is detected: %s', (pattern) => {

@@ -92,6 +92,7 @@ export interface Contract {
   readonly 'x-json-limits': JsonLimits;
   /** How many items make a write a bulk write. */
   readonly 'x-write-limits': { readonly bulk: number };
+  readonly 'x-tenant-limits': Readonly<Record<string, number>>;
   readonly 'x-durations': Durations;
 }
 

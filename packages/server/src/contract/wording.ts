@@ -73,7 +73,7 @@ export function detailOf(error: ErrorObject): string {
       return 'The value is missing.';
     case 'additionalProperties':
     case 'unevaluatedProperties':
-      return unknownProperty(String(params.additionalProperty ?? params.unevaluatedProperty), schema);
+      return unknownProperty(String(params.additionalProperty ?? params.unevaluatedProperty), namesIn(schema));
     case 'type':
       return typeDetail([error]);
     case 'enum':
@@ -132,8 +132,8 @@ function formOf(schema: Schema): string {
   return schema.pattern === undefined ? `the format ${schema.format}` : `the form ${schema.pattern}`;
 }
 
-function unknownProperty(name: string, schema: Schema): string {
-  const names = namesIn(schema);
+/** Describes a property that is none of those that an object can have. */
+export function unknownProperty(name: string, names: readonly string[]): string {
   const meant = nearest(name, names);
   if (meant !== undefined) return `Unknown property. Did you mean ${meant}?`;
   return names.length > 0 && fits(names)

@@ -1,7 +1,7 @@
-import { Rejection } from '../contract/rejection.ts';
+import { type ItemRejection, Rejection } from '../contract/rejection.ts';
 import { escapePointer } from '../http/pointer.ts';
 
 /** Rejects the provided value of a field. */
-export function invalidField(field: string, detail: string): Rejection {
+export function invalidField(field: string, detail: string): ItemRejection {
   return new Rejection('VALIDATION_ERROR', detail, `/${escapePointer(field)}`);
 }

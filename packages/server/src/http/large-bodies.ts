@@ -108,7 +108,7 @@ export class LargeBodyChecks {
         { operation: operation.id, tenant, user, limit, bytes: size },
         'The check of a large body exceeded its time limit and was stopped.',
       );
-      throw overBudget(limit);
+      throw budgetRejection(limit, 'The body takes');
     }
     if ('body' in report) return { query: report.query, body: unpackBody(report.body), bytes: report.bytes };
     if ('code' in report)
@@ -123,9 +123,9 @@ export function memoryOf(bytes: Uint8Array | undefined): ArrayBuffer[] {
   return memory instanceof ArrayBuffer && memory.byteLength === bytes?.byteLength ? [memory] : [];
 }
 
-function overBudget(limit: OverBudget['limit']): Rejection {
-  if (limit === 'cpu')
-    return new Rejection('PAYLOAD_TOO_LARGE', 'The body takes too long to check. Split the request.');
+/** @param subject what takes too long, with the verb. */
+export function budgetRejection(limit: OverBudget['limit'], subject: string): Rejection {
+  if (limit === 'cpu') return new Rejection('PAYLOAD_TOO_LARGE', `${subject} too long to check. Split the request.`);
   const headers = { 'Retry-After': '1' };
   return new Rejection('SERVICE_UNAVAILABLE', 'The service is too busy to check the body. Try again in 1 second.', {
     headers,

@@ -1,13 +1,13 @@
-import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { sql } from 'kysely';
 import { contractAjv } from '../contract/contract-ajv.ts';
+import { distinct } from '../contract/wording.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { allEntities } from '../entity/registry.ts';
 import type { AnyStoredRow } from '../entity/row.ts';
 import { selection } from '../entity/select.ts';
-import { type CustomTypeRow, listCustomTypes, recordTypeOf } from '../modules/records/custom-type.ts';
-import { compileFields } from '../modules/records/custom-values.ts';
-import type { Session } from '../platform/store/store.ts';
+import { type CustomTypeRow, customTypeNamed, customTypeNames, recordTypeOf } from '../modules/records/custom-type.ts';
+import { checkValues, patternTest } from '../modules/records/custom-values.ts';
+import { findMismatches } from '../modules/records/pattern.ts';
 import type { Operator } from './operator.ts';
 import { tenantNamed } from './tenants.ts';
 
@@ -39,16 +39,18 @@ export interface RowsReport {
   readonly next: RowPosition | null;
 }
 
-/** The rows of one type, and what a row violates. */
+/** The rows of one type, and what each of them violates. */
 interface CheckedType {
   readonly entity: AnyEntity;
-  readonly faultsOf: (row: AnyStoredRow) => readonly ErrorObject[];
+  readonly faultsOf: (row: AnyStoredRow) => Promise<readonly Fault[]>;
 }
+
+type Fault = Pick<RowFinding, 'pointer' | 'detail'>;
 
 /** Rows that one transaction reads. A large tenant must not hold a connection, or the process, for long. */
 const pageSize = 200;
 
-const ajv = contractAjv({ allErrors: true, useDefaults: false, verbose: false });
+const ajv = contractAjv({ allErrors: true, useDefaults: false, verbose: true });
 
 /**
  * Reads one page of a tenant's rows as responses include them, and compares them with the contract, and those of custom
@@ -62,74 +64,68 @@ export async function checkRows(
 ): Promise<RowsReport> {
   const { id: tenantId } = await tenantNamed(operator, name);
   return operator.service.store.read(tenantId, async (session) => {
-    const types = await checkedTypes(session, tenantId);
-    const index = after === null ? 0 : types.findIndex(({ entity }) => entity.type === after.type);
-    const type = types[index];
-    if (type === undefined) throw new Error(`There is no type ${after?.type}.`);
-    const { entity, faultsOf } = type;
+    // Always in the same order: the types of the contract, and the custom ones by name.
+    const own = [...allEntities()];
+    const names = [...own.map(({ type }) => type), ...(await customTypeNames(session, tenantId, true))];
+    const index = after === null ? 0 : names.indexOf(after.type);
+    const name = names[index];
+    if (name === undefined) throw new Error(`There is no type ${after?.type}.`);
+    const standard = own.find(({ type }) => type === name);
+    const { entity, faultsOf } =
+      standard === undefined
+        ? customType(tenantId, await customTypeNamed(session, tenantId, name))
+        : { entity: standard, faultsOf: faultsOfSchema(name) };
     const last = after?.id ?? null;
     const rows = await session.all<AnyStoredRow>(sql`${selection(entity)} where ${entity.within('e', tenantId)}
       ${last === null ? sql`` : sql`and e.id > ${last}`} order by e.id limit ${pageSize}`);
-    const following = types[index + 1];
+    const following = names[index + 1];
     const end = rows.length < pageSize ? undefined : rows.at(-1);
     const next =
-      end === undefined ? following && { type: following.entity.type, id: null } : { type: entity.type, id: end.id };
-    const findings = rows.flatMap((row) =>
-      faultsOf(row).map(({ instancePath: pointer, message: detail = '' }) => ({
-        type: entity.type,
-        id: row.id,
-        pointer,
-        detail,
-      })),
-    );
-    return { checked: rows.length, findings, next: next ?? null };
+      end === undefined ? following !== undefined && { type: following, id: null } : { type: entity.type, id: end.id };
+    const findings: RowFinding[] = [];
+    for (const row of rows)
+      for (const fault of await faultsOf(row)) findings.push({ type: entity.type, id: row.id, ...fault });
+    return { checked: rows.length, findings, next: next || null };
   });
-}
-
-/** All types of a tenant, always in the same order: those of the contract, and its custom types by name. */
-async function checkedTypes(session: Session, tenantId: number): Promise<readonly CheckedType[]> {
-  const own = [...allEntities()].map((entity) => ({ entity, faultsOf: faultsOfSchema(entity.type) }));
-  const custom = await listCustomTypes(session, tenantId, true);
-  return [...own, ...custom.map((row) => customType(tenantId, row))];
 }
 
 function customType(tenantId: number, row: CustomTypeRow): CheckedType {
   const { entity } = recordTypeOf(tenantId, row);
   const fields = row.fields.filter(({ active }) => active);
   const ofSchema = faultsOfSchema('CustomRecordRow');
-  let validate: ValidateFunction | undefined;
+  const check = checkValues(fields);
   return {
     entity,
-    faultsOf(record) {
-      // Compiled for the types whose rows are read.
-      validate ??= compileFields(fields);
+    async faultsOf(record) {
       const stored = new Map(Object.entries(record.attributes ?? {}));
       // Records that are older than a field have null in it, also if it is not nullable.
       const written = fields.filter(({ name }) => (stored.get(name) ?? null) !== null);
-      const attributes = Object.fromEntries(written.map(({ name }) => [name, stored.get(name)]));
-      const faults = faultsIn(validate, attributes).map((fault) => ({
-        ...fault,
-        instancePath: `/attributes${fault.instancePath}`,
-      }));
-      return [...ofSchema(record), ...faults];
+      const invalid = check(Object.fromEntries(written.map(({ name }) => [name, stored.get(name)])));
+      const faults = [
+        ...(await ofSchema(record)),
+        ...invalid.map(({ pointer = '', message }) => ({ pointer: `/attributes${pointer}`, detail: message })),
+      ];
+      for (const field of written) {
+        const test = patternTest(field, stored.get(field.name));
+        // One by one: the time for many of them together is limited.
+        const [detail] = test === undefined ? [] : (await findMismatches(tenantId, [test])).values();
+        if (detail !== undefined) faults.push({ pointer: `/attributes/${field.name}`, detail });
+      }
+      return faults;
     },
   };
 }
 
 function faultsOfSchema(name: string): CheckedType['faultsOf'] {
-  return (row) => {
+  return async (row) => {
     const validate = ajv.getSchema(`#/components/schemas/${name}`);
     if (validate === undefined) throw new Error(`The contract has no schema ${name}.`);
-    return faultsIn(validate, row);
+    if (validate(row)) return [];
+    return distinct(validate.errors ?? []).map(({ error, detail }) => ({ pointer: error.instancePath, detail }));
   };
-}
-
-function faultsIn(validate: ValidateFunction, value: unknown): readonly ErrorObject[] {
-  const isValid: boolean = validate(value);
-  return isValid ? [] : (validate.errors ?? []);
 }
 
 /** Formats a finding as a line of text. */
 export function describeFinding({ type, id, pointer, detail }: RowFinding): string {
-  return `${type} ${id}: ${pointer === '' ? 'the row' : pointer} ${detail}.`;
+  return `${type} ${id}${pointer}: ${detail}`;
 }

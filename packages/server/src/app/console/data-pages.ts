@@ -16,14 +16,19 @@ const mostEntries = 50;
 /** All lists: those of the contract, and those of the tenant's own types. */
 export async function dataPage(visit: Visit): Promise<string> {
   const { base } = visit.frame;
-  const custom = rowsIn(await callOperation(visit, operationOf('listCustomRecordTypes')));
+  const page = visit.query.get('page') ?? '0';
+  const query = { pageSize: '100', page };
+  const body = await callOperation(visit, operationOf('listCustomRecordTypes'), { query });
+  const custom = rowsIn(body);
+  const next =
+    body.hasMore === true && html`<a class="button plain" href="${base}/data?page=${Number(page) + 1}">More types</a>`;
   const link = (type: string, title: string) => html`<li><a href="${base}/data/${type}">${title}</a></li>`;
   return framed(visit.frame, {
     title: 'Data',
     part: '/data',
     lead: 'Every list of the API. Open a row to follow its references and to see its events.',
     body: html`<section class="card"><h2>Lists</h2><ul class="links">${[...dataLists.values()].map(({ type, title }) => link(type, title))}</ul></section>
-${custom.length > 0 && html`<section class="card"><h2>Custom record types</h2><ul class="links">${custom.map(customList).map(({ type, title }) => link(type, title))}</ul></section>`}`,
+${custom.length > 0 && html`<section class="card"><h2>Custom record types</h2><ul class="links">${custom.map(customList).map(({ type, title }) => link(type, title))}</ul>${next}</section>`}`,
   });
 }
 
@@ -31,10 +36,12 @@ ${custom.length > 0 && html`<section class="card"><h2>Custom record types</h2><u
 async function listNamed(visit: Visit, type: string): Promise<DataList> {
   const standard = dataLists.get(type);
   if (standard !== undefined) return standard;
-  const custom = rowsIn(await callOperation(visit, operationOf('listCustomRecordTypes')));
-  const definition = custom.find(({ name }) => name === type);
-  if (definition === undefined) throw new Rejection('NOT_FOUND', `There is no list ${type}.`);
-  return customList(definition);
+  try {
+    return customList(await callOperation(visit, operationOf('getCustomRecordType'), { path: { name: type } }));
+  } catch (error) {
+    if (!(error instanceof Rejection) || (error.status !== 400 && error.status !== 404)) throw error;
+    throw new Rejection('NOT_FOUND', `There is no list ${type}.`);
+  }
 }
 
 /** One list, with its filter. What the operation rejects is shown above the filter. */

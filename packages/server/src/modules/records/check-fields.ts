@@ -7,9 +7,9 @@ import type { ProblemDetail } from '../../http/problem.ts';
 import { type CustomField, type CustomFieldInput, completeField, keysOfType } from './custom-field.ts';
 import { targetOf } from './custom-record.ts';
 import { findCustomTypes } from './custom-type.ts';
-import { compileChecks, lengthsOf, longestTextOf, normalize } from './custom-values.ts';
+import { checkValues, lengthsOf, maxTextLengthOf, normalize, patternTest } from './custom-values.ts';
 import { compareDecimals } from './decimal.ts';
-import { compilePattern, PatternFault } from './pattern.ts';
+import { findMismatches, keyOf, type PatternReports, reportPatterns } from './pattern.ts';
 import { isStandardType } from './standard-types.ts';
 
 type Finding = readonly [rule: keyof CustomField, code: string, detail: string];
@@ -28,14 +28,17 @@ export async function readFields(
   stored: readonly CustomField[] = [],
 ): Promise<CustomField[]> {
   const fields = inputs.map(completeField);
+  const reports = await reportPatterns(unit.tenantId, fields);
   const wrong = fields.flatMap((field, index) => {
     const isSecond = fields.findIndex((other) => other.name === field.name) < index;
-    const findings = isSecond ? [duplicate, ...faultsOf(field)] : faultsOf(field);
-    return findings.map((finding) => detailOf(index, finding));
+    const own = [...faultsOf(field), ...patternFaults(field, reports)];
+    return (isSecond ? [duplicate, ...own] : own).map((finding) => detailOf(index, finding));
   });
   rejectIfAny('VALIDATION_ERROR', wrong);
   rejectIfAny('REFERENCE_NOT_FOUND', await unknownTypes(unit, typeName, fields, stored));
-  return Promise.all(fields.map((field, index) => withDefault(unit, field, index)));
+  const tests = fields.flatMap((field) => patternTest(field, field.defaultValue) ?? []);
+  const mismatches = await findMismatches(unit.tenantId, tests);
+  return Promise.all(fields.map((field, index) => withDefault(unit, field, index, mismatches)));
 }
 
 const duplicate: Finding = ['name', 'DUPLICATE', 'Another field has this name.'];
@@ -86,7 +89,7 @@ function faultsOf(field: CustomField): Finding[] {
       'NO_VALUE',
       'A record without a value would be invalid. Set required or nullable to true, or provide a defaultValue.',
     ]);
-  return [...findings, ...boundFaults(field), ...patternFaults(field)];
+  return [...findings, ...boundFaults(field)];
 }
 
 function isSet(rule: unknown): boolean {
@@ -113,11 +116,11 @@ function boundFaults(field: CustomField): Finding[] {
   return findings;
 }
 
-function patternFaults(field: CustomField): Finding[] {
-  if (field.pattern === null || !texts.includes(field.type)) return [];
-  const compiled = compilePattern(field.pattern);
-  if (compiled instanceof PatternFault) return [['pattern', 'PATTERN', compiled.detail]];
-  const longest = longestTextOf(field);
+function patternFaults(field: CustomField, reports: PatternReports): Finding[] {
+  const report = reports.get(field.pattern);
+  if (report === undefined || !texts.includes(field.type)) return [];
+  if ('fault' in report) return [['pattern', 'PATTERN', report.fault]];
+  const longest = maxTextLengthOf(field, reports);
   if (Math.max(field.maxLength ?? 0, field.minLength ?? 0) > longest) {
     const detail = `A pattern of this size supports texts of up to ${longest} characters. Reduce maxLength, or simplify the pattern.`;
     return [['pattern', 'PATTERN', detail]];
@@ -155,14 +158,22 @@ async function unknownTypes(
 }
 
 /** Normalizes the default of a field like stored values. */
-async function withDefault(unit: UnitOfWork, field: CustomField, index: number): Promise<CustomField> {
+async function withDefault(
+  unit: UnitOfWork,
+  field: CustomField,
+  index: number,
+  mismatches: ReadonlyMap<string, string>,
+): Promise<CustomField> {
   const { name, defaultValue } = field;
   if (defaultValue === null) return field;
   try {
     const unstorable = findUnstorable(defaultValue);
     if (unstorable !== undefined) throw new Rejection('VALIDATION_ERROR', unstorable.detail);
-    const [fault] = compileChecks([field])({ [name]: defaultValue });
+    const [fault] = checkValues([field])({ [name]: defaultValue });
     if (fault !== undefined) throw fault;
+    const test = patternTest(field, defaultValue);
+    const mismatch = test === undefined ? undefined : mismatches.get(keyOf(test));
+    if (mismatch !== undefined) throw new Rejection('VALIDATION_ERROR', mismatch);
     if (field.referencedEntityType !== null)
       await checkDefaultReference(unit, field.referencedEntityType, defaultValue);
     return { ...field, defaultValue: normalize(field, defaultValue) };

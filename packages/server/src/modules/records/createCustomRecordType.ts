@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+import { checkTenantLimit } from '../../entity/tenant-limit.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import type { Handler } from '../../service/context.ts';
 import { readFields } from './check-fields.ts';
@@ -9,6 +11,8 @@ export const createCustomRecordType: Handler<'createCustomRecordType'> = (contex
   context.write(async (unit) => {
     const { name, fields: inputs, ...labels } = body;
     checkTypeName(name);
+    const types = sql`select from custom_record_type where tenant_id = ${unit.tenantId}`;
+    await checkTenantLimit(unit, 'customRecordTypes', 'custom record types', types);
     const fields = await readFields(unit, name, inputs);
     await unit.plan((plan) => plan.create(customRecordType, labels, { system: { name, fields } }));
     const row = await customTypeNamed(unit.transaction, unit.tenantId, name);

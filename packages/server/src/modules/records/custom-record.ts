@@ -8,14 +8,15 @@ import type { Plan } from '../../entity/plan.ts';
 import { entityOf } from '../../entity/registry.ts';
 import type { AnyInput, AnyRow } from '../../entity/row.ts';
 import type { CustomField } from './custom-field.ts';
-import { compileChecks, normalize } from './custom-values.ts';
+import { checkValues, normalize, patternTest } from './custom-values.ts';
+import { keyOf, mismatches } from './pattern.ts';
 import { isStandardType } from './standard-types.ts';
 import { holdUniqueValues } from './unique-values.ts';
 
 /** Creates the entity of a custom type: its rows share a table with those of the other custom types. */
 export function customRecordEntity(name: string, fields: readonly CustomField[]): Entity<'CustomRecordRow'> {
   const used = fields.filter((field) => field.active);
-  const check = compileChecks(used);
+  const check = checkValues(used);
   return createEntity(
     'CustomRecordRow',
     {
@@ -48,7 +49,7 @@ function referencedEntity(type: string): AnyEntity {
   return entity;
 }
 
-/** The number of custom types is unlimited; those beyond this number are created again each time. */
+/** Those of all tenants; the ones beyond this number are created again each time. */
 const mostReferencedTypes = 1_000;
 
 function placeOf(name: string) {
@@ -77,7 +78,16 @@ function readRecord(
       if (name in provided) provided[name] = idOfReference(plan, field, provided[name]);
     });
   }
-  faults.add(check(provided));
+  const invalid = check(provided);
+  faults.add(invalid);
+  const isInvalid = (name: string) => invalid.some(({ pointer = '' }) => `${pointer}/`.startsWith(`/${name}/`));
+  const matched = fields.filter(({ name, active }) => active && !isInvalid(name));
+  const matching = matched.map((field) => () => {
+    const test = patternTest(field, provided[field.name]);
+    const detail = test === undefined ? undefined : plan.lookup(mismatches, keyOf(test));
+    if (detail !== undefined) faults.add([invalidField(field.name, detail)]);
+  });
+  plan.together(...matching);
   faults.reject();
   const values = withoutPrototype({});
   for (const field of fields) {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import type { FieldDefinition, RecordType } from '../../bulk/record-type.ts';
+import type { FieldDefinition, RecordType, summaryOf } from '../../bulk/record-type.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type AnyEntity, defineEntity } from '../../entity/entity.ts';
 import type { StoredRow } from '../../entity/row.ts';
@@ -31,20 +31,17 @@ export const customRecordType = defineEntity('CustomRecordType', {
 
 export type CustomTypeRow = StoredRow<'CustomRecordType'>;
 
-/** More types than a list can contain. */
-const mostTypes = 9_900;
-
-/** Returns the custom types of a tenant, by name. */
-export function listCustomTypes(
+/** Returns the names of the custom types of a tenant, in order. */
+export async function customTypeNames(
   session: Session,
   tenantId: number,
   includeInactive: boolean,
-): Promise<CustomTypeRow[]> {
-  const active = includeInactive ? sql`` : sql`and e.active`;
-  return session.all<CustomTypeRow>(
-    sql`${selection(customRecordType)} where ${customRecordType.within('e', tenantId)} ${active}
-      order by e.name limit ${mostTypes}`,
+): Promise<readonly string[]> {
+  const active = includeInactive ? sql`` : sql`and active`;
+  const rows = await session.all<{ name: string }>(
+    sql`select name from custom_record_type where tenant_id = ${tenantId} ${active} order by name`,
   );
+  return rows.map(({ name }) => name);
 }
 
 /**
@@ -80,7 +77,7 @@ function found(name: string, [row]: readonly CustomTypeRow[]): CustomTypeRow {
   return row;
 }
 
-/** Entities by tenant, type and version, cached because compiling the checks of their fields is slow. */
+/** Entities by tenant, type and version, cached with the statements that are created for them. */
 const entities = new LRUCache<string, AnyEntity>({ max: 500 });
 
 /** Converts a custom type to a record type. The row must be committed. */
@@ -93,22 +90,36 @@ export function recordTypeOf(tenantId: number, row: CustomTypeRow): RecordType {
     entities.set(key, entity);
   }
   return {
-    name,
-    displayName: row.displayName ?? name,
-    description: row.description,
-    isCustom: true,
-    active: row.active,
-    operations: ['UPSERT', 'UPDATE', 'DELETE'],
+    ...customTypeSummary(row),
     readRoles: [],
     writeRoles: [],
-    schemaUrl: `${schemaUrl}${name}`,
-    recordsUrl: `${recordsUrl}${name}`,
     entity,
     fields: () => byRank(fields),
     attributesOf: ({ attributes }) => {
       const stored = new Map(Object.entries(attributes ?? {}));
       return Object.fromEntries(fields.map((field) => [field.name, stored.get(field.name) ?? null]));
     },
+  };
+}
+
+/** Describes a custom type without its fields. */
+export function customTypeSummary({
+  name,
+  displayName,
+  description,
+  active,
+}: Pick<CustomTypeRow, 'displayName' | 'description' | 'active'> & { readonly name: string }): ReturnType<
+  typeof summaryOf
+> {
+  return {
+    name,
+    displayName: displayName ?? name,
+    description,
+    isCustom: true,
+    active,
+    operations: ['UPSERT', 'UPDATE', 'DELETE'],
+    schemaUrl: `${schemaUrl}${name}`,
+    recordsUrl: `${recordsUrl}${name}`,
   };
 }
 

@@ -1,25 +1,84 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, str, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { type Schema, schemaOf } from '../../contract/contract.ts';
+import { numberOf, type Schema, schemaOf } from '../../contract/contract.ts';
+import { type ItemRejection, Rejection } from '../../contract/rejection.ts';
 import { addUniqueItems } from '../../contract/unique-items.ts';
-import { type ItemCheck, itemCheck } from '../../entity/item-check.ts';
+import { distinct, unknownProperty } from '../../contract/wording.ts';
+import { invalidField } from '../../entity/invalid-field.ts';
+import type { ItemCheck } from '../../entity/item-check.ts';
+import { escapePointer } from '../../http/pointer.ts';
 import type { CustomField } from './custom-field.ts';
 import { compareDecimals, inShortestForm, withPlaces } from './decimal.ts';
-import { compilePattern, PatternFault } from './pattern.ts';
+import type { PatternReports, PatternTest } from './pattern.ts';
 
 /** The default maximum length of text in a field, in characters; the contract allows no greater one. */
-const longestText = 100_000;
+const maxTextLength = 100_000;
 
-const [first, all] = [false, true].map(createAjv) as [Ajv2020, Ajv2020];
+/** The most errors of an item in a response. */
+const maxErrors = numberOf('RecordItemError', 'errors', 'maxItems');
 
-function createAjv(allErrors: boolean): Ajv2020 {
-  const ajv = new Ajv2020({
-    allErrors,
-    strict: false,
-    verbose: true,
-    validateFormats: true,
-    code: { regExp: patternOf },
-  });
+/**
+ * Checks values against the fields of a custom type, with references as IDs, but not against their patterns: `mismatches` does
+ * that. Missing attributes are allowed.
+ *
+ * Schemas are compiled for the forms that fields can have, and read what a tenant has defined as data: no definition is compiled.
+ */
+export function checkValues(fields: readonly CustomField[]): ItemCheck {
+  const byName = new Map(fields.map((field) => [field.name, field]));
+  return (values) => {
+    const found: ItemRejection[] = [];
+    for (const [name, value] of Object.entries(values as object)) {
+      const field = byName.get(name);
+      const rejection = field === undefined ? unknownField(name, byName) : faultOf(field, value);
+      if (rejection !== undefined) found.push(rejection);
+      if (found.length === maxErrors) break;
+    }
+    return found;
+  };
+}
+
+/** The text of a value to match with the pattern of its field; undefined without either. */
+export function patternTest({ pattern }: CustomField, value: unknown): PatternTest | undefined {
+  return pattern !== null && typeof value === 'string' ? { pattern, text: value } : undefined;
+}
+
+/** The number of characters that a field allows. */
+export function maxTextLengthOf({ pattern, maxLength }: CustomField, reports: PatternReports): number {
+  const report = reports.get(pattern);
+  const matched = report === undefined || 'fault' in report ? maxTextLength : report.maxTextLength;
+  return Math.min(maxLength ?? maxTextLength, matched, maxTextLength);
+}
+
+function unknownField(name: string, fields: ReadonlyMap<string, CustomField>): ItemRejection {
+  return invalidField(name, unknownProperty(name, [...fields.keys()]));
+}
+
+function faultOf(field: CustomField, value: unknown): ItemRejection | undefined {
+  if (value === null && field.nullable) return undefined;
+  const validate = validatorOf(field);
+  if (validate({ value, rules: rulesOf(field) })) return undefined;
+  const [{ error, detail } = { error: undefined, detail: 'The value is invalid.' }] = distinct(validate.errors ?? []);
+  const inside = error?.instancePath.slice('/value'.length) ?? '';
+  return new Rejection('VALIDATION_ERROR', detail, `/${escapePointer(field.name)}${inside}`);
+}
+
+const validators = new Map<string, ValidateFunction>();
+
+/** The schemas of all fields with these properties are the same. */
+function validatorOf({ type, nullable, scale }: CustomField): ValidateFunction {
+  const form = `${type} ${nullable} ${scale}`;
+  let validate = validators.get(form);
+  if (validate === undefined) {
+    validate = ajv.compile({ properties: { value: schemaOfValue(type, nullable, scale) } });
+    validators.set(form, validate);
+  }
+  return validate;
+}
+
+const ajv = createAjv();
+
+function createAjv(): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false, verbose: true, $data: true });
   addFormats.default(ajv);
   addUniqueItems(ajv);
   // Patterns, which are stricter, validate these formats.
@@ -29,29 +88,6 @@ function createAjv(allErrors: boolean): Ajv2020 {
   addBound(ajv, 'decimalMinimum', (value, limit) => compareDecimals(value, limit) >= 0, '>=');
   addBound(ajv, 'decimalMaximum', (value, limit) => compareDecimals(value, limit) <= 0, '<=');
   return ajv;
-}
-
-/** Compiles the check of a custom type's fields, with references as IDs. Missing attributes are allowed. */
-export function compileChecks(fields: readonly CustomField[]): ItemCheck {
-  const validate = compileFields(fields);
-  let every: ValidateFunction | undefined;
-  return itemCheck(
-    () => validate,
-    () => (every ??= compileFields(fields, all)),
-  );
-}
-
-/** Compiles a validation of attributes that stops at the first that does not match its field. */
-export function compileFields(fields: readonly CustomField[], ajv = first): ValidateFunction {
-  const schema = {
-    type: 'object',
-    properties: Object.fromEntries(fields.map((field) => [field.name, schemaOfField(field)])),
-    additionalProperties: false,
-  };
-  const validate: ValidateFunction = ajv.compile(schema);
-  // The validator caches every schema, and the number of types is unlimited.
-  ajv.removeSchema(schema);
-  return validate;
 }
 
 /** Converts a valid value to its stored format. */
@@ -67,39 +103,46 @@ export function identityOf(field: CustomField, value: unknown): string {
   return JSON.stringify(field.type === 'DECIMAL' ? inShortestForm(String(value)) : value);
 }
 
-/** Returns the maximum length of text in a field with a pattern. */
-export function longestTextOf({ pattern, maxLength }: CustomField): number {
-  const compiled = pattern === null ? undefined : compilePattern(pattern);
-  const testable = compiled === undefined || compiled instanceof PatternFault ? longestText : compiled.longestText;
-  return Math.min(maxLength ?? longestText, testable, longestText);
-}
-
 /** Returns the lengths that the type of a field allows, in characters. */
 export function lengthsOf(type: CustomField['type']): { readonly least: number; readonly greatest: number } {
   const own = type === 'EMAIL' ? schemaOf('NullableEmail') : type === 'URL' ? schemaOf('NullableUrl') : {};
-  return { least: own.minLength ?? 0, greatest: own.maxLength ?? longestText };
+  return { least: own.minLength ?? 0, greatest: own.maxLength ?? maxTextLength };
 }
 
-function schemaOfField(field: CustomField): object {
-  const { nullable, enumValues, minimum, maximum } = field;
+/** What a tenant defined of a field, as its schema reads it. */
+function rulesOf({ type, minLength, maxLength, minimum, maximum, enumValues }: CustomField): object {
+  const isInteger = type === 'INTEGER';
+  return {
+    minLength: minLength ?? 0,
+    maxLength: maxLength ?? maxTextLength,
+    minimum: isInteger ? Math.max(Number(minimum ?? -Infinity), Number.MIN_SAFE_INTEGER) : (minimum ?? undefined),
+    maximum: isInteger ? Math.min(Number(maximum ?? Infinity), Number.MAX_SAFE_INTEGER) : (maximum ?? undefined),
+    enumValues,
+  };
+}
+
+/** Refers to a rule from the value, or from an item of it. */
+function rule(name: string, depth = 1): object {
+  return { $data: `${depth}/rules/${name}` };
+}
+
+const textRules = { minLength: rule('minLength'), maxLength: rule('maxLength') };
+
+function schemaOfValue(type: CustomField['type'], nullable: boolean, scale: number | null): object {
   const orNull = (type: string) => (nullable ? [type, 'null'] : type);
-  switch (field.type) {
+  switch (type) {
     case 'STRING':
-      return { description: 'Text on one line.', ...textRules(field), type: orNull('string'), format: 'one-line' };
+      return { description: 'Text on one line.', ...textRules, type: orNull('string'), format: 'one-line' };
     case 'TEXT':
-      return { ...textRules(field), type: orNull('string') };
+      return { ...textRules, type: orNull('string') };
     case 'EMAIL':
-      return { allOf: [{ ...schemaOf('NullableEmail'), type: orNull('string') }, textRules(field)] };
+      return { allOf: [{ ...schemaOf('NullableEmail'), type: orNull('string') }, textRules] };
     case 'URL':
-      return { allOf: [{ ...schemaOf('NullableUrl'), type: orNull('string') }, textRules(field)] };
+      return { allOf: [{ ...schemaOf('NullableUrl'), type: orNull('string') }, textRules] };
     case 'INTEGER':
-      return {
-        type: orNull('integer'),
-        minimum: Math.max(Number(minimum ?? -Infinity), Number.MIN_SAFE_INTEGER),
-        maximum: Math.min(Number(maximum ?? Infinity), Number.MAX_SAFE_INTEGER),
-      };
+      return { type: orNull('integer'), minimum: rule('minimum'), maximum: rule('maximum') };
     case 'DECIMAL':
-      return { type: orNull('string'), ...decimalRules(field) };
+      return { type: orNull('string'), ...decimalRules(scale ?? 0) };
     case 'BOOLEAN':
       return { type: orNull('boolean') };
     case 'DATE':
@@ -107,33 +150,24 @@ function schemaOfField(field: CustomField): object {
     case 'DATETIME':
       return { ...withoutType('Instant'), type: orNull('string') };
     case 'ENUM':
-      return { enum: nullable ? [...enumValues, null] : enumValues };
+      return { enum: rule('enumValues') };
     case 'MULTI_ENUM':
-      return { type: orNull('array'), items: { enum: enumValues }, uniqueItems: true, maxItems: enumValues.length };
+      return { type: orNull('array'), items: { enum: rule('enumValues', 2) }, uniqueItems: true };
     case 'REFERENCE':
       return { ...withoutType('Uuid'), type: orNull('string') };
     case 'JSON':
-      return nullable ? {} : { type: ['string', 'number', 'boolean', 'object', 'array'] };
+      return { type: ['string', 'number', 'boolean', 'object', 'array'] };
   }
 }
 
-function textRules(field: CustomField): object {
-  const { minLength, pattern } = field;
+function decimalRules(scale: number): object {
+  const places = scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`;
   return {
-    minLength: minLength ?? 0,
-    maxLength: longestTextOf(field),
-    ...(pattern === null ? {} : { pattern }),
-  };
-}
-
-function decimalRules({ scale, minimum, maximum }: CustomField): object {
-  const places = scale === null || scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`;
-  return {
-    description: `Decimal number with ${places === '' ? 'no' : `up to ${scale}`} decimal places.`,
-    examples: [withPlaces('12', scale ?? 0)],
+    description: `Decimal number with ${scale === 0 ? 'no' : `up to ${scale}`} decimal places.`,
+    examples: [withPlaces('12', scale)],
     pattern: `^-?(0|[1-9][0-9]{0,15})${places}$`,
-    ...(minimum === null ? {} : { decimalMinimum: minimum }),
-    ...(maximum === null ? {} : { decimalMaximum: maximum }),
+    decimalMinimum: rule('minimum'),
+    decimalMaximum: rule('maximum'),
   };
 }
 
@@ -149,17 +183,9 @@ function addBound(ajv: Ajv2020, keyword: string, holds: (value: string, limit: s
     keyword,
     type: 'string',
     schemaType: 'string',
+    $data: true,
     // The pattern rejects other text.
-    compile: (limit: string) => (value: string) => !isDecimal.test(value) || holds(value, limit),
-    error: { message: ({ schema }) => `must be ${sign} ${schema}` },
+    validate: (limit: string, value: string) => !isDecimal.test(value) || holds(value, limit),
+    error: { message: ({ schemaCode }) => str`must be ${sign} ${schemaCode}` },
   });
 }
-
-/** Provides patterns to Ajv: never as `RegExp`, which can take exponential time. */
-function patternOf(source: string) {
-  const pattern = compilePattern(source);
-  if (pattern instanceof PatternFault)
-    throw new Error(`The invalid pattern ${source} was not rejected: ${pattern.detail}`);
-  return { test: pattern.test, toString: () => source };
-}
-patternOf.code = 'patternOf';

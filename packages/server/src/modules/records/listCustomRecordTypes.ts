@@ -1,10 +1,14 @@
-import { wholeList } from '../../bulk/whole-list.ts';
+import { sql } from 'kysely';
+import { pageScope, withoutCursor } from '../../query/handlers.ts';
+import { pageReader } from '../../query/read.ts';
 import type { Handler } from '../../service/context.ts';
-import { listCustomTypes } from './custom-type.ts';
+import { customRecordType } from './custom-type.ts';
 
 /** Lists the custom types, by name. */
 export const listCustomRecordTypes: Handler<'listCustomRecordTypes'> = async (context, { query }) => {
-  const { includeInactive = false } = query;
-  const rows = await context.read((session) => listCustomTypes(session, context.tenant.id, includeInactive));
-  return { status: 200, body: wholeList(rows) };
+  const { includeInactive = false, ...page } = query;
+  const condition = includeInactive ? sql<boolean>`true` : sql<boolean>`e.active`;
+  const request = { ...page, orderBy: [{ name: 'asc' }] };
+  const { run } = pageReader({ ...pageScope(context), condition }, customRecordType, request);
+  return { status: 200, body: withoutCursor(await context.read(run)) };
 };

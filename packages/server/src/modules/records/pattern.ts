@@ -1,61 +1,121 @@
-import { LRUCache } from 'lru-cache';
-import { RE2JS, RE2JSException } from 're2js';
+import type { Lookup } from '../../entity/loaded-rows.ts';
+import { budgetRejection } from '../../http/large-bodies.ts';
+import { Shares } from '../../http/shares.ts';
+import { OverBudget, WorkerPool } from '../../http/worker-pool.ts';
+import { sourceFile } from '../../platform/source-file.ts';
+
+/** Texts to match with a pattern. */
+export interface PatternTask {
+  readonly pattern: string;
+  readonly texts: readonly string[];
+}
 
 /**
- * Tenants define patterns, which run on the thread that serves all requests. RE2 guarantees a time proportional to the
- * length of the text, whatever the pattern. The size of the compiled pattern, and its product with the length of a text,
- * are limited too.
+ * What is wrong with each text, and the number of characters up to which texts are matched; or why the pattern is not
+ * supported.
  */
-const largestProgram = 300;
-const mostSteps = 100_000;
+export type PatternReport =
+  | { readonly maxTextLength: number; readonly faults: readonly (string | null)[] }
+  | { readonly fault: string };
 
-/** A compiled pattern of a field. */
-export interface Pattern {
-  /** The maximum length of text to test, in characters. */
-  readonly longestText: number;
-  test(text: string): boolean;
+/** By pattern; a field without one has none. */
+export type PatternReports = ReadonlyMap<string | null, PatternReport>;
+
+/** A text of a field with a pattern. */
+export interface PatternTest {
+  readonly pattern: string;
+  readonly text: string;
 }
 
-const compiled = new LRUCache<string, Pattern | PatternFault>({ max: 2_000 });
+const maxThreads = 2;
 
-/** The reason why a pattern is not supported, in a sentence. */
-export class PatternFault {
-  readonly detail: string;
+/**
+ * What tenants define must not block the thread that serves all requests: a pattern of a thousand characters can take a fifth
+ * of a second to compile, and a megabyte of text ten seconds to match. Usual ones take a millisecond in all.
+ */
+const pool = new WorkerPool<readonly PatternTask[], readonly PatternReport[]>(
+  sourceFile('modules/records/pattern-worker.ts'),
+  { workers: maxThreads, cpu: 250, elapsed: 15_000 },
+);
 
-  constructor(detail: string) {
-    this.detail = detail;
-  }
-}
+/** One tenant can keep one thread busy; the other one remains for all others. */
+const turns = new Shares(
+  {
+    total: maxThreads,
+    perTenant: 1,
+    perUser: 1,
+    wait: 10_000,
+    waiting: 100,
+    subject: 'requests with patterns',
+  },
+  { started() {}, rejected() {} },
+);
 
-/** Compiles a pattern, or returns the reason why it is not supported. */
-export function compilePattern(source: string): Pattern | PatternFault {
-  let pattern = compiled.get(source);
-  if (pattern === undefined) {
-    pattern = compile(source);
-    compiled.set(source, pattern);
-  }
-  return pattern;
-}
-
-function compile(source: string): Pattern | PatternFault {
+/**
+ * Compiles patterns, and matches texts with them, in a thread of its own.
+ *
+ * @returns a report for each task.
+ * @throws Rejection `PAYLOAD_TOO_LARGE` if it takes too much processor time; `CONCURRENCY_LIMITED` or `SERVICE_UNAVAILABLE` if the
+ * turn of the tenant does not come.
+ */
+async function runPatterns(tenantId: number, tasks: readonly PatternTask[]): Promise<readonly PatternReport[]> {
+  if (tasks.length === 0) return [];
+  using places = new DisposableStack();
+  places.defer(await turns.enter(String(tenantId), ''));
   try {
-    new RegExp(source);
-  } catch {
-    return new PatternFault('The pattern is not a regular expression (ECMA-262).');
-  }
-  let program: RE2JS;
-  try {
-    program = RE2JS.compile(RE2JS.translateRegExp(source));
+    return await pool.run(tasks);
   } catch (error) {
-    if (!(error instanceof RE2JSException)) throw error;
-    return new PatternFault(
-      'The pattern cannot be matched in linear time, or repeats too much. Remove lookarounds, back references and large counts.',
-    );
+    if (!(error instanceof OverBudget)) throw error;
+    throw budgetRejection(error.limit, 'The patterns take');
   }
-  const size = program.programSize();
-  if (size > largestProgram)
-    return new PatternFault(
-      'The pattern is too large. Use smaller counts, and limit the length with minLength and maxLength.',
-    );
-  return { longestText: Math.floor(mostSteps / size), test: (text) => program.test(text) };
 }
+
+/** Reports whether the patterns of fields are supported. @throws Rejection like `runPatterns` */
+export async function reportPatterns(
+  tenantId: number,
+  fields: readonly { readonly pattern: string | null }[],
+): Promise<PatternReports> {
+  const patterns = [...new Set(fields.flatMap(({ pattern }) => pattern ?? []))];
+  const reports = await runPatterns(
+    tenantId,
+    patterns.map((pattern) => ({ pattern, texts: [] })),
+  );
+  return new Map(reports.map((report, index) => [patterns[index] ?? '', report]));
+}
+
+/** Returns what is wrong with each text that does not match its pattern, by `keyOf` the test. @throws Rejection like `runPatterns` */
+export async function findMismatches(
+  tenantId: number,
+  tests: readonly PatternTest[],
+): Promise<ReadonlyMap<string, string>> {
+  const tasks = [...Map.groupBy(tests, ({ pattern }) => pattern)].map(([pattern, group]) => ({
+    pattern,
+    texts: group.map(({ text }) => text),
+  }));
+  const reports = await runPatterns(tenantId, tasks);
+  const found = new Map<string, string>();
+  for (const [index, { pattern, texts }] of tasks.entries()) {
+    const report = reports[index];
+    if (report === undefined || 'fault' in report) throw new Error(`The invalid pattern ${pattern} was not rejected.`);
+    for (const [position, detail] of report.faults.entries())
+      if (detail !== null) found.set(keyOf({ pattern, text: texts[position] ?? '' }), detail);
+  }
+  return found;
+}
+
+export function keyOf({ pattern, text }: PatternTest): string {
+  return JSON.stringify([pattern, text]);
+}
+
+/** What is wrong with a text that does not match its pattern, by the key of the test. */
+export const mismatches: Lookup<string> = {
+  name: 'texts that do not match their patterns',
+  load: (_transaction, tenantId, keys) =>
+    findMismatches(
+      tenantId,
+      keys.map((key) => {
+        const [pattern, text] = JSON.parse(key);
+        return { pattern, text };
+      }),
+    ),
+};

@@ -22,7 +22,7 @@ test('listRecordTypes › lists the types of the contract that are implemented',
     .filter(([name, schema]) => schema['x-record'] !== undefined && entityOf(name)?.writable === true)
     .map(([name]) => name);
   expect(names).toEqual(expected.sort());
-  expect(body).toMatchObject({ page: 0, pageSize: names.length, hasMore: false, nextCursor: null });
+  expect(body).toMatchObject({ page: 0, pageSize: 50, hasMore: false, nextCursor: null });
   expect(body.data.find((type) => type.name === 'ClientGroup')).toMatchObject({
     displayName: 'Client group',
     operations: ['UPSERT', 'UPDATE', 'DELETE'],

@@ -1,13 +1,20 @@
 import type { ProblemDetail } from '../../http/problem.ts';
 import type { CustomField } from './custom-field.ts';
-import { longestTextOf } from './custom-values.ts';
+import { maxTextLengthOf } from './custom-values.ts';
 import { compareDecimals } from './decimal.ts';
+import type { PatternReports } from './pattern.ts';
 
 /**
  * Returns changes of a type's fields that are not allowed while the type has records: all stored values must match the
  * new fields as they matched the old ones. Empty if fields are only added, relabelled or widened.
+ *
+ * @param reports of the patterns of all these fields.
  */
-export function breakingChanges(before: readonly CustomField[], after: readonly CustomField[]): ProblemDetail[] {
+export function breakingChanges(
+  before: readonly CustomField[],
+  after: readonly CustomField[],
+  reports: PatternReports,
+): ProblemDetail[] {
   const left = new Map(after.map((field, index) => [field.name, { field, pointer: `/fields/${index}` }]));
   const known = new Set(before.map((field) => field.name));
   const removed = before
@@ -15,7 +22,7 @@ export function breakingChanges(before: readonly CustomField[], after: readonly 
     .map((field) => inUse('/fields', `The field ${field.name} is missing.`));
   const changed = before.flatMap((field) => {
     const now = left.get(field.name);
-    return now === undefined ? [] : narrowings(field, now.field).map((detail) => inUse(now.pointer, detail));
+    return now === undefined ? [] : narrowings(field, now.field, reports).map((detail) => inUse(now.pointer, detail));
   });
   const added = [...left.values()].flatMap(({ field, pointer }) =>
     known.has(field.name) || !mustHaveValue(field)
@@ -34,7 +41,7 @@ function mustHaveValue(field: CustomField): boolean {
   return field.active && (field.required || !field.nullable);
 }
 
-function narrowings(before: CustomField, after: CustomField): string[] {
+function narrowings(before: CustomField, after: CustomField, reports: PatternReports): string[] {
   const { name } = before;
   if (before.type !== after.type) return [`The field ${name} changes from ${before.type} to ${after.type}.`];
   const returns = !before.active && after.active;
@@ -47,7 +54,7 @@ function narrowings(before: CustomField, after: CustomField): string[] {
       'is reactivated with a rule that was not checked in the meantime',
     ],
     [(after.minLength ?? 0) > (before.minLength ?? 0), 'gets a greater minLength'],
-    [longestTextOf(after) < longestTextOf(before), 'gets a smaller maxLength'],
+    [maxTextLengthOf(after, reports) < maxTextLengthOf(before, reports), 'gets a smaller maxLength'],
     [after.pattern !== null && after.pattern !== before.pattern, 'gets another pattern'],
     [isAbove(after.minimum, before.minimum), 'gets a greater minimum'],
     [isAbove(before.maximum, after.maximum, true), 'gets a smaller maximum'],

@@ -7,6 +7,7 @@ import type { Handler } from '../../service/context.ts';
 import { readFields } from './check-fields.ts';
 import type { CustomField } from './custom-field.ts';
 import { type CustomTypeRow, customRecordType, customTypeForUpdate, customTypeNamed } from './custom-type.ts';
+import { reportPatterns } from './pattern.ts';
 import { breakingChanges } from './schema-change.ts';
 import { dropUniqueValues } from './unique-values.ts';
 
@@ -32,7 +33,10 @@ export const updateCustomRecordType: Handler<'updateCustomRecordType'> = (contex
 async function changeFields(unit: UnitOfWork, row: CustomTypeRow, fields: readonly CustomField[]): Promise<void> {
   const record = await unit.transaction.first(sql`
     select 1 from custom_record where tenant_id = ${unit.tenantId} and type = ${row.name} limit 1`);
-  const errors = record === undefined ? [] : breakingChanges(row.fields, fields);
+  const errors =
+    record === undefined
+      ? []
+      : breakingChanges(row.fields, fields, await reportPatterns(unit.tenantId, [...row.fields, ...fields]));
   if (errors.length > 0) {
     throw new Rejection(
       'CONFLICT',

@@ -3,7 +3,7 @@ import { schemaUrls, type TypeExtension } from '../../../bulk/standard-types.ts'
 import { contract, type EventDeclaration, type EventOperation, schemaOf } from '../../../contract/contract.ts';
 import { isEventEnabled } from '../../../contract/events.ts';
 import type { Session } from '../../../platform/store/store.ts';
-import { findCustomTypes, listCustomTypes } from '../../records/custom-type.ts';
+import { customTypeNames, findCustomTypes } from '../../records/custom-type.ts';
 import { isFiltered, paymentFilters } from '../subscriptions/payment-filter.ts';
 
 export type CatalogEntry = components['schemas']['EventCatalogEntry'];
@@ -36,8 +36,8 @@ const customReadRoles = Object.values(contract.webhooks).find(({ post }) => post
 
 /** All types of a tenant, by name: those of the contract, and the active ones that it defined. */
 export async function listEventTypes(session: Session, tenantId: number): Promise<readonly EventType[]> {
-  const custom = await listCustomTypes(session, tenantId, false);
-  const types = [...standardTypes.values(), ...custom.map(({ name }) => customType(name))];
+  const custom = await customTypeNames(session, tenantId, false);
+  const types = [...standardTypes.values(), ...custom.map(customType)];
   return types.toSorted((left, right) => (left.name < right.name ? -1 : 1));
 }
 
