@@ -94,6 +94,16 @@ test('a response of an operation replaces the one of the table', async () => {
   expect(objectOf(objectOf(responses)['404']).description).toBe('There is no such boat.');
 });
 
+test('an operation has the extensions of the table', async () => {
+  const files = shortContract();
+  set(files, table, ['cases', 'writes', 'extensions'], { 'x-contract-check': { effect: 'read' } });
+  const bundle = objectOf(await bundled(files));
+  const operations = Object.values(objectOf(bundle.paths)).flatMap((item) => Object.values(objectOf(item)));
+  const writes = operations.map(objectOf).filter((operation) => operation['x-rate-limit'] === 'write');
+  expect(writes.map((operation) => operation['x-contract-check'])).toEqual(writes.map(() => ({ effect: 'read' })));
+  expect(writes.length).toBeGreaterThan(0);
+});
+
 const cases: [what: string, change: (files: Files) => void, sentence: RegExp][] = [
   [
     'a parameter of a path',
@@ -119,6 +129,15 @@ const cases: [what: string, change: (files: Files) => void, sentence: RegExp][] 
     'that a body is required',
     (files) => set(files, create, ['post', 'requestBody', 'required'], true),
     /Remove `required` from the request body/,
+  ],
+  [
+    'an extension',
+    (files) => {
+      const effect = { effect: 'read' };
+      set(files, table, ['cases', 'writes', 'extensions'], { 'x-contract-check': effect });
+      set(files, create, ['post', 'x-contract-check'], effect);
+    },
+    /Remove `x-contract-check`/,
   ],
   ...(['description', 'headers'] as const).map((key): (typeof cases)[number] => [
     `the ${key} of an error`,

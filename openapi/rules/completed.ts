@@ -114,7 +114,11 @@ function completeOperation({ place, success }: Operation, defaults: Case[], repo
     for (const key of Object.keys(body).filter((name) => isSame(requestBody[name], body[name])))
       report(place, `Remove \`${key}\` from the request body: operation-defaults.yaml adds it.`);
   }
+  const extensions = Object.assign({}, ...defaults.map(({ added }) => added.get('extensions')?.value));
+  for (const key of Object.keys(extensions).filter((name) => isSame(others[name], extensions[name])))
+    report(place, `Remove \`${key}\`: operation-defaults.yaml adds it.`);
   replace(place.value, {
+    ...extensions,
     ...others,
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(isObject(requestBody) ? { requestBody: { ...body, ...requestBody } } : {}),

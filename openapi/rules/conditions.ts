@@ -17,6 +17,7 @@ export const conditions: Record<string, (operation: Operation) => boolean> = {
   changesRow,
   // Writes have a limit of their own.
   writes: ({ place }) => place.get('x-rate-limit')?.value === 'write' && place.get('x-dry-run') === undefined,
+  readsByPost: ({ method, place }) => method === 'post' && place.get('x-rate-limit')?.value === 'read',
   hasPageInQuery: ({ parameters }) =>
     parameters.some((parameter) => parameter.text('in') === 'query' && parameter.text('name') === 'pageSize'),
   hasPageInBody: ({ id, body }) => body !== undefined && /^list[A-Z]/.test(id),

@@ -107,6 +107,7 @@ export const extensionTable: Record<string, Extension> = {
                 properties: { headers: { type: 'object', additionalProperties: referenceToFile } },
               },
               responses: responsesInFiles,
+              extensions: { ...closed, patternProperties: { '^x-': true } },
             },
           },
         },
@@ -196,9 +197,14 @@ export const extensionTable: Record<string, Extension> = {
     schema: {
       ...closed,
       minProperties: 1,
-      properties: { stable: { const: false }, calculated: calculation, conditional: { const: true } },
+      properties: {
+        stable: { const: false },
+        effect: { const: 'read' },
+        calculated: calculation,
+        conditional: { const: true },
+      },
     },
-    why: 'what the contract check cannot see: `stable: false`, the same request can have another response at any time; `calculated`, how an amount follows from others; `conditional: true`, other values or data decide whether a value is accepted',
+    why: 'what the contract check cannot see: `stable: false`, the same request can have another response at any time; `effect: read`, the operation changes nothing; `calculated`, how an amount follows from others; `conditional: true`, other values or data decide whether a value is accepted',
   },
   'x-dry-run': {
     on: ['Operation'],

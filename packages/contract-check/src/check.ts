@@ -3,7 +3,7 @@ import { CannotRun, required } from './cannot-run.ts';
 import type { Check } from './checks/check.ts';
 import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
-import { operationsOf } from './document/operation.ts';
+import { addressOf, operationsOf } from './document/operation.ts';
 import { candidateOf } from './finding/finding.ts';
 import { RunStopped } from './http/gate.ts';
 import type { CheckOptions } from './options.ts';
@@ -100,7 +100,8 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
   const { document, judged, seed, transport, plan, footprint, registry, options } = session;
   const findings = registry.findings();
   const operations = judged.map((operation): OperationReport => {
-    const { id, method, path } = operation;
+    const { id, method } = operation;
+    const path = addressOf(operation);
     const { isReached: reached, reason, requests } = session.stateOf(operation);
     return { id, method, path, reached, reason: reached ? undefined : reason, requests };
   });

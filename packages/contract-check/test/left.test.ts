@@ -84,7 +84,8 @@ describe('after a run', () => {
   });
 
   it('what a response lists is listed, although the contract does not declare that list', async () => {
-    const { left, after } = await checked({ only: ['createNote'] }, async (request, next) => {
+    const only = ['createNote'];
+    const { left, after } = await checked({ disposable: true, only }, async (request, next) => {
       const reply = await next(request);
       return reply.status === 201 ? { ...reply, status: 200, body: { done: [reply.body] } } : reply;
     });
@@ -155,28 +156,28 @@ it('--plan lists all operations by effect, and sends nothing', async () => {
   using server = await served((response) => response.end());
   const { code, output } = await command('--spec', spec, '--url', server.url, '--plan');
   expect(output).toBe(`reads
-  ✓ GET /settings  readSettings
-  ✓ GET /presets  listPresets
-  ✓ GET /presets/{id}  getPreset
-  ✓ GET /things  listThings
-  ✓ GET /things/{id}  getThing
+  ✓ GET /settings  readSettings  (GET only reads)
+  ✓ GET /presets  listPresets  (GET only reads)
+  ✓ GET /presets/{id}  getPreset  (GET only reads)
+  ✓ GET /things  listThings  (GET only reads)
+  ✓ GET /things/{id}  getThing  (GET only reads)
 
 creates
-  ✓ POST /notes  createNote
-  ✓ POST /signals  sendSignal
-  ✓ POST /things  createThing
+  – POST /notes  createNote  (needs --disposable: nothing reads back what it creates)
+  – POST /signals  sendSignal  (needs --disposable: nothing reads back what it creates)
+  ✓ POST /things  createThing  (it declares 201, and getThing reads the result)
 
 changes of what the run created
-  ✓ DELETE /things/{id}  deleteThing
+  ✓ DELETE /things/{id}  deleteThing  (createThing creates what it changes)
 
 changes of what was there before
-  – PUT /settings  replaceSettings  (needs --disposable)
-  – PATCH /presets/{id}  updatePreset  (needs --disposable)
+  – PUT /settings  replaceSettings  (needs --disposable: nothing creates what readSettings reads)
+  – PATCH /presets/{id}  updatePreset  (needs --disposable: nothing creates what getPreset reads)
 
 cannot be undone
-  – POST /maintenance  startMaintenance  (needs --disposable)
+  – POST /maintenance  startMaintenance  (needs --disposable: it neither reads nor creates, as far as is known)
 
-Plan: 5 reads, 3 creates, 1 changes of what the run created; not called: 3 needs --disposable.
+Plan: 5 reads, 1 creates, 1 changes of what the run created; not called: 5 needs --disposable.
 `);
   expect(code).toBe(0);
   expect(server.connections()).toBe(0);
@@ -205,11 +206,12 @@ describe('a server that hangs', () => {
   });
 
   it.each(['getThing', 'createThing'])('in %s alone does not keep the others from being checked', async (hanging) => {
-    const { operations, milliseconds, notices } = await checked({ timeout: 0.5 }, (request, next, operation) =>
-      operation?.id === hanging ? new Promise(() => undefined) : next(request),
+    const { operations, milliseconds, notices } = await checked(
+      { disposable: true, timeout: 0.5 },
+      (request, next, operation) => (operation?.id === hanging ? new Promise(() => undefined) : next(request)),
     );
     expect(operations.find(({ id }) => id === hanging)?.reached).toBe(false);
-    expect(operations.find(({ id }) => id === 'createNote')?.reached).toBe(true);
+    expect(operations.find(({ id }) => id === 'listPresets')?.reached).toBe(true);
     expect(notices.join()).toContain(`${hanging} is not called any more, because 4 of its requests timed out.`);
     expect(milliseconds).toBeLessThan(30_000);
   });

@@ -51,10 +51,11 @@ async function otherMethods({ session, requests }: CheckContext, operation: Oper
     if (declared.has(method) || session.isOver) continue;
     const hasBody = ['POST', 'PUT', 'PATCH'].includes(method);
     const headers = { accept: '*/*', ...(hasBody ? { 'content-type': 'application/json' } : {}) };
-    const wire: WireRequest = { method, target, headers, body: hasBody ? '{}' : undefined };
+    const { extension } = operation;
+    const wire: WireRequest = { method, target, extension, headers, body: hasBody ? '{}' : undefined };
     await ifSent(async () => {
       // A fault of HEAD is that of GET.
-      if (method === 'HEAD' && isFault((await session.read(target)).response.status)) return;
+      if (method === 'HEAD' && isFault((await session.read(target, operation)).response.status)) return;
       await observe(session, wire, (exchange) => {
         const { status } = exchange.response;
         const isQuiet = quiet.some((one) => one === method) && !(method === 'TRACE' && status < 400);
@@ -175,8 +176,12 @@ const habits = {
 type Habit = keyof typeof habits;
 
 async function byHabit({ session, requests }: CheckContext, habit: Habit): Promise<void> {
+  const isPossible = ({ extension }: Operation) => habit !== 'trailing-slash' || extension === '';
   const readers = session.operations.filter(
-    (operation) => (operation.method === 'GET' || isReadingPost(operation)) && requests.of(operation) !== undefined,
+    (operation) =>
+      (operation.method === 'GET' || isReadingPost(operation)) &&
+      isPossible(operation) &&
+      requests.of(operation) !== undefined,
   );
   // Operations out of scope count too, because the majority needs several operations.
   const judged = readers.filter((operation) => session.isJudged(operation));

@@ -38,7 +38,10 @@ export interface Operation {
   /** The `operationId`, or method and path without one. */
   readonly id: string;
   readonly method: string;
+  /** Without the extension of its last segment. */
   readonly path: string;
+  /** `.json` in `/accounts/{id}.json`, otherwise empty. */
+  readonly extension: string;
   readonly tags: readonly string[];
   readonly parameters: readonly Parameter[];
   readonly body:
@@ -47,19 +50,30 @@ export interface Operation {
   readonly responses: readonly DeclaredResponse[];
   /** Alternatives, each with the required schemes. An empty alternative allows anonymous access. */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  /** Whether it only reads, by its method, its path, or `x-contract-check`. */
+  readonly isReading: boolean;
   readonly node: JsonObject;
 }
+
+/** Methods without side effects (RFC 9110, 9.2.1). */
+export const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE'];
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
 /** The operations of a document, in the order of its paths. */
 export function operationsOf(document: OpenApiDocument): Operation[] {
+  const paths = Object.keys(document.object(document.root.paths));
+  const extensionIn = (path: string) => /\.(?:json|xml)$/.exec(path)?.[0] ?? '';
+  const isAlone = (path: string) => !paths.includes(path.slice(0, -extensionIn(path).length));
   const operations: Operation[] = [];
   for (const [path, reference] of Object.entries(document.object(document.root.paths))) {
     if (!path.startsWith('/')) continue;
     const item = document.object(reference);
     for (const method of methods) {
-      if (isObject(item[method])) operations.push(operationOf(document, path, method, item, item[method]));
+      // Documents of several files can have a file for each operation.
+      const node = document.resolve(item[method]);
+      if (isObject(node))
+        operations.push(operationOf(document, path, isAlone(path) ? extensionIn(path) : '', method, item, node, paths));
     }
   }
   return operations;
@@ -67,27 +81,58 @@ export function operationsOf(document: OpenApiDocument): Operation[] {
 
 function operationOf(
   document: OpenApiDocument,
-  path: string,
+  address: string,
+  extension: string,
   method: string,
   item: JsonObject,
   node: JsonObject,
+  paths: readonly string[],
 ): Operation {
   const own = parametersOf(document, node.parameters);
   const shared = parametersOf(document, item.parameters).filter(
     (one) => !own.some((other) => other.in === one.in && other.name === one.name),
   );
   const security = node.security ?? document.root.security;
+  const path = address.slice(0, address.length - extension.length);
+  const responses = responsesOf(document, node.responses);
+  const { effect } = extensionOf(node);
+  const isReading =
+    effect === 'read' ||
+    safeMethods.includes(method.toUpperCase()) ||
+    (effect === undefined && method === 'post' && isReadingPost(path, paths, responses));
   return {
-    id: typeof node.operationId === 'string' ? node.operationId : `${method.toUpperCase()} ${path}`,
+    id: typeof node.operationId === 'string' ? node.operationId : `${method.toUpperCase()} ${address}`,
     method: method.toUpperCase(),
     path,
+    extension,
     tags: texts(node.tags),
     parameters: [...shared, ...own],
     body: bodyOf(document, node.requestBody),
-    responses: responsesOf(document, node.responses),
+    responses,
     security: Array.isArray(security) ? security.filter(isObject).map(scopesOf) : [],
+    isReading,
     node,
   };
+}
+
+/**
+ * Whether a POST only reads: the last segment of its path is exactly a word for reading, such as `/clients/search`, it
+ * names no collection of its own, such as `/filter` beside `/filter/{id}`, and it returns something without creating.
+ */
+function isReadingPost(path: string, paths: readonly string[], responses: readonly DeclaredResponse[]): boolean {
+  const isWord = /^_?(?:search|query|find|list|filter|lookup|get|count)$/i.test(lastSegment(path));
+  const isCollection = paths.some((other) => other.startsWith(`${path}/{`));
+  const successes = responses.filter(({ status }) => /^2/.test(status));
+  const isReturning = successes.some(({ status, contents }) => /^2(?:00|XX)$/i.test(status) && contents.length > 0);
+  return isWord && !isCollection && isReturning && !successes.some(({ status }) => /^20[12]$/.test(status));
+}
+
+/** The path as the document has it. */
+export const addressOf = ({ path, extension }: Pick<Operation, 'path' | 'extension'>) => `${path}${extension}`;
+
+/** `search` in `/clients/search` and `/clients:search`. */
+export function lastSegment(path: string): string {
+  return /[^/:]*$/.exec(path)?.[0] ?? '';
 }
 
 function parametersOf(document: OpenApiDocument, list: unknown): Parameter[] {

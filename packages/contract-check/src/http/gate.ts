@@ -1,4 +1,4 @@
-import type { Operation } from '../document/operation.ts';
+import { type Operation, safeMethods } from '../document/operation.ts';
 import { pathPattern } from './deserialize.ts';
 import type { WireRequest } from './serialize.ts';
 
@@ -38,9 +38,6 @@ interface Permission {
   /** The path of the server's URL, which precedes every path of the contract. */
   readonly base: string;
 }
-
-/** Methods without side effects (RFC 9110, 9.2.1). */
-export const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE'];
 
 /**
  * The only way to the server: `HttpClient` sends nothing that the gate rejects. It judges the request as sent, not the

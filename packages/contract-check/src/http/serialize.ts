@@ -6,8 +6,10 @@ import { encoded } from './deserialize.ts';
 /** A serialized request. */
 export interface WireRequest {
   readonly method: string;
-  /** The path with its query, relative to the base URL. */
+  /** The path with its query, relative to the base URL, without the extension of the path. */
   readonly target: string;
+  /** `.json`, if the contract's path has an extension. */
+  readonly extension?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | undefined;
   /** Cookies of the call, added to those of the identity. */
@@ -40,6 +42,7 @@ export function serialize(call: Call): WireRequest {
   return {
     method: raw?.method ?? operation.method,
     target: query === '' ? path : `${path}?${query}`,
+    ...(operation.extension !== '' && { extension: operation.extension }),
     headers,
     body: raw?.body ?? body,
     ...(cookie === '' || own.some(([name]) => name === 'cookie') ? {} : { cookie }),

@@ -10,14 +10,15 @@ const names: Readonly<Record<Effect, string>> = {
   irreversible: 'cannot be undone',
 };
 
-/** All operations by their effect; those that are not called say why. */
+/** All operations by their effect, each with what it was concluded from; those that are not called say why. */
 export function renderPlan(entries: readonly PlanEntry[]): string {
   const groups = effects.flatMap((effect) => {
     const own = entries.filter((entry) => entry.effect === effect);
     if (own.length === 0) return [];
-    const lines = own.map(({ method, path, operation, skipped }) => {
+    const lines = own.map(({ method, path, operation, why, skipped }) => {
       const address = `${method} ${path}`;
-      const parts = [address, ...(operation === address ? [] : [operation]), ...(skipped ? [`(${skipped})`] : [])];
+      const reason = skipped === undefined ? why : `${skipped}: ${why}`;
+      const parts = [address, ...(operation === address ? [] : [operation]), `(${reason})`];
       return `  ${skipped === undefined ? '✓' : '–'} ${visible(parts.join('  '))}`;
     });
     return [[names[effect], ...lines].join('\n')];

@@ -42,6 +42,8 @@ export interface PlanEntry {
   readonly method: string;
   readonly path: string;
   readonly effect: Effect;
+  /** What the effect was concluded from. */
+  readonly why: string;
   /** Why the run does not call it; undefined if it does. */
   readonly skipped: 'excluded' | 'needs --disposable' | undefined;
 }

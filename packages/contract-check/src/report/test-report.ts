@@ -234,6 +234,8 @@ function semantics(): Finding {
 export function contractOperation(id: string, method: string, path: string): Operation {
   return {
     ...{ id, method, path, tags: [], parameters: [], body: undefined, responses: [], security: [] },
+    extension: '',
+    isReading: true,
     node: {},
   };
 }

@@ -8,7 +8,6 @@ import {
   isCreating,
   isOwnId,
   isPutCreation,
-  isReading,
   kindOfReference,
   lastParameter,
   pathNames,
@@ -53,7 +52,7 @@ export class Candidates {
       path: this.#pathOf(operation, inPath, choices, index),
     }));
     const isOwn = ({ path }: Pick<Call, 'path'>) =>
-      inPath.some(({ name }) => this.#session.pool.isCreated(operation, name, path[name]));
+      inPath.some(({ name }) => this.#session.pool.isCreated(operation, name, path));
     const isNew = last !== undefined && isPutCreation(operation, this.#session.operations);
     return onlyCreated && !isNew ? sets.filter(isOwn) : sets;
   }
@@ -207,7 +206,7 @@ export function hasNoRows({ document }: Session, exchange: Exchange): boolean {
 /** Lists first, then operations that create, read and update; deletes come last. */
 export function rank(operation: Operation): number {
   const isNamed = operation.path.includes('{');
-  if (isReading(operation)) return isNamed ? 2 : 0;
+  if (operation.isReading) return isNamed ? 2 : 0;
   if (operation.method === 'POST') return isNamed ? 3 : 1;
   return operation.method === 'DELETE' ? 5 : 4;
 }

@@ -1,5 +1,5 @@
 import type { OpenApiDocument, Place } from '../document/document.ts';
-import type { DeclaredResponse, Operation } from '../document/operation.ts';
+import { addressOf, type DeclaredResponse, type Operation } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
 import { isObject, type JsonObject, remembered } from '../json.ts';
 import { declaredResponseFor } from '../judge/judge.ts';
@@ -50,9 +50,12 @@ export class CoverageBook {
   }
 
   #declare(operation: Operation): void {
-    const { id, method, path, node, responses, parameters, body } = operation;
+    const { id, method, node, responses, parameters, body } = operation;
     const document = this.#document;
-    this.#add({ kind: 'operations', operation: id, name: `${method} ${path}`, place: document.placeOf(node) }, '');
+    this.#add(
+      { kind: 'operations', operation: id, name: `${method} ${addressOf(operation)}`, place: document.placeOf(node) },
+      '',
+    );
     for (const response of responses.filter(isCausedByRequests)) {
       const { status: name } = response;
       this.#add({ kind: 'statuses', operation: id, name, place: document.placeOf(response.node) }, name);

@@ -1,8 +1,7 @@
-import type { Operation } from '../document/operation.ts';
+import { type Operation, safeMethods } from '../document/operation.ts';
 import { type Exchange, locationOf } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { encoded, pathPattern, pathTexts } from '../http/deserialize.ts';
-import { safeMethods } from '../http/gate.ts';
 import type { WireRequest } from '../http/serialize.ts';
 import { remembered } from '../json.ts';
 import type { Left } from '../report/report.ts';
@@ -42,8 +41,9 @@ export class Footprint {
   }
 
   /** A path on the server as a path of the contract. */
-  below(path: string): string {
-    return path.startsWith(`${this.#base}/`) ? path.slice(this.#base.length) : path;
+  below(path: string, { extension }: Partial<Operation> = {}): string {
+    const own = path.startsWith(`${this.#base}/`) ? path.slice(this.#base.length) : path;
+    return extension !== undefined && own.endsWith(extension) ? own.slice(0, own.length - extension.length) : own;
   }
 
   /** Notes that a path has no resource, or that an ID was invented, so that a call to it changes nothing. */
@@ -53,22 +53,28 @@ export class Footprint {
 
   /** Whether an operation may change what a path names: the run created it, or it does not exist. */
   mayChange(operation: Operation, path: string): boolean {
-    const { method, path: template } = operation;
+    const names = this.#plan.resourcesIn(operation);
     const effect = this.#plan.effectOf(operation);
-    const isNamed = lastParameter(template) !== undefined;
-    if (effect === 'read' || !isNamed || (effect === 'create' && method !== 'PUT')) return true;
-    const depth = template.slice(0, template.lastIndexOf('}')).split('/').length;
-    const segments = path.split('/').slice(0, depth);
-    const resource = segments.join('/');
-    return [resource, segments.at(-1) ?? ''].some((one) => this.#absent.has(one)) || this.isOwn(operation, path);
+    if (effect === 'read' || names.length === 0) return true;
+    const isHarmless = (name = '') => {
+      const depth = operation.path.slice(0, operation.path.indexOf(`{${name}}`)).split('/').length;
+      const segments = path.split('/').slice(0, depth);
+      const isAbsent = [segments.join('/'), segments.at(-1) ?? ''].some((one) => this.#absent.has(one));
+      return isAbsent || this.#isBelowCreated(segments.join('/')) || this.#isCreated(operation, path, name);
+    };
+    // A PUT that creates also changes what it is below.
+    const [name, parent = name] = names.toReversed();
+    return isHarmless(name) && (effect !== 'create' || operation.method !== 'PUT' || isHarmless(parent));
   }
 
   /** Whether the run created what a path names. */
   isOwn(operation: Operation, target: string): boolean {
     const name = lastParameter(operation.path);
-    if (name === undefined) return this.#isBelowCreated(target);
-    const value = pathTexts(operation.path, target)[name];
-    return this.#pool.isCreated(operation, name, value) || this.#isBelowCreated(target);
+    return this.#isBelowCreated(target) || (name !== undefined && this.#isCreated(operation, target, name));
+  }
+
+  #isCreated(operation: Operation, target: string, name: string): boolean {
+    return this.#pool.isCreated(operation, name, pathTexts(operation.path, target));
   }
 
   #isBelowCreated(target: string): boolean {
@@ -95,6 +101,11 @@ export class Footprint {
   /** Reads what a request is about to change, once. */
   remember(target: string, read: () => Promise<Exchange | undefined>): Promise<Exchange | undefined> {
     return remembered(this.#befores, target, read);
+  }
+
+  /** What an operation created last, if it remains. */
+  lastOf(operation: Operation): string | undefined {
+    return this.created().find((target) => this.#created.get(target) === operation);
   }
 
   /** The paths of the created resources that remain, newest first. */
@@ -132,7 +143,7 @@ export class Footprint {
       .filter((id) => isCertain || !this.#pool.existedBefore(operation, id));
     const paths = ids.map((id) => `${target}/${encoded(String(id))}`);
     const located = isCertain ? locationOf(exchange)?.pathname : undefined;
-    const named = paths.length > 0 || located === undefined ? paths : [this.below(located)];
+    const named = paths.length > 0 || located === undefined ? paths : [this.below(located, operation)];
     const targets = operation.method === 'PUT' ? [target] : named;
     if (targets.length === 0 && (isCertain || hasUnknownEffect(response)))
       this.#unidentified.set(operation, (this.#unidentified.get(operation) ?? 0) + 1);
@@ -144,7 +155,7 @@ export class Footprint {
 }
 
 /** Whether a request failed on the server, or its response is lost: it can have had its effect. */
-const hasUnknownEffect = ({ status }: Exchange['response']) => status === noResponse || status >= 500;
+export const hasUnknownEffect = ({ status }: Exchange['response']) => status === noResponse || status >= 500;
 
 /** The path of a request without its query. */
 export function pathOf({ target }: WireRequest): string {

@@ -6,7 +6,6 @@ import { shapeOf } from '../schema/shape.ts';
 import {
   isDestructive,
   isOwnId,
-  isReading,
   kindOfName,
   kindOfReference,
   kindsOfOperation,
@@ -67,9 +66,9 @@ export function unknownId(session: Session, schema: JsonObject, known: unknown, 
  */
 export async function isHarmless(session: Session, call: Call, known?: Call): Promise<boolean> {
   const { operation, path } = call;
-  if (isReading(operation)) return true;
+  if (operation.isReading) return true;
   const foreign = Object.entries(path).filter(
-    ([name, value]) => value !== known?.path[name] && !session.pool.isCreated(operation, name, value),
+    ([name, value]) => value !== known?.path[name] && !session.pool.isCreated(operation, name, path),
   );
   if (foreign.length === 0 && call.raw?.path === undefined) return true;
   const read = readerOf(session.operations, operation.path);
@@ -115,7 +114,7 @@ export function withKnownIds(
   const onlyCreated = isDestructive(operation);
   const knownFor = (name: string, owner: string | undefined): unknown[] => {
     // A property of a nested object belongs to the nested type: the `systemRef` of a `client`.
-    const resources = owner === undefined ? [] : pool.ofKind(owner);
+    const resources = owner === undefined ? [] : pool.ofKind(owner, operation);
     if (resources.length > 0) return resources.map(({ row }) => (isOwnId(name) ? idOf(row) : row[name]));
     return pool.forMember(operation, name, onlyCreated && isOwnId(name));
   };
@@ -136,7 +135,8 @@ export function withKnownIds(
     if (keepsKeys && isOwnId(name)) return unused(session, node);
     // The `type` of a `tag` can be one of the tag types.
     const kinds = [...(owner === undefined ? kindsOfOperation(session.document, operation) : [owner]), ''];
-    const namesakes = kinds.map((kind) => pool.ofKind(`${kind}${kindOfName(name)}`)).find((some) => some.length > 0);
+    const ofKind = (kind: string) => pool.ofKind(`${kind}${kindOfName(name)}`, operation);
+    const namesakes = kinds.map(ofKind).find((some) => some.length > 0);
     const named = byName && !isReference ? (namesakes ?? []).map((one) => identityIn(one, name)) : [];
     if (named.length > 0) return named.find((one) => typeof one === typeof node) ?? node;
     if (!isReference || (keepsKeys && pool.isKey(operation, name))) return node;

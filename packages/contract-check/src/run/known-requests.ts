@@ -296,7 +296,7 @@ export class KnownRequests {
   #forget({ operation, path }: Call): void {
     const { pool } = this.#session;
     for (const [name, id] of Object.entries(path))
-      if (operation.path.endsWith(`{${name}}`) || pool.isCreated(operation, name, id)) pool.forget(id);
+      if (operation.path.endsWith(`{${name}}`) || pool.isCreated(operation, name, path)) pool.forget(id);
   }
 
   /** Reads what a creation belongs to, if its response does not have the ID. */

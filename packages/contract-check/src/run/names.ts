@@ -2,7 +2,6 @@ import pluralize from 'pluralize';
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import { type Exchange, isSuccess } from '../http/call.ts';
-import { safeMethods } from '../http/gate.ts';
 import { isObject, type JsonObject, remembered } from '../json.ts';
 import { type Shape, shapeOf } from '../schema/shape.ts';
 import { responseSchema, View } from '../schema/view.ts';
@@ -207,18 +206,9 @@ export function isDeleting({ method, path, id }: Operation): boolean {
   return method === 'DELETE' || (method === 'POST' && isNamed);
 }
 
-/** Whether an operation only reads. */
-export function isReading(operation: Operation): boolean {
-  return safeMethods.includes(operation.method) || isReadingPost(operation);
-}
-
 /** A POST that only reads, such as a search or a list. */
-export function isReadingPost({ method, path, id }: Operation): boolean {
-  if (method !== 'POST') return false;
-  return (
-    /(?:search|query|list|lookup|find|filter|batch\/\{)/i.test(`${path} ${id}`) &&
-    !/(?:create|upsert|update|delete)/i.test(id)
-  );
+export function isReadingPost({ method, isReading }: Operation): boolean {
+  return method === 'POST' && isReading;
 }
 
 /** Whether a call changes or deletes existing data. */

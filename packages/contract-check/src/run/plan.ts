@@ -1,38 +1,26 @@
 import type { OpenApiDocument } from '../document/document.ts';
-import { extensionOf, type Operation } from '../document/operation.ts';
+import { addressOf, type Operation } from '../document/operation.ts';
 import type { CheckOptions } from '../options.ts';
-import { type Effect, effects, type PlanEntry } from '../report/report.ts';
-import {
-  collectionPath,
-  hasRows,
-  isCreating,
-  isPutCreation,
-  isReading,
-  itemOf,
-  kindOfPath,
-  kindOfReference,
-  kindsOfOperation,
-  lastParameter,
-  pathNames,
-} from './names.ts';
-
-/** Effects that a run has only on servers whose data may be changed. */
-const disposableEffects: readonly Effect[] = ['change existing', 'irreversible'];
+import type { Effect, PlanEntry } from '../report/report.ts';
+import { Effects } from './effects.ts';
+import { collectionPath, isPutCreation, lastParameter, pathNames } from './names.ts';
 
 /** What the run may call, and the effect of each operation. */
 export class Plan {
+  readonly #effects: Effects;
   readonly #entries: ReadonlyMap<Operation, PlanEntry>;
   readonly #excluded: readonly RegExp[];
 
   constructor(document: OpenApiDocument, operations: readonly Operation[], options: CheckOptions) {
     const selected = chosen(operations, options);
-    const creators = operations.filter((operation) => isCreator(operation, operations));
+    this.#effects = new Effects(document, operations);
     const entryOf = (operation: Operation): PlanEntry => {
-      const { id, method, path } = operation;
-      const effect = effectIn(document, operation, operations, creators);
-      const isDisposing = options.disposable !== true && disposableEffects.includes(effect);
-      const reason = isDisposing ? 'needs --disposable' : undefined;
-      return { operation: id, method, path, effect, skipped: selected.includes(operation) ? reason : 'excluded' };
+      const { id, method } = operation;
+      const path = addressOf(operation);
+      const { effect, why, isSafe } = this.#effects.of(operation);
+      const reason = isSafe || options.disposable === true ? undefined : 'needs --disposable';
+      const skipped = selected.includes(operation) ? reason : 'excluded';
+      return { operation: id, method, path, effect, why, skipped };
     };
     this.#entries = new Map(operations.map((operation) => [operation, entryOf(operation)]));
     this.#excluded = (options.exclude ?? []).map(patternOf);
@@ -42,8 +30,17 @@ export class Plan {
     return [...this.#entries.values()];
   }
 
+  entryOf(method: string, path: string): PlanEntry | undefined {
+    return [...this.#entries].find(([operation]) => operation.method === method && operation.path === path)?.[1];
+  }
+
   effectOf(operation: Operation): Effect {
     return this.#entries.get(operation)?.effect ?? 'irreversible';
+  }
+
+  /** The parameters of a path that name resources. */
+  resourcesIn(operation: Operation): string[] {
+    return this.#effects.resourcesIn(operation);
   }
 
   isCalled(operation: Operation): boolean {
@@ -78,56 +75,13 @@ export function chosen(
 }
 
 function isNamedBy(patterns: readonly string[], operation: Operation): boolean {
-  const names = [operation.id, `${operation.method} ${operation.path}`, operation.path, ...operation.tags];
+  const address = addressOf(operation);
+  const names = [operation.id, `${operation.method} ${address}`, address, ...operation.tags];
   return patterns.map(patternOf).some((pattern) => names.some((name) => pattern.test(name)));
 }
 
 function patternOf(text: string): RegExp {
   return new RegExp(`^${text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`, 'i');
-}
-
-/**
- * The effect of an operation: declared, or inferred from its method, its path and its statuses. Whatever cannot be
- * recognized counts as irreversible.
- */
-function effectIn(
-  document: OpenApiDocument,
-  operation: Operation,
-  operations: readonly Operation[],
-  creators: readonly Operation[],
-): Effect {
-  const declared = extensionOf(operation.node).effect;
-  const known = effects.find((effect) => effect === declared);
-  if (known !== undefined) return known;
-  if (isReading(operation)) return extensionOf(operation.node).safe === false ? 'irreversible' : 'read';
-  if (creators.includes(operation)) return 'create';
-  if (creators.some((creator) => creates(document, creator, operation))) return 'change own';
-  const read = operations.find(({ method, path }) => method === 'GET' && path === operation.path);
-  const isRead = read !== undefined && (operation.method !== 'POST' || !hasRows(document, read));
-  return isRead && operation.method !== 'DELETE' ? 'change existing' : 'irreversible';
-}
-
-/** A POST that declares 201 or has a path for each resource below its own, or a PUT to an unused path. */
-function isCreator(operation: Operation, operations: readonly Operation[]): boolean {
-  if (isPutCreation(operation, operations)) return true;
-  if (!isCreating(operation)) return false;
-  const { creates: declared } = extensionOf(operation.node);
-  if (declared !== undefined) return declared !== false;
-  return (
-    operation.responses.some(({ status }) => status === '201') ||
-    operations.some(({ path }) => itemOf(path)?.collection === operation.path)
-  );
-}
-
-/** Whether an operation creates what the path of another one names. */
-function creates(document: OpenApiDocument, creator: Operation, { path }: Operation): boolean {
-  const name = lastParameter(path);
-  if (name === undefined) return false;
-  const collection = collectionPath(path, name);
-  if (creator.method === 'PUT') return path.startsWith(creator.path);
-  if (creator.path === collection) return true;
-  const kinds = kindsOfOperation(document, creator);
-  return [kindOfPath(collection), kindOfReference(name)].some((kind) => kind !== undefined && kinds.includes(kind));
 }
 
 /** The operations with a call that succeeds, by ID. */
@@ -164,9 +118,8 @@ export function undoneBy(
 }
 
 /** Why no value is known for a path: often because the operation that creates one is not called. */
-export function whyNoId({ entries }: Plan, operation: Operation, onlyCreated: boolean): string {
-  const collection = collectionPath(operation.path, lastParameter(operation.path) ?? '');
-  const creator = entries.find(({ method, path }) => method === 'POST' && path === collection);
+export function whyNoId(plan: Plan, operation: Operation, onlyCreated: boolean): string {
+  const creator = plan.entryOf('POST', collectionPath(operation.path, lastParameter(operation.path) ?? ''));
   if (creator?.skipped !== undefined)
     return `${creator.operation}, which creates what its path names, is not called: ${creator.skipped}`;
   return onlyCreated ? 'it changes or deletes resources, and no operation creates one' : 'no id is known for its path';

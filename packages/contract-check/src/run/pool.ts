@@ -6,7 +6,6 @@ import { isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
   isOwnId,
-  isReading,
   itemOf,
   kindOfName,
   kindOfPath,
@@ -55,12 +54,15 @@ export class Pool {
   /** Values from declared `links`, by operation and parameter. */
   readonly #linked = new Map<string, unknown[]>();
 
-  /** Whether resources within a created one count as created, too. They can be references to others. */
-  readonly #ownsNested: boolean;
+  /**
+   * Whether only what is certain counts: a resource within a created one can be a reference to another one, an ID of a few
+   * characters can be that of another resource, and a request that refers to a resource can change it.
+   */
+  readonly #isCareful: boolean;
 
-  constructor(document: OpenApiDocument, ownsNested: boolean) {
+  constructor(document: OpenApiDocument, isCareful: boolean) {
     this.#document = document;
-    this.#ownsNested = ownsNested;
+    this.#isCareful = isCareful;
   }
 
   learn(exchange: Exchange, isCreated: boolean, { path: parents, body }: Sent = { path: {}, body: undefined }): void {
@@ -82,7 +84,7 @@ export class Pool {
     for (const row of all.slice(0, maxIds)) this.#add(row, kinds, path, created, parents);
     this.#mention(value, 0);
     // Nested resources are not selected by this path.
-    const nested = this.#ownsNested ? created : 'no';
+    const nested = this.#isCareful ? 'no' : created;
     for (const [kind, one] of nestedIn(value)) this.#add(one, [kind], `${operation.path}#${kind}`, nested, parents);
   }
 
@@ -92,7 +94,7 @@ export class Pool {
     const rows = operation && rowsIn(exchange, rowsOf(this.#document, operation, response.status));
     const body = response.json?.value;
     // A creation can return lists of other resources beside the new one.
-    const created = operation && isReading(operation) ? undefined : wrappedIn(body);
+    const created = operation?.isReading ? undefined : wrappedIn(body);
     const all: unknown[] = created ? [created] : (rows ?? [onlyListIn(body) ?? body].flat().map(unwrapped));
     return all.filter(isObject).filter((row) => !isFailed(row));
   }
@@ -109,10 +111,11 @@ export class Pool {
    * @param onlyCreated for calls that change or delete the resource.
    */
   forParameter(operation: Operation, name: string, onlyCreated: boolean): { likely: unknown[]; possible: unknown[] } {
-    const linked = onlyCreated ? [] : (this.#linked.get(`${operation.id} ${name}`) ?? []);
-    const usable = this.#usable(onlyCreated);
+    const isLimited = onlyCreated || this.#isLimited(operation);
+    const linked = isLimited ? [] : (this.#linked.get(`${operation.id} ${name}`) ?? []);
+    const usable = this.#usable(isLimited);
     const same = isOwnId(name) ? [] : usable.map(({ row }) => row[name]);
-    const mentioned = onlyCreated ? [] : (this.#mentioned.get(kindOfReference(name) ?? '') ?? []);
+    const mentioned = isLimited ? [] : (this.#mentioned.get(kindOfReference(name) ?? '') ?? []);
     const values = [...this.#named(operation, name, usable)].flatMap((resource) => identitiesIn(resource, name));
     return { likely: this.#clean([...linked, ...values, ...mentioned]), possible: this.#clean(same) };
   }
@@ -150,18 +153,19 @@ export class Pool {
   /** Values for a property of a body, best first. */
   forMember(operation: Operation, name: string, onlyCreated: boolean): unknown[] {
     const kinds = kindsOfOperation(this.#document, operation);
-    const usable = this.#usable(onlyCreated);
+    const isLimited = this.#isLimited(operation);
+    const usable = this.#usable(onlyCreated || isLimited);
     if (isOwnId(name))
       return this.#clean(ofKinds(usable, [...kinds, kindOfPath(operation.path) ?? '']).map(({ id }) => id));
     const kind = kindOfReference(name);
     if (kind === undefined) return [];
     // A resource of another type is referenced by the property that it has itself: a client by its `clientRef`.
-    const known = ofKinds(this.#resources, [kind]).map(({ id, row }) =>
+    const known = ofKinds(this.#usable(isLimited), [kind]).map(({ id, row }) =>
       kinds.includes(kind) ? id : (row[name] ?? id),
     );
     // A row of the operation's own type identifies itself by this property.
     const own = ofKinds(usable, kinds).map(({ row }) => row[name]);
-    return this.#clean([...known, ...own, ...(this.#mentioned.get(kind) ?? [])]);
+    return this.#clean([...known, ...own, ...(isLimited ? [] : (this.#mentioned.get(kind) ?? []))]);
   }
 
   /** Whether a property such as `systemRef` identifies the operation's own resources, unlike `clientRef`. */
@@ -176,31 +180,42 @@ export class Pool {
     return id !== undefined && this.#byId.has(id);
   }
 
-  /** Whether a path parameter's value identifies a resource that this run created. */
-  isCreated(operation: Operation, name: string, value: unknown): boolean {
-    return this.#identified(operation, name, value, this.#usable(true)) !== undefined;
+  /** Whether a value of a path identifies a resource that this run created. @param path all values of the path. */
+  isCreated(operation: Operation, name: string, path: Call['path']): boolean {
+    const value = path[name];
+    const collection = collectionPath(operation.path, name);
+    const isCertain = (one: Known) =>
+      !this.#isCareful || isUnique(value) || (one.path === collection && isOfSameParents(one, path));
+    const isIt = (one: Known) => identitiesIn(one, name).map(String).includes(String(value)) && isCertain(one);
+    return [...this.#named(operation, name, this.#usable(true))].some(isIt);
   }
 
   /** Whether a resource of an operation's type was known before the run created any of this ID. */
   existedBefore(operation: Operation, id: unknown): boolean {
-    return this.#hasAs(id, kindsOfOperation(this.#document, operation), false);
+    return this.#hasAs(id, kindsOfOperation(this.#document, operation), false, operation.path);
   }
 
-  /** Resources of a type, newest first. */
-  ofKind(kind: string): Known[] {
-    return ofKinds(this.#resources, [kind]).filter(({ id }) => !this.#gone.has(String(id)));
+  /** Resources of a type that an operation may refer to, newest first. */
+  ofKind(kind: string, operation: Operation): Known[] {
+    return ofKinds(this.#usable(this.#isLimited(operation)), [kind]).filter(({ id }) => !this.#gone.has(String(id)));
   }
 
   #usable(onlyCreated: boolean): readonly Known[] {
     return onlyCreated ? this.#resources.filter(({ isCreated }) => isCreated) : this.#resources;
   }
 
+  /** Whether an operation may refer only to what the run created. */
+  #isLimited({ isReading }: Operation): boolean {
+    return this.#isCareful && !isReading;
+  }
+
   #add(row: JsonObject, kinds: readonly string[], path: string, created: Creation, parents: Call['path']): void {
     const id = idOf(row);
     const before = this.#byId.get(id)?.find((resource) => resource.path === path);
     const all = [...new Set([...kinds, ...(before?.kinds ?? [])])];
-    const isNew = (created === 'yes' || (created === 'unless there' && !this.#hasAs(id, all, false))) && !isOld(row);
-    const isCreated = isNew || this.#hasAs(id, all, true);
+    const isThere = this.#hasAs(id, all, false, path);
+    const isNew = (created === 'yes' || (created === 'unless there' && !isThere)) && !isOld(row);
+    const isCreated = isNew || this.#hasAs(id, all, true, path);
     if (before !== undefined) this.#drop(before);
     const resource: Known = { kinds: all, path, row, id, parents, isCreated };
     this.#resources.unshift(resource);
@@ -217,8 +232,9 @@ export class Pool {
   }
 
   /** Whether a resource with this ID and a type in common is known, as created or not. Numbers are not unique. */
-  #hasAs(id: unknown, kinds: readonly string[], isCreated: boolean): boolean {
-    return ofKinds(this.#byId.get(id) ?? [], kinds).some((resource) => resource.isCreated === isCreated);
+  #hasAs(id: unknown, kinds: readonly string[], isCreated: boolean, path: string): boolean {
+    const isCertain = (one: Known) => !isCreated || !this.#isCareful || isUnique(id) || one.path === path;
+    return ofKinds(this.#byId.get(id) ?? [], kinds).some((one) => one.isCreated === isCreated && isCertain(one));
   }
 
   #mention(value: unknown, depth: number): void {
@@ -262,6 +278,13 @@ export class Pool {
 
 const ofKinds = (resources: readonly Known[], kinds: readonly string[]) =>
   resources.filter((resource) => resource.kinds.some((kind) => kinds.includes(kind)));
+
+/** Whether no other resource has an ID, whatever its type. */
+const isUnique = (id: unknown) => typeof id === 'string' && id.length >= 16;
+
+/** Whether a resource was returned below the parents that a path names. */
+const isOfSameParents = ({ parents }: Known, path: Call['path']) =>
+  Object.entries(parents).every(([name, value]) => !(name in path) || String(path[name]) === String(value));
 
 /** Nested objects with an ID, by their type: an onboarded client includes its contacts. */
 function nestedIn(value: unknown): [kind: string, row: JsonObject][] {

@@ -53,7 +53,7 @@ beforeAll(async () => {
   operations = operationsOf(document);
 });
 beforeEach(() => {
-  pool = new Pool(document, true);
+  pool = new Pool(document, false);
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
@@ -67,7 +67,7 @@ const deleted = () =>
   operations
     .filter(({ method }) => method === 'DELETE')
     .flatMap((operation) =>
-      [4, 5, 6, 7, 61].filter((id) => pool.isCreated(operation, 'id', id)).map((id) => `${operation.id} ${id}`),
+      [4, 5, 6, 7, 61].filter((id) => pool.isCreated(operation, 'id', { id })).map((id) => `${operation.id} ${id}`),
     );
 
 describe('the resources that a run may change', () => {

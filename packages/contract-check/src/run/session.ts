@@ -19,10 +19,11 @@ import { miscalculated } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
 import { type Changed, Footprint, pathOf } from './footprint.ts';
 import { Identities, type Identity } from './identities.ts';
-import { isCreating, isReading } from './names.ts';
+import { isCreating } from './names.ts';
 import { ifSent } from './parallel.ts';
 import { chosen, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
+import { Proofs } from './proofs.ts';
 import { newState, type OperationState, Reach } from './results.ts';
 import { seedOf } from './seed.ts';
 import { Transport } from './transport.ts';
@@ -78,7 +79,7 @@ export class Session {
     this.validators = Validators.of(document);
     this.values = new Values(document, this.validators);
     this.judge = new Judge(document, this.validators, options);
-    this.pool = new Pool(document, options.disposable === true);
+    this.pool = new Pool(document, options.disposable !== true);
     this.coverage = new CoverageBook(document, this.judged);
     this.identities = new Identities(document, options);
     const base = new URL(url).pathname.replace(/\/$/, '');
@@ -94,9 +95,11 @@ export class Session {
     });
     this.transport = new Transport(url, options, gate, this.identities);
     this.notices = this.transport.notices;
-    this.transport.beforeSend = async (operation, wire) => {
+    const proofs = new Proofs(this);
+    this.transport.around = async (operation, wire, send) => {
       if (this.#setting !== undefined && pathOf(wire) !== this.#setting.target) await this.#restoreSetting();
       await this.#remember(operation, wire);
+      return proofs.send(operation, send);
     };
     this.transport.onExchange = (exchange, wire) => this.footprint.note(exchange, wire);
   }
@@ -147,7 +150,8 @@ export class Session {
 
   /** Reads what a path names, without judging the response. */
   read(target: string, operation?: Operation): Promise<Exchange> {
-    return this.sendRaw({ method: 'GET', target, headers: { accept: '*/*' }, body: undefined }, operation);
+    const { extension = '' } = operation ?? {};
+    return this.sendRaw({ method: 'GET', target, extension, headers: { accept: '*/*' }, body: undefined }, operation);
   }
 
   /** Writes the values from before the run, and reads whether they are back. */
@@ -170,7 +174,7 @@ export class Session {
       const body = Object.fromEntries(names.map((name) => [name, value[name]]));
       const call = { ...known, body, mediaType: content.mediaType, raw: { path: target } };
       await ifSent(() => this.send(call, { isJudged: false }));
-      const after = (await ifSent(() => this.read(target)))?.response.json?.value;
+      const after = (await ifSent(() => this.read(target, writer)))?.response.json?.value;
       changed.isRestored = isObject(after) && names.every((name) => isDeepStrictEqual(after[name], value[name]));
       if (changed.isRestored) return;
     }
@@ -202,7 +206,7 @@ export class Session {
     const isMeant = !Object.values(call.path).includes('');
     const isSuccess = status >= 200 && status < 400;
     if (isMeant && isSuccess && (options.identity ?? 'caller') === 'caller') {
-      if (isReading(call.operation)) state.known ??= wire;
+      if (call.operation.isReading) state.known ??= wire;
       state.isReached ||= options.isJudged !== false && declaredResponseFor(call.operation, status) !== undefined;
       if (this.plan.isSetting(call.operation)) this.#setting = { target: pathOf(wire), call, restored: undefined };
       this.pool.learn(exchange, this.isCreation(call.operation), call);
@@ -265,8 +269,9 @@ export class Session {
   ): Promise<void> {
     const { status } = exchange.response;
     const isFault = status >= 500 || status === noResponse;
-    const isRepeatable = isReading(call.operation) || call.operation.method === 'PUT' || isFault || status >= 400;
-    const again = isRepeatable ? await this.#repeated(exchange, call, options) : [];
+    const isRepeatable = call.operation.isReading || call.operation.method === 'PUT' || isFault || status >= 400;
+    // What a fault may have created is not created again.
+    const again = isRepeatable ? ((await ifSent(() => this.#repeated(exchange, call, options))) ?? []) : [];
     for (const candidate of candidates) {
       const same = again.find(({ found }) => found.cause === candidate.cause);
       if (same !== undefined) this.registry.write(same.found, [same.exchange]);

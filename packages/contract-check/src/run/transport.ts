@@ -32,8 +32,12 @@ export class Transport {
   readonly notices = new Set<string>();
   /** Observes each exchange. */
   onExchange: (exchange: Exchange, wire: WireRequest) => void = () => undefined;
-  /** Called before each request that the gate admits. */
-  beforeSend: (operation: Operation | undefined, wire: WireRequest) => Promise<void> = async () => undefined;
+  /** Called for each request that the gate admits, to send it. */
+  around: (operation: Operation | undefined, wire: WireRequest, send: () => Promise<Exchange>) => Promise<Exchange> = (
+    _operation,
+    _wire,
+    send,
+  ) => send();
   readonly #client: HttpClient;
   readonly #gate: Gate;
   readonly #identities: Identities;
@@ -98,10 +102,12 @@ export class Transport {
       this.#gate.check(wire);
       this.#checkSilence(limit);
       await this.#limits.admit(limit);
-      if (attempt === 0) await this.beforeSend(operation, wire);
-      const headers = await this.#headersOf(wire, identity, operation);
-      const exchange = await this.#send(operation, { ...wire, headers });
-      this.onExchange(exchange, wire);
+      const exchange = await this.around(operation, wire, async () => {
+        const headers = await this.#headersOf(wire, identity, operation);
+        const sent = await this.#send(operation, { ...wire, headers });
+        this.onExchange(sent, wire);
+        return sent;
+      });
       this.#checkRunning();
       const { status } = exchange.response;
       if (status === 429 && attempt < maxRepeats) {
@@ -140,10 +146,10 @@ export class Transport {
   }
 
   /** The current ETag of the resource that a call addresses. */
-  async #tagOf({ target }: WireRequest, headers: Readonly<Record<string, string>>): Promise<string> {
+  async #tagOf({ target, extension = '' }: WireRequest, headers: Readonly<Record<string, string>>): Promise<string> {
     const { 'if-match': expected = '', 'content-type': _type, ...others } = headers;
     const [path = target] = target.split('?');
-    const wire = { method: 'GET', target: path, headers: { ...others, accept: '*/*' }, body: undefined };
+    const wire = { method: 'GET', target: path, extension, headers: { ...others, accept: '*/*' }, body: undefined };
     if (!this.#gate.admits(wire)) return expected;
     const { response } = await this.#send(undefined, wire);
     return response.headers.etag ?? expected;

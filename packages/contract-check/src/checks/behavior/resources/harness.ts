@@ -232,12 +232,13 @@ function pathOf({ path, parameters }: Operation, resource: Resource): Record<str
 }
 
 /** The path parameters in the `Location` header. */
-export function locationIn({ path }: Operation, created: Exchange): Record<string, string> | undefined {
+export function locationIn({ path, extension }: Operation, created: Exchange): Record<string, string> | undefined {
   // The server's URL may have a path, too.
   const own = locationOf(created)
     ?.pathname.split('/')
     .slice(1 - path.split('/').length);
-  const target = `/${own?.join('/')}`;
+  const whole = `/${own?.join('/')}`;
+  const target = whole.endsWith(extension) ? whole.slice(0, whole.length - extension.length) : whole;
   return pathPattern(path).test(target) ? pathTexts(path, target) : undefined;
 }
 

@@ -45,7 +45,7 @@ const unknown: OperationCheck = {
     if (!(await isHarmless(session, call))) return undefined;
     const exchange = await session.send(call);
     // Codes of a few letters are often generated twice, also for a resource that was created a moment ago.
-    if (session.pool.isCreated(operation, name, call.path[name])) return undefined;
+    if (session.pool.isCreated(operation, name, call.path)) return undefined;
     const rows = rowsOf(session.document, operation);
     const shown = rows === undefined ? exchange.response.json?.value : (rowsIn(exchange, rows) ?? []);
     // An empty list is a valid response for an unknown parent.

@@ -1,0 +1,168 @@
+import type { OpenApiDocument } from '../document/document.ts';
+import { extensionOf, lastSegment, type Operation, safeMethods } from '../document/operation.ts';
+import { type Effect, effects } from '../report/report.ts';
+import { shapeOf } from '../schema/shape.ts';
+import {
+  collectionPath,
+  hasRows,
+  isCreating,
+  isPutCreation,
+  itemOf,
+  kindOfPath,
+  kindOfReference,
+  kindsOfOperation,
+  pathNames,
+  rowsOf,
+  wordsOf,
+} from './names.ts';
+
+/** What an operation does to the data of a server, and why the plan says so. */
+export interface Judgement {
+  readonly effect: Effect;
+  readonly why: string;
+  /** Whether it is proven that a call leaves alone what was there before. Only then is it called without `disposable`. */
+  readonly isSafe: boolean;
+}
+
+/** Words of the operation ID of a creation. One that does not declare 201 must have one of them. */
+const creatingWords = /^(?:create|add|new|register|insert|post)$/;
+/** Words of an operation ID that say that a call does something else, or more, than to create. */
+const changingWords =
+  /^(?:update|upsert|patch|edit|set|replace|merge|delete|remove|cancel|archive|restore|reset|send|submit|apply|assign|attach|start|stop|run|execute|trigger|import|manage|invite|charge|pay|refund|transfer|purchase|buy)$/;
+/** What reaches people and systems elsewhere, or does something to what exists, although it is stored as a resource. */
+const actingNouns =
+  /^(?:action|broadcast|call|charge|collaboration|command|email|invitation|invite|message|notification|number|participant|payment|payout|purchase|refund|request|sms|transfer|verification)s?$/;
+
+/** Judges the operations of a document by their methods, paths and responses. What is not proven to be harmless is not safe. */
+export class Effects {
+  readonly #document: OpenApiDocument;
+  readonly #operations: readonly Operation[];
+  readonly #creations: readonly Operation[];
+  readonly #known = new Map<Operation, Judgement>();
+
+  constructor(document: OpenApiDocument, operations: readonly Operation[]) {
+    this.#document = document;
+    this.#operations = operations;
+    this.#creations = operations.filter((operation) => this.#isCreation(operation));
+  }
+
+  of(operation: Operation): Judgement {
+    const known = this.#known.get(operation);
+    if (known !== undefined) return known;
+    // A creation that needs itself is not safe.
+    this.#known.set(operation, unproven('irreversible', 'nothing creates what its path names'));
+    const judgement = this.#judge(operation);
+    this.#known.set(operation, judgement);
+    return judgement;
+  }
+
+  /** The parameters of a path that name resources. Words of an enum do not. */
+  resourcesIn({ path, parameters }: Operation): string[] {
+    return pathNames(path).filter((name) => {
+      const parameter = parameters.find((one) => one.in === 'path' && one.name === name);
+      return parameter === undefined || shapeOf(this.#document, parameter.schema).enum === undefined;
+    });
+  }
+
+  #judge(operation: Operation): Judgement {
+    const { method, path, node } = operation;
+    const extension = extensionOf(node);
+    const declared = effects.find((effect) => effect === extension.effect);
+    if (declared !== undefined) {
+      const isSafe = declared !== 'change existing' && declared !== 'irreversible';
+      return { effect: declared, why: 'x-contract-check says so', isSafe };
+    }
+    if (operation.isReading && extension.safe === false) return unproven('irreversible', 'x-contract-check: not safe');
+    if (safeMethods.includes(method)) return proven('read', `${method} only reads`);
+    const [named] = this.resourcesIn(operation);
+    if (operation.isReading) {
+      const why = `"${lastSegment(path)}" reads`;
+      return named === undefined ? proven('read', why) : unproven('read', `${why}, but {${named}} may change`);
+    }
+    if (this.#creations.includes(operation)) return this.#creating(operation);
+    const name = this.resourcesIn(operation).at(-1);
+    const [owner] = name === undefined ? [] : this.#creatorsFor(operation, name);
+    if (owner !== undefined) {
+      const why = `${owner.id} creates what it changes`;
+      if (!this.of(owner).isSafe) return unproven('change own', `only ${why}, which is not called`);
+      const isAction = method === 'POST' && this.#reads(path) === undefined;
+      return isAction
+        ? unproven('change own', `what it does to what ${owner.id} creates can reach others`)
+        : proven('change own', why);
+    }
+    const read = this.#reads(path);
+    const isSetting =
+      read !== undefined && method !== 'DELETE' && (method !== 'POST' || !hasRows(this.#document, read));
+    if (isSetting) return unproven('change existing', `nothing creates what ${read.id} reads`);
+    return unproven(
+      'irreversible',
+      method === 'POST' ? 'it neither reads nor creates, as far as is known' : 'nothing creates what its path names',
+    );
+  }
+
+  /** A creation changes nothing else if its result can be read back, and if the run created everything that its path names. */
+  #creating(operation: Operation): Judgement {
+    const { method, path, id, responses, node } = operation;
+    const read = method === 'PUT' ? this.#reads(path) : this.#readerBelow(path);
+    const words = wordsOf(id);
+    const isDeclared = responses.some(({ status }) => status === '201');
+    const isNamed = extensionOf(node).creates !== undefined || isNamedCreation(operation);
+    if (read === undefined || itemOf(path)?.name !== (method === 'PUT' ? itemOf(read.path)?.name : undefined))
+      return unproven('create', 'nothing reads back what it creates');
+    const other = words.find((word) => changingWords.test(word));
+    if (other !== undefined) return unproven('create', `its name has "${other}"`);
+    const noun = wordsOf(lastSegment(path)).at(-1) ?? '';
+    if (actingNouns.test(noun)) return unproven('create', `what it creates can reach others (${noun})`);
+    if (!isDeclared && !isNamed) return unproven('create', 'neither 201 nor its name says that it creates');
+    const parents = this.resourcesIn(operation).filter((name) => name !== itemOf(path)?.name);
+    const foreign = parents.find((name) => !this.#creatorsFor(operation, name).some((one) => this.of(one).isSafe));
+    if (foreign !== undefined) return unproven('create', `nothing that may be called creates {${foreign}}`);
+    const says = isDeclared ? 'it declares 201' : 'its name says so';
+    return proven('create', `${says}, and ${read.id} ${read.path === path ? 'lists' : 'reads'} the result`);
+  }
+
+  /** A POST that declares 201, has a path for each resource below its own, or is named so; or a PUT to an unused path. */
+  #isCreation(operation: Operation): boolean {
+    if (isPutCreation(operation, this.#operations)) return true;
+    if (!isCreating(operation)) return false;
+    const { creates } = extensionOf(operation.node);
+    if (creates !== undefined) return creates !== false;
+    return (
+      operation.responses.some(({ status }) => status === '201') ||
+      this.#operations.some(({ path }) => itemOf(path)?.collection === operation.path) ||
+      (isNamedCreation(operation) && this.#readerBelow(operation.path) !== undefined)
+    );
+  }
+
+  /** The operation that reads what is in a collection: one of it by ID, or all. */
+  #readerBelow(path: string): Operation | undefined {
+    const gets = this.#operations.filter(({ method }) => method === 'GET');
+    const list = this.#reads(path);
+    return (
+      gets.find((one) => itemOf(one.path)?.collection === path) ??
+      (list && rowsOf(this.#document, list) !== undefined ? list : undefined)
+    );
+  }
+
+  #reads(path: string): Operation | undefined {
+    return this.#operations.find((one) => one.method === 'GET' && one.path === path);
+  }
+
+  /** The operations that create what a parameter of a path names, safe ones first. */
+  #creatorsFor({ path }: Operation, name: string): Operation[] {
+    const collection = collectionPath(path, name);
+    const kinds = [kindOfPath(collection), kindOfReference(name)];
+    const isCreator = (creator: Operation) => {
+      if (creator.method === 'PUT') return itemOf(creator.path)?.collection === collection;
+      if (creator.path === collection) return true;
+      return kindsOfOperation(this.#document, creator).some((kind) => kinds.includes(kind));
+    };
+    const creators = this.#creations.filter(isCreator);
+    return creators.toSorted((one, other) => Number(this.of(other).isSafe) - Number(this.of(one).isSafe));
+  }
+}
+
+const isNamedCreation = ({ id }: Operation) => wordsOf(id).some((word) => creatingWords.test(word));
+
+const proven = (effect: Effect, why: string): Judgement => ({ effect, why, isSafe: true });
+const unproven = (effect: Effect, why: string): Judgement => ({ effect, why, isSafe: false });

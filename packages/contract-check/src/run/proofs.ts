@@ -1,0 +1,68 @@
+import { extensionOf, type Operation } from '../document/operation.ts';
+import { type Exchange, isSuccess } from '../http/call.ts';
+import { decoded } from '../http/deserialize.ts';
+import { NotSent } from '../http/gate.ts';
+import { hasUnknownEffect } from './footprint.ts';
+import { itemOf } from './names.ts';
+import { idOf } from './pool.ts';
+import type { Session } from './session.ts';
+
+const isDeclared = ({ node }: Operation) => extensionOf(node).effect === 'create';
+
+/**
+ * Without `disposable`, the first result of an operation that creates must be read back before the operation is called
+ * again: what is not found is no new resource, and the call did something else.
+ */
+export class Proofs {
+  readonly #session: Session;
+  readonly #proven = new Set<Operation>();
+  /** Why operations are not called again. */
+  readonly #refuted = new Map<Operation, string>();
+  /** The call under way of each operation that is not proven yet. */
+  readonly #calls = new Map<Operation, Promise<unknown>>();
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** @throws NotSent if the operation was called before, and its result was not found. */
+  async send(operation: Operation | undefined, send: () => Promise<Exchange>): Promise<Exchange> {
+    const { plan, options, transport, footprint } = this.#session;
+    const isCreation = operation !== undefined && plan.effectOf(operation) === 'create' && !isDeclared(operation);
+    if (!isCreation || options.disposable === true || this.#proven.has(operation)) return send();
+    const before = this.#calls.get(operation);
+    const call = async () => {
+      await before?.catch(() => undefined);
+      const reason = this.#refuted.get(operation);
+      if (reason !== undefined) throw new NotSent(reason);
+      const exchange = await send();
+      if (this.#proven.has(operation) || (!isSuccess(exchange) && !hasUnknownEffect(exchange.response)))
+        return exchange;
+      const target = footprint.lastOf(operation);
+      if (target !== undefined && (await this.#isFound(operation, target))) this.#proven.add(operation);
+      else {
+        const why = `${operation.id} is not called again, because what it created could not be read back`;
+        this.#refuted.set(operation, why);
+        transport.notices.add(`${why}. --disposable allows it.`);
+      }
+      return exchange;
+    };
+    const result = call();
+    this.#calls.set(operation, result);
+    return result;
+  }
+
+  /** Whether a resource is read by itself, or in its list. */
+  async #isFound(operation: Operation, target: string): Promise<boolean> {
+    const { operations } = this.#session;
+    const collection = itemOf(operation.path)?.collection ?? operation.path;
+    const reader = operations.find((one) => one.method === 'GET' && itemOf(one.path)?.collection === collection);
+    if (reader !== undefined) return isSuccess(await this.#session.read(target, reader));
+    const list = operations.find((one) => one.method === 'GET' && one.path === operation.path);
+    if (list === undefined) return false;
+    const end = target.lastIndexOf('/');
+    const exchange = await this.#session.read(target.slice(0, end), list);
+    const id = decoded(target.slice(end + 1));
+    return this.#session.pool.resourcesIn(exchange).some((row) => String(idOf(row)) === id);
+  }
+}
