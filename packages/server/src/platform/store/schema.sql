@@ -1404,6 +1404,7 @@ grant insert, select, update on invoice to financial_automation_service;
 CREATE CONSTRAINT TRIGGER invoice_agrees_inserted AFTER INSERT ON invoice DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_invoice();
 CREATE CONSTRAINT TRIGGER invoice_agrees_updated AFTER UPDATE ON invoice DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.amount_paid IS DISTINCT FROM new.amount_paid OR old.amount_credited IS DISTINCT FROM new.amount_credited OR old.amount_pending IS DISTINCT FROM new.amount_pending OR old.status IS DISTINCT FROM new.status) AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_invoice();
 CREATE TRIGGER invoice_billing_voided AFTER UPDATE ON invoice FOR EACH ROW WHEN (is_billing(old.status) AND NOT is_billing(new.status) AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION subtract_billing();
+CREATE CONSTRAINT TRIGGER invoice_credited_total AFTER INSERT OR UPDATE ON invoice DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.credited_invoice_id IS NOT NULL AND new.status <> 'VOIDED'::text AND current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_credited_total();
 CREATE TRIGGER invoice_due AFTER INSERT ON invoice REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION note_due_invoices();
 CREATE TRIGGER invoice_due_again AFTER UPDATE ON invoice REFERENCING NEW TABLE AS changed FOR EACH STATEMENT WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION note_due_invoices();
 CREATE CONSTRAINT TRIGGER invoice_ledger_inserted AFTER INSERT ON invoice DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (current_setting('app.copies_rows'::text, true) IS DISTINCT FROM 'on'::text) EXECUTE FUNCTION check_ledger_of_invoice();
@@ -3030,6 +3031,22 @@ begin
     raise exception 'the entries of work % do not add up to its outstanding amount', work
       using errcode = 'check_violation', constraint = 'ledger_entry_wip_entry_agrees', table = 'ledger_entry';
   end if;
+end
+$function$
+;
+
+CREATE OR REPLACE FUNCTION public.check_credited_total()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if (select coalesce(sum(-note.total), 0) from invoice note
+      where note.tenant_id = new.tenant_id and note.credited_invoice_id = new.credited_invoice_id and note.status <> 'VOIDED')
+    > (select total from invoice where tenant_id = new.tenant_id and id = new.credited_invoice_id) then
+    raise exception 'the credit notes of % exceed its total', new.credited_invoice_id
+      using errcode = 'check_violation', constraint = 'invoice_credited_total_range', table = 'invoice';
+  end if;
+  return null;
 end
 $function$
 ;

@@ -31,9 +31,22 @@ export function checkCredit(plan: Plan, { creditedInvoiceId, total }: Draft): vo
       'creditedInvoiceId',
       'Only a draft with a negative total credits an invoice. Set creditedInvoiceId to null.',
     );
-  // Protected, so that the invoice is not voided at the same time.
-  const credited = plan.getForShare(invoice, creditedInvoiceId);
-  if (credited?.status !== 'PENDING' && credited?.status !== 'VOIDED') return;
-  const detail = `${credited.invoiceNumber} is ${credited.status}, so there is nothing to credit.`;
-  throw new Rejection('INVALID_STATE', detail, '/creditedInvoiceId');
+  // Locked, so that the invoice is not voided or credited at the same time.
+  const credited = plan.getForUpdate(invoice, creditedInvoiceId);
+  if (credited === undefined) return;
+  const { invoiceNumber, status, total: invoiced } = credited;
+  if (status === 'PENDING' || status === 'VOIDED')
+    throw new Rejection(
+      'INVALID_STATE',
+      `${invoiceNumber} is ${status}, so there is nothing to credit.`,
+      '/creditedInvoiceId',
+    );
+  const notes = plan.all(invoice, 'creditedInvoiceId', creditedInvoiceId).filter((note) => note.status !== 'VOIDED');
+  const left = notes.reduce((rest, note) => rest.plus(note.total), invoiced);
+  if (left.plus(total).gte(zero)) return;
+  throw new Rejection(
+    'INVALID_STATE',
+    `${invoiceNumber} is over ${invoiced.toFixed(2)}, of which ${left.toFixed(2)} are not credited yet. Credit at most these.`,
+    '/creditedInvoiceId',
+  );
 }

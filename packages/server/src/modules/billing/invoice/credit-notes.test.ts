@@ -2,7 +2,7 @@
 import type { components } from '@financial-automation/spec';
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../../../test/service.ts';
-import { only } from '../../records/testing.ts';
+import { only, type WriteResult } from '../../records/testing.ts';
 import { findBreaches } from '../ledger/invariants.ts';
 import { differencesOf } from '../ledger/kept-sums.ts';
 import { firm } from '../testing.ts';
@@ -314,5 +314,37 @@ describe('creditedInvoiceId of a DraftInvoice', () => {
     const good = await bill('50.00', clientId);
     const positive = await draftOf([{ unitAmount: '5.00' }], { clientId, creditedInvoiceId: good.id });
     expect(await review(positive)).toMatchObject(rejected('VALIDATION_ERROR', 'creditedInvoiceId'));
+  });
+
+  test('credits an invoice at most to its total, also by drafts that are approved at once', async () => {
+    const { id: clientId } = await newClient();
+    const credited = await bill('25.00', clientId);
+    const drafts = [];
+    for (let index = 0; index < 4; index++) {
+      const draft = await draftOf([discount], { clientId, creditedInvoiceId: credited.id });
+      expect(await change('DraftInvoice', draft.systemRef, { status: 'IN_REVIEW' })).toMatchObject({ error: null });
+      drafts.push(draft.systemRef ?? '');
+    }
+    const approve = async (systemRef: string) => {
+      const approval = { type: 'DraftInvoice', systemRef, attributes: { status: 'APPROVED' } };
+      const { body } = await approver.call<WriteResult>('PUT', '/api/v1/records', { records: [approval] });
+      return only(body.records);
+    };
+    const results = await Promise.all(drafts.map(approve));
+    expect(results.map(({ status }) => status).sort()).toEqual(['FAILED', 'FAILED', 'UPDATED', 'UPDATED']);
+    expect(results.find(({ status }) => status === 'FAILED')).toMatchObject({
+      error: {
+        code: 'INVALID_STATE',
+        pointer: '/records/0/attributes/creditedInvoiceId',
+        detail: expect.stringMatching(/^INV-.+ is over 25\.00, of which 5\.00 are not credited yet\./),
+      },
+    });
+    // A note that is voided credits nothing.
+    const [note] = results.flatMap(({ attributes }) => Object(attributes).invoiceId ?? []);
+    expect(await change('Invoice', String(note), voided)).toMatchObject({ error: null });
+    expect(await approve(drafts[results.findIndex(({ status }) => status === 'FAILED')] ?? '')).toMatchObject({
+      error: null,
+    });
+    expect(await findings()).toEqual([]);
   });
 });

@@ -144,6 +144,11 @@ export const invoice = defineEntity('Invoice', {
         field: 'dueDate',
         detail: 'dueDate must not be before invoiceDate.',
       },
+      invoice_credited_total_range: {
+        code: 'INVALID_STATE',
+        field: 'creditedInvoiceId',
+        detail: 'The credit notes of an invoice together are at most its total.',
+      },
     },
   },
 });
