@@ -9,6 +9,7 @@ import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
+import { checkNothingUnfinished, unfinishedRows } from '../../entity/unfinished-rows.ts';
 import { clientType, org } from './reference-data.ts';
 
 /** Days after the invoice, if neither the client nor its type specifies them. */
@@ -28,7 +29,10 @@ export const client: Entity<'Client'> = defineEntity('Client', {
   rules: {
     complete,
     afterWrite: changeCurrency,
-    beforeRemoval: ({ values }, plan) => checkSettled(values, plan),
+    beforeRemoval({ id, values }, plan) {
+      checkSettled(values, plan);
+      checkNothingUnfinished(plan, unfinishedOfClient, id, 'client');
+    },
     conditions: { isSettled: ({ values }, plan) => checkSettled(values, plan, '/status') },
     constraints: {
       client_status_settled: {
@@ -44,6 +48,27 @@ export const client: Entity<'Client'> = defineEntity('Client', {
     },
   },
 });
+
+/** What can still bill a client, or bring it money. */
+const unfinishedOfClient = unfinishedRows(
+  'Client',
+  [
+    {
+      what: 'open jobs',
+      table: 'job',
+      states: ['PLANNED', 'READY', 'IN_PROGRESS', 'ON_HOLD', 'IN_REVIEW', 'COMPLETED'],
+    },
+    { what: 'draft invoices', table: 'draft_invoice', states: ['DRAFT', 'IN_REVIEW', 'REJECTED'] },
+    { what: 'imported invoices that are not posted', table: 'invoice', states: ['PENDING'] },
+    { what: 'pending payments', table: 'payment', states: ['PENDING'] },
+    { what: 'payment links that can be used', table: 'quick_payment_link', states: ['ACTIVE', 'PROCESSING'] },
+    {
+      what: 'engagements that have not ended',
+      table: 'engagement',
+      states: ['DRAFT', 'SENT', 'EXECUTED', 'ACTIVE', 'ON_HOLD'],
+    },
+  ].map((kind) => ({ ...kind, refers: 'client_id' })),
+);
 
 /** Clients with documents, which are in their currency. A letter that is not sent yet follows the client, as jobs do. */
 const clientsWithDocuments: Lookup<boolean> = {

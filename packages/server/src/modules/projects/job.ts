@@ -10,6 +10,7 @@ import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
+import { checkNothingUnfinished, unapprovedEntries, unfinishedRows } from '../../entity/unfinished-rows.ts';
 import { completeClientCurrency } from '../clients/client-currency.ts';
 import { checkEngagement, followJob } from '../engagements/engagement-jobs.ts';
 import { isOpenTask } from '../time/open-task.ts';
@@ -29,6 +30,7 @@ export const job = defineEntity('Job', {
     beforeRemoval({ id }, plan) {
       if (workOf(plan, id).some(isOutstanding))
         throw new Rejection('INVALID_STATE', 'The job has work in progress. Bill or write it off first.');
+      checkNothingUnfinished(plan, unfinishedOfJob, id, 'job');
     },
     conditions: {
       reviewIsAutomatic(_change, plan) {
@@ -56,6 +58,16 @@ export const job = defineEntity('Job', {
     },
   },
 });
+
+const unfinishedOfJob = unfinishedRows('Job', [
+  ...unapprovedEntries('job_id'),
+  {
+    what: 'draft invoices',
+    table: 'draft_invoice',
+    refers: sql`t.job_ids @> array[k.id]`,
+    states: ['DRAFT', 'IN_REVIEW', 'REJECTED'],
+  },
+]);
 
 /** Whether all work on the job has ended. */
 export function isFinished(found: Row<'Job'> | undefined): boolean {

@@ -4,8 +4,11 @@ import { defineEntity, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
+import { checkNothingUnfinished, unapprovedEntries, unfinishedRows } from '../../entity/unfinished-rows.ts';
 import { isFinished, job } from '../projects/job.ts';
 import { currentRates, writeRates } from './rates.ts';
+
+const unfinishedOfStaff = unfinishedRows('Staff', unapprovedEntries('staff_id'));
 
 /** A person who works for the firm. */
 export const staff = defineEntity('Staff', {
@@ -26,6 +29,7 @@ export const staff = defineEntity('Staff', {
       writeRates(change, plan);
     },
     beforeRemoval({ id }, plan) {
+      checkNothingUnfinished(plan, unfinishedOfStaff, id, 'staff member');
       const assignments = plan.all(entityNamed('StaffJobAssignment'), 'staffId', id).filter((one) => one.active);
       if (assignments.every(({ jobId }) => isFinished(plan.get(job, jobId)))) return;
       throw new Rejection(

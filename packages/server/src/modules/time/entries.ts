@@ -146,6 +146,8 @@ export function checkOpenJob({ values, previous }: Pick<EntryChange, 'values' | 
   const isRecorded = status !== previous?.status && status !== 'REJECTED';
   if (jobId === null || (!isRecorded && jobId === previous?.jobId)) return;
   const found = plan.get(job, jobId);
+  if (found !== undefined && plan.get(client, found.clientId)?.active === false)
+    throw new Rejection('INVALID_STATE', 'The client of the job is deleted. Nothing can be recorded on it.', '/jobId');
   if (found === undefined || !isFinished(found)) return;
   const state = found.active ? found.status : 'inactive';
   throw new Rejection('INVALID_STATE', `The job is ${state}. Nothing can be recorded on it.`, '/jobId');

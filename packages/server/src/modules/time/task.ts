@@ -3,12 +3,19 @@ import { embedOne } from '../../entity/embed.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { PendingChange } from '../../entity/rules.ts';
+import { checkNothingUnfinished, unapprovedEntries, unfinishedRows } from '../../entity/unfinished-rows.ts';
 import { isFinished, job } from '../projects/job.ts';
 import { assignToJobOfTask } from '../projects/staff-job-assignment.ts';
 import { staffTaskAssignment } from '../projects/staff-task-assignment.ts';
 import { checkEmployed } from '../staff/staff.ts';
 import { isOpenTask } from './open-task.ts';
 import { taskType } from './task-type.ts';
+
+/** Expenses have no task. */
+const unfinishedOfTask = unfinishedRows(
+  'Task',
+  unapprovedEntries('task_id').filter(({ table }) => table === 'time_entry'),
+);
 
 /** A piece of work on a job. */
 export const task = defineEntity('Task', {
@@ -27,6 +34,7 @@ export const task = defineEntity('Task', {
   rules: {
     complete,
     beforeRemoval({ id }, plan) {
+      checkNothingUnfinished(plan, unfinishedOfTask, id, 'task');
       for (const one of plan.all(staffTaskAssignment, 'taskId', id))
         if (one.active) plan.remove(staffTaskAssignment, one.id);
     },

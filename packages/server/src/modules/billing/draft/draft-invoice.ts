@@ -8,9 +8,10 @@ import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { client } from '../../clients/client.ts';
 import { completeClientCurrency } from '../../clients/client-currency.ts';
+import { job } from '../../projects/job.ts';
 import { wipEntry } from '../../time/wip-entry.ts';
 import { checkNotAfterToday } from '../change-day.ts';
-import { checkSigns, completeLines } from '../invoice/invoice-lines.ts';
+import { checkSigns, completeLines, invalidLine } from '../invoice/invoice-lines.ts';
 import { totalsOf } from '../ledger/amounts.ts';
 import { checkBillable } from '../ledger/balances.ts';
 import { checkOpenDay } from '../ledger/enter.ts';
@@ -77,6 +78,10 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       clientIsNotArchived({ values }, plan) {
         const owner = plan.get(client, values.clientId);
         if (owner !== undefined) checkBillable(owner);
+        for (const [index, { jobId }] of values.lines.entries()) {
+          if (jobId === null || plan.get(job, jobId)?.active !== false) continue;
+          throw invalidLine(index, 'jobId', 'The job is deleted. Nothing can be billed for it.');
+        }
       },
       periodIsOpen: ({ values: { clientId, proposedInvoiceDate: day } }, plan) =>
         checkOpenDay(plan, clientId, { field: 'proposedInvoiceDate', day, pointer: '/status', remedy }),

@@ -5,7 +5,8 @@ import { client } from '../../clients/client.ts';
 import { job } from '../../projects/job.ts';
 
 /** @throws Rejection `INVALID_STATE` if the client can no longer be billed. */
-export function checkBillable({ status }: Row<'Client'>): void {
+export function checkBillable({ status, active }: Row<'Client'>): void {
+  if (!active) throw new Rejection('INVALID_STATE', 'The client is deleted. Nothing can be billed to it.', '/clientId');
   if (status === 'ARCHIVED')
     throw new Rejection('INVALID_STATE', 'The client is ARCHIVED. Nothing can be billed to it.', '/clientId');
 }
