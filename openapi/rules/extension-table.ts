@@ -150,6 +150,11 @@ export const extensionTable: Record<string, Extension> = {
     why: 'the value that the service sets if a field is omitted on creation',
   },
   'x-unique': { on: ['Schema'], schema: { const: true }, why: 'no two rows of a tenant share the value' },
+  'x-changes-with-day': {
+    on: ['Schema'],
+    schema: { const: true },
+    why: 'the value changes with the day alone, and no event says so',
+  },
   'x-references': { on: ['Schema'], schema: typeName, why: 'the type of the row that an ID refers to' },
   'x-scale': { on: ['Schema'], schema: { type: 'integer', minimum: 0, maximum: 6 }, why: 'decimal places' },
   'x-references-by': {

@@ -36,6 +36,8 @@ export interface Schema {
   readonly 'x-items-open'?: Schema | true;
   readonly 'x-scale'?: number;
   readonly 'x-unique'?: boolean;
+  /** Whether the value changes with the day alone. */
+  readonly 'x-changes-with-day'?: true;
   readonly 'x-references'?: string;
   readonly 'x-on-create'?: { readonly value?: unknown; readonly rule?: string };
   /** Roles that can read the value; other callers read null. */

@@ -90,6 +90,17 @@ export class LoadedRows {
     return undefined;
   }
 
+  /** The locked rows in which the database sums up one of these tables. Whoever changes a sum has locked its row before. */
+  lockedSums(
+    tables: ReadonlySet<string>,
+  ): { readonly entity: AnyEntity; readonly id: string; readonly before: AnyStoredRow }[] {
+    return [...this.#tables.values()].flatMap(({ entity, rows, locks }) =>
+      entity.isAudited && entity.sumsUp.some((table) => tables.has(table))
+        ? [...rows].flatMap(([id, { stored }]) => (locks.get(id) === 'update' ? [{ entity, id, before: stored }] : []))
+        : [],
+    );
+  }
+
   row(entity: AnyEntity, id: string): LoadedRow | undefined {
     return this.#tables.get(entity.key)?.rows.get(id);
   }

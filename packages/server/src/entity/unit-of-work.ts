@@ -67,6 +67,8 @@ export class UnitOfWork {
   readonly #keys: NewKeys;
   /** The rows that this transaction has changed, with their previous state. */
   #tracked = new Map<string, TrackedRow>();
+  /** Rows with sums that the database keeps, and of which this transaction may have changed something, as they were before it. */
+  #summed = new Map<string, TrackedRow>();
   /** Rows as they are stored after the changes; cleared by further changes. */
   readonly #stored = new Map<string, Map<string, AnyStoredRow>>();
 
@@ -147,6 +149,7 @@ export class UnitOfWork {
   /** Writes the audit rows and events of all changes. The owner of the transaction calls it before the commit. */
   async flushAuditAndEvents(): Promise<void> {
     const changes: (TrackedRow & { after: AnyStoredRow })[] = [];
+    await this.#trackSums();
     for (const tracked of Map.groupBy(this.#tracked.values(), ({ entity }) => entity.key).values()) {
       const [first] = tracked;
       if (first === undefined) continue;
@@ -157,6 +160,22 @@ export class UnitOfWork {
     const events = await writeAuditAndEvents(this.transaction, this.origin, this.now, changes);
     this.hasEvents ||= events > 0;
     this.#tracked.clear();
+    this.#summed.clear();
+  }
+
+  /** A sum that has changed is a change of its row like any other. The database has given the row another version. */
+  async #trackSums(): Promise<void> {
+    const untracked = [...this.#summed.values()].filter(({ id }) => !this.#tracked.has(id));
+    for (const rows of Map.groupBy(untracked, ({ entity }) => entity.key).values()) {
+      const [first] = rows;
+      if (first === undefined) continue;
+      const stored = await this.stored(
+        first.entity,
+        rows.map(({ id }) => id),
+      );
+      for (const row of rows)
+        if (presentRow(stored, row).version !== row.before?.version) this.#tracked.set(row.id, row);
+    }
   }
 
   /**
@@ -166,6 +185,7 @@ export class UnitOfWork {
    */
   async #run<Input, Result>(work: Work<Input, Result>, scope: 'each' | 'all'): Promise<ItemOutcome<Result>[]> {
     const tracked = [...this.#tracked];
+    const summed = [...this.#summed];
     let inParts = false;
     this.#loaded.startAttempt();
     for (let attempt = 1; ; attempt++) {
@@ -176,6 +196,7 @@ export class UnitOfWork {
         });
       } catch (error) {
         this.#tracked = new Map(tracked);
+        this.#summed = new Map(summed);
         this.#stored.clear();
         this.#loaded.forgetAttempt();
         this.#keys.forget();
@@ -248,6 +269,8 @@ export class UnitOfWork {
       const before = this.#tracked.has(id) ? this.#tracked.get(id)?.before : loaded?.stored;
       this.#tracked.set(id, { entity, id, before });
     }
+    const written = new Set(applied.changed.map(({ entity }) => entity.table));
+    for (const row of this.#loaded.lockedSums(written)) if (!this.#summed.has(row.id)) this.#summed.set(row.id, row);
     this.#loaded.forget();
     this.#keys.consume();
     this.#stored.clear();

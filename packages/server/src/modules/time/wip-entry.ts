@@ -54,6 +54,7 @@ export const wipEntry = defineEntity('WipEntry', {
     afterWrite(change, plan) {
       enterWork(change, plan);
       const { values, previous } = change;
+      announceEntry(change, plan);
       // Work that was settled is outstanding again, so its job and its client are, too.
       if (previous === undefined || !outstandingOf(previous).eq(zero) || outstandingOf(values).eq(zero)) return;
       if (values.status === 'REVERSED') return;
@@ -77,6 +78,13 @@ export const wipEntry = defineEntity('WipEntry', {
     },
   },
 });
+
+/** An entry shows whether its work is locked, and which invoice bills it. */
+function announceEntry({ values, previous }: WipChange, plan: Plan): void {
+  if (previous === undefined || (values.status === previous.status && values.invoiceId === previous.invoiceId)) return;
+  if (values.timeEntryId !== null) plan.touch(entityNamed('TimeEntry'), values.timeEntryId);
+  if (values.expenseEntryId !== null) plan.touch(entityNamed('ExpenseEntry'), values.expenseEntryId);
+}
 
 /** Locks the job and client, whose sums database triggers update, in the lock order. */
 function lockBalances({ values }: WipChange, plan: Plan): void {
