@@ -8025,7 +8025,7 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Part of the outstanding balance that is past its due date.
+             * @description Part of the outstanding balance that is past its due date. It changes with the day alone, and no event says so.
              * @example 1250.00
              */
             overdueBalance: DecimalString;
@@ -16468,9 +16468,9 @@ export interface components {
              * @example 1250.00
              */
             amountDue: DecimalString;
-            /** @description Whether an amount is due and the due date has passed. */
+            /** @description Whether an amount is due and the due date has passed. It changes with the day alone; the event of `overdueAt` follows within a minute. */
             isOverdue: boolean;
-            /** @description Number of days since the due date; 0 if the invoice is not overdue. */
+            /** @description Number of days since the due date; 0 if the invoice is not overdue. It changes with the day alone, and no event says so. */
             daysPastDue: number;
             /**
              * @description Allocations of payments that count towards the invoice, in order of allocation: the newest 100. To read all of
@@ -17997,7 +17997,7 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
-            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
+            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, and no event says so. */
             ageDays: number;
         };
         /**
@@ -22976,7 +22976,7 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
-            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
+            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, and no event says so. */
             ageDays: number;
         };
         /**
@@ -23351,7 +23351,7 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Part of the outstanding balance that is past its due date.
+             * @description Part of the outstanding balance that is past its due date. It changes with the day alone, and no event says so.
              * @example 1250.00
              */
             overdueBalance: DecimalString;
@@ -24801,9 +24801,9 @@ export interface components {
              * @example 1250.00
              */
             amountDue: DecimalString;
-            /** @description Whether an amount is due and the due date has passed. */
+            /** @description Whether an amount is due and the due date has passed. It changes with the day alone; the event of `overdueAt` follows within a minute. */
             isOverdue: boolean;
-            /** @description Number of days since the due date; 0 if the invoice is not overdue. */
+            /** @description Number of days since the due date; 0 if the invoice is not overdue. It changes with the day alone, and no event says so. */
             daysPastDue: number;
             /**
              * @description Allocations of payments that count towards the invoice, in order of allocation: the newest 100. To read all of
@@ -25091,7 +25091,7 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
-            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
+            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, and no event says so. */
             ageDays: number;
         };
         /**

@@ -87,14 +87,14 @@ async function rows() {
     NonWorkCode: [await firm.nonWorkCode(ratedCode), change],
     ExpenseCode: [await firm.expenseCode(ratedCode), change],
   };
-  return { refs, staffId, jobId, taskId, taskTypeId, staffTypeId, wipId: wip.id, entryId, assignment };
+  return { refs, staffId, jobId, taskId, taskTypeId, staffTypeId, wipId: wip.id, entry, entryId, assignment };
 }
 
 type Call = readonly [method: string, path: string, body?: object];
 
 /** Calls of all operations whose responses have rates, by operation; deletions come last. */
 async function calls(): Promise<Readonly<Record<string, readonly Call[]>>> {
-  const { refs, staffId, jobId, taskId, wipId, entryId, assignment } = await rows();
+  const { refs, staffId, jobId, taskId, wipId, entry, entryId, assignment } = await rows();
   const item = (type: string, operation: 'write' | 'delete') => {
     const [systemRef, attributes] = refs[type] ?? [];
     if (systemRef === undefined) throw new Error(`Create a ${type} with rates here.`);
@@ -136,6 +136,8 @@ async function calls(): Promise<Readonly<Record<string, readonly Call[]>>> {
     upsertRecords: writes('x-record', 'POST', '/api/v1/records', 'UPSERT'),
     updateRecords: writes('x-record', 'PUT', '/api/v1/records', 'UPDATE'),
     removeStaff: [['POST', '/api/v1/projects/remove_staff', { staffJobAssignments: [assignment] }]],
+    // Staff and tasks with an entry that can still be approved cannot be deleted.
+    withdrawEntry: [['POST', '/api/v1/entries', { records: [{ type: 'TimeEntry', systemRef: entry, active: false }] }]],
     deleteRecords: writes('x-record', 'DELETE', '/api/v1/records', 'DELETE'),
   };
 }
