@@ -136,9 +136,11 @@ async function calls(): Promise<Readonly<Record<string, readonly Call[]>>> {
     upsertRecords: writes('x-record', 'POST', '/api/v1/records', 'UPSERT'),
     updateRecords: writes('x-record', 'PUT', '/api/v1/records', 'UPDATE'),
     removeStaff: [['POST', '/api/v1/projects/remove_staff', { staffJobAssignments: [assignment] }]],
-    // Staff and tasks with an entry that can still be approved cannot be deleted.
-    withdrawEntry: [['POST', '/api/v1/entries', { records: [{ type: 'TimeEntry', systemRef: entry, active: false }] }]],
-    deleteRecords: writes('x-record', 'DELETE', '/api/v1/records', 'DELETE'),
+    deleteRecords: [
+      // Staff and tasks with an entry that can still be approved cannot be deleted.
+      ['POST', '/api/v1/entries', { records: [{ type: 'TimeEntry', systemRef: entry, active: false }] }],
+      ...writes('x-record', 'DELETE', '/api/v1/records', 'DELETE'),
+    ],
   };
 }
 
