@@ -23,7 +23,7 @@ const longBatch = 1_000;
 /** So many bytes in a batch make the next one smaller. */
 const largeBatch = 500_000;
 /** After this time the process leases another partition, in milliseconds. */
-const longestLease = 2_000;
+export const longestLease = 2_000;
 
 /** Why a subscription is deactivated. */
 export type EndReason = 'gone' | 'failing';

@@ -11,10 +11,10 @@ import { eventSubscription } from '../subscriptions/event-subscription.ts';
 import { type AttemptRecord, acknowledge, type Progress } from './acknowledge.ts';
 import { PositionAssigner } from './assign-positions.ts';
 import { Batches } from './batches.ts';
-import { deliverPartition, type EndReason, type PartitionServices } from './deliver-partition.ts';
+import { deliverPartition, type EndReason, longestLease, type PartitionServices } from './deliver-partition.ts';
 import { loadWork, Messages, type PartitionRequest, type Work } from './load.ts';
-import { type Partition, Partitions, renewEvery } from './partitions.ts';
-import { type Attempt, type Destination, Sender, type SenderOptions } from './sender.ts';
+import { type Partition, Partitions, type Places, renewEvery } from './partitions.ts';
+import { Sender, type SenderOptions } from './sender.ts';
 import { Slots } from './slots.ts';
 
 /** The parts of the service that deliveries use. */
@@ -25,14 +25,20 @@ export interface Delivery {
   stop(graceMilliseconds: number): Promise<void>;
 }
 
-/** How many partitions are delivered at the same time: of all subscriptions, of those that fail, and of one tenant. */
-const mostWorking = 128;
-const mostFailing = 32;
-const mostOfTenant = 96;
+/**
+ * How many partitions are delivered at the same time, of subscriptions that work, of those that fail, and in all. One that has its
+ * lease for longer than it should only waits for its receiver, and counts towards the last of these alone.
+ */
+const maxWorking = 128;
+const maxFailing = 32;
+const maxLeased = 1_024;
 /** How many statements of deliveries are under way at the same time. The other connections are left to requests. */
 const mostStatements = 3;
-/** How many attempts begin at the same time. More of them would only make each other late. */
-const mostBeginning = 64;
+/**
+ * How many attempts begin at the same time; half of them of a tenant that is alone. More of them would only make each other
+ * late.
+ */
+const maxBeginning = 128;
 /** After this time an attempt waits for its receiver, and no longer keeps others from beginning, in milliseconds. */
 const beginsFor = 1_000;
 /** How many partitions share a statement. */
@@ -77,9 +83,9 @@ class Runner implements Delivery {
   readonly #sender: Sender;
   readonly #messages = new Messages();
   readonly #statements = pLimit(mostStatements);
-  readonly #beginning = new Slots(mostBeginning, beginsFor);
+  readonly #beginning = new Slots(maxBeginning, beginsFor);
   readonly #tenants = new Map<number, TenantBatches>();
-  readonly #running = new Map<Promise<void>, Partition>();
+  readonly #running = new Map<Promise<void>, { readonly partition: Partition; readonly since: number }>();
   #timers: NodeJS.Timeout[] = [];
   #listeners: readonly { close(): Promise<void> }[] = [];
   #next: NodeJS.Timeout | undefined;
@@ -150,16 +156,11 @@ class Runner implements Delivery {
   async #lease(): Promise<number> {
     try {
       this.#woken = false;
-      const running = [...this.#running.values()];
-      const failing = running.filter(({ failures }) => failures > 0).length;
-      const capacity = {
-        working: Math.max(0, mostWorking - (running.length - failing)),
-        failing: Math.max(0, mostFailing - failing),
-        fullTenants: [...this.#tenants].flatMap(([id, { partitions }]) => (partitions >= mostOfTenant ? [id] : [])),
-      };
-      if (capacity.working === 0 || capacity.fullTenants.length > 0) await this.#callOthers();
-      if (capacity.working === 0 && capacity.failing === 0) return longestPause;
-      const partitions = await this.#partitions.lease(capacity);
+      const working = this.#places(maxWorking, false);
+      const failing = this.#places(maxFailing, true);
+      if (working.free === 0 || working.fullTenants.length > 0) await this.#callOthers();
+      if (working.free === 0 && failing.free === 0) return longestPause;
+      const partitions = await this.#partitions.lease(working, failing);
       for (const partition of partitions) this.#run(partition);
       if (partitions.length > 0) return 0;
       const { dueIn = longestIdlePause, isLeased } = await this.#partitions.next();
@@ -171,6 +172,22 @@ class Runner implements Delivery {
     }
   }
 
+  /** The places for partitions that work, or for those that fail. */
+  #places(max: number, isFailing: boolean): Places {
+    const since = performance.now() - longestLease;
+    const taken = new Map<number, number>();
+    for (const { partition, since: began } of this.#running.values())
+      if (began > since && partition.failures > 0 === isFailing)
+        taken.set(partition.tenantId, (taken.get(partition.tenantId) ?? 0) + 1);
+    const inAll = taken.values().reduce((sum, count) => sum + count, 0);
+    const unleased = maxLeased - this.#running.size;
+    const free = Math.max(0, Math.min(max - inAll, unleased));
+    // As with slots, no tenant has more than are free.
+    const isFull = (id: number, leased: number) => (taken.get(id) ?? 0) >= free || leased >= unleased;
+    const fullTenants = [...this.#tenants].flatMap(([id, { partitions }]) => (isFull(id, partitions) ? [id] : []));
+    return { free, taken, fullTenants };
+  }
+
   async #callOthers(): Promise<void> {
     const { store } = this.#service;
     if (store.engine === 'pglite' || performance.now() - this.#calledAt < callsEvery) return;
@@ -179,10 +196,12 @@ class Runner implements Delivery {
   }
 
   #run(partition: Partition): void {
+    const { tenantId, subscriptionId } = partition;
     const batches = this.#batchesOf(partition);
     batches.partitions += 1;
     const services: PartitionServices = {
-      send: (to, headers, body) => this.#send(to, headers, body),
+      send: (to, headers, body) =>
+        this.#beginning.run(tenantId, subscriptionId, () => this.#sender.send(to, headers, body)),
       isStopping: () => this.#stopping,
       tenant: (name) => this.#service.directory.tenant(name),
       load: (request) => batches.load.add(request),
@@ -194,21 +213,17 @@ class Runner implements Delivery {
       .catch((error) => {
         // It is leased again when its lease is no longer renewed.
         this.#service.log.error(
-          { err: error, tenant: partition.tenantName, subscription: partition.subscriptionId },
+          { err: error, tenant: partition.tenantName, subscription: subscriptionId },
           'The deliveries of a subscription failed. They are tried again.',
         );
       })
       .finally(() => {
         this.#running.delete(running);
         batches.partitions -= 1;
-        if (batches.partitions === 0) this.#tenants.delete(partition.tenantId);
+        if (batches.partitions === 0) this.#tenants.delete(tenantId);
         this.#wake();
       });
-    this.#running.set(running, partition);
-  }
-
-  #send(to: Destination, headers: string[], body: Buffer): Promise<Attempt> {
-    return this.#beginning.run(() => this.#sender.send(to, headers, body));
+    this.#running.set(running, { partition, since: performance.now() });
   }
 
   #batchesOf({ tenantId: id, tenantName: name }: Partition): TenantBatches {

@@ -23,13 +23,12 @@ export interface NextWork {
   readonly isLeased: boolean;
 }
 
-/** How many partitions a process can lease at the moment. */
-export interface Capacity {
-  /** Of subscriptions whose last attempt succeeded. */
-  readonly working: number;
-  /** Of subscriptions whose last attempt failed. They may take long, so they have a share of their own. */
-  readonly failing: number;
-  /** Tenants that have their share already. */
+/** How many partitions of a kind a process can lease at the moment. */
+export interface Places {
+  readonly free: number;
+  /** By tenant. */
+  readonly taken: ReadonlyMap<number, number>;
+  /** Tenants that have as many places as are free, and get no more. */
   readonly fullTenants: readonly number[];
 }
 
@@ -43,32 +42,56 @@ const ahead = `ahead as (
 
 const unleased = 'leased_until is null and due_at is not null';
 
-/** Selects the partitions of a kind that are due longest. More than are leased, because other processes may be leasing some. */
-const due = (failures: string, most: string) => {
-  const ofOpenTenant = `and partition.consecutive_failures ${failures} and partition.tenant_id <> all ($4::integer[])
+/** The parameters of a statement that are the places of a kind. */
+interface PlaceParameters {
+  readonly free: string;
+  readonly taken: string;
+  readonly fullTenants: string;
+}
+
+/**
+ * Selects the partitions of a kind that are due longest, of each tenant as many as leave it as many places free. More than are leased,
+ * because other processes may be leasing some.
+ */
+const due = (failures: string, { free, taken, fullTenants }: PlaceParameters) => {
+  const ofOpenTenant = `and partition.consecutive_failures ${failures} and partition.tenant_id <> all (${fullTenants}::integer[])
     and exists (select from tenant where tenant.id = partition.tenant_id and tenant.active)`;
+  const most = `2 * ${free}::integer`;
   return `
+  select tenant_id, subscription_id, since, place
+  from (select due.*, row_number() over (partition by tenant_id order by since) as place from (
   (select tenant_id, subscription_id, due_at as since from delivery_partition partition
-   where ${unleased} and due_at <= now() ${ofOpenTenant} order by due_at limit 2 * ${most}::integer)
+   where ${unleased} and due_at <= now() ${ofOpenTenant} order by due_at limit ${most})
   union all
   (select found.tenant_id, found.subscription_id, found.due_at - ahead.lead from ahead cross join lateral (
      select tenant_id, subscription_id, due_at from delivery_partition partition
      where tenant_id = ahead.id and ${unleased} and due_at > now() and due_at <= now() + ahead.lead ${ofOpenTenant}
-     order by due_at limit 2 * ${most}::integer) found)
+     order by due_at limit ${most}) found)
   union all
   (select tenant_id, subscription_id, leased_until from delivery_partition partition
-   where leased_until < now() ${ofOpenTenant} order by leased_until limit 2 * ${most}::integer)`;
+   where leased_until < now() ${ofOpenTenant} order by leased_until limit ${most})) due) due
+  where 2 * (place - 1) < ${free}::integer - coalesce((${taken}::jsonb ->> tenant_id::text)::integer, 0)`;
 };
 
-/** Locks the first of them that no other process is leasing. */
-const chosen = (candidates: string, most: string) => `
+/**
+ * Locks the first of them that no other process is leasing, in turns of the tenants. Half of the places remain for tenants that come
+ * next.
+ */
+const chosen = (candidates: string, { free }: PlaceParameters) => `
   select partition.tenant_id, partition.subscription_id, tenant.name
   from ${candidates} candidate
   join delivery_partition partition
     on partition.tenant_id = candidate.tenant_id and partition.subscription_id = candidate.subscription_id
   join tenant on tenant.id = partition.tenant_id
   where (partition.leased_until is null and partition.due_at is not null) or partition.leased_until < now()
-  order by candidate.since limit ${most}::integer for update of partition skip locked`;
+  order by candidate.place, candidate.since limit (${free}::integer + 1) / 2 for update of partition skip locked`;
+
+const ofWorking: PlaceParameters = { free: '$2', taken: '$3', fullTenants: '$4' };
+const ofFailing: PlaceParameters = { free: '$5', taken: '$6', fullTenants: '$7' };
+
+function valuesOf({ free, taken, fullTenants }: Places): unknown[] {
+  return [free, JSON.stringify(Object.fromEntries(taken)), fullTenants];
+}
 
 /** Partitions of all tenants, and which process has the lease of each. The owner leases them; rows of tenants stay out of reach. */
 export class Partitions {
@@ -81,18 +104,23 @@ export class Partitions {
     this.holder = holder;
   }
 
-  /** Leases partitions that are due, the longest due first, and those of processes that died. */
-  async lease({ working, failing, fullTenants }: Capacity): Promise<Partition[]> {
+  /**
+   * Leases partitions that are due, the longest due first, and those of processes that died.
+   *
+   * @param working places of subscriptions whose last attempt succeeded.
+   * @param failing of subscriptions whose last attempt failed. They may take long, so they have places of their own.
+   */
+  async lease(working: Places, failing: Places): Promise<Partition[]> {
     const { rows } = await this.#store.ownerStatements(
-      `with ${ahead}, due_working as materialized (${due('= 0', '$2')}), due_failing as materialized (${due('> 0', '$3')}),
-         working as (${chosen('due_working', '$2')}), failing as (${chosen('due_failing', '$3')}),
+      `with ${ahead}, due_working as materialized (${due('= 0', ofWorking)}), due_failing as materialized (${due('> 0', ofFailing)}),
+         working as (${chosen('due_working', ofWorking)}), failing as (${chosen('due_failing', ofFailing)}),
          chosen as (select * from working union all select * from failing)
        update delivery_partition partition
        set leased_by = $1, leased_until = now() + interval '${leaseSeconds} seconds', due_at = null
        from chosen where partition.tenant_id = chosen.tenant_id and partition.subscription_id = chosen.subscription_id
        returning partition.tenant_id as "tenantId", chosen.name as "tenantName", partition.subscription_id as "subscriptionId",
          partition.consecutive_failures as failures, partition.failing_since as "failingSince"`,
-      [this.holder, working, failing, fullTenants],
+      [this.holder, ...valuesOf(working), ...valuesOf(failing)],
     );
     return rows.map((row) => ({
       tenantId: Number(row.tenantId),

@@ -1,38 +1,67 @@
+/** A tenant that has slots, or waits for some. */
+interface Share {
+  readonly tenantId: number;
+  taken: number;
+  /** By subscription, the one whose turn is next first. */
+  readonly waiting: Map<string, (() => void)[]>;
+}
+
+interface Slot {
+  readonly since: number;
+  readonly share: Share;
+}
+
 /**
- * Limits how much work begins at the same time. A slot is free again when its work has ended, or after a while: then the work waits for
- * somebody else, and holds up no others.
+ * Limits how much work begins at the same time. A free slot goes to the tenant with the fewest, and subscriptions of a tenant take
+ * turns. A tenant never has more slots than are free, so that the next one finds some (the dynamic thresholds of Choudhury and Hahne
+ * for memory that queues share). A slot is free again when its work has ended, or after a while: then the work waits for somebody
+ * else, and holds up no others.
  */
 export class Slots {
-  readonly #most: number;
-  readonly #longest: number;
+  readonly #max: number;
+  readonly #maxMs: number;
   /** The earliest first. */
-  readonly #taken = new Set<{ readonly since: number }>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #taken = new Set<Slot>();
+  /** The one whose turn is next first, among those with as many slots. */
+  readonly #tenants = new Map<number, Share>();
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * @param most how many slots there are.
-   * @param longest how long work keeps its slot at most, in milliseconds.
+   * @param max how many slots there are.
+   * @param maxMs how long work keeps its slot at most.
    */
-  constructor(most: number, longest: number) {
-    this.#most = most;
-    this.#longest = longest;
+  constructor(max: number, maxMs: number) {
+    this.#max = max;
+    this.#maxMs = maxMs;
   }
 
-  /** Starts the work as soon as a slot is free, in the order of the calls. */
-  run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#taken.size < this.#most) return this.#start(work);
+  /** Starts the work as soon as a slot is free for its subscription. */
+  run<Result>(tenantId: number, subscriptionId: string, work: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push(() => this.#start(work).then(resolve, reject));
-      this.#watch();
+      const share = this.#shareOf(tenantId);
+      const start = () => this.#start(share, work).then(resolve, reject);
+      const waiting = share.waiting.get(subscriptionId);
+      if (waiting === undefined) share.waiting.set(subscriptionId, [start]);
+      else waiting.push(start);
+      this.#startWaiting();
     });
   }
 
-  #start<Result>(work: () => Promise<Result>): Promise<Result> {
-    const slot = { since: performance.now() };
+  #shareOf(tenantId: number): Share {
+    let share = this.#tenants.get(tenantId);
+    if (share === undefined) {
+      share = { tenantId, taken: 0, waiting: new Map() };
+      this.#tenants.set(tenantId, share);
+    }
+    return share;
+  }
+
+  #start<Result>(share: Share, work: () => Promise<Result>): Promise<Result> {
+    const slot = { since: performance.now(), share };
     this.#taken.add(slot);
+    share.taken += 1;
     const end = () => {
-      this.#taken.delete(slot);
+      this.#free(slot);
       this.#startWaiting();
     };
     const result = work();
@@ -40,25 +69,49 @@ export class Slots {
     return result;
   }
 
+  #free(slot: Slot): void {
+    if (this.#taken.delete(slot)) slot.share.taken -= 1;
+  }
+
   #startWaiting(): void {
-    while (this.#taken.size < this.#most) {
-      const start = this.#waiting.shift();
-      if (start === undefined) return;
-      start();
+    for (let start = this.#next(); start !== undefined; start = this.#next()) start();
+    this.#watch();
+  }
+
+  /** Takes what starts next out of its queue; undefined if nothing waits that has a free slot. */
+  #next(): (() => void) | undefined {
+    const free = this.#max - this.#taken.size;
+    let chosen: Share | undefined;
+    for (const [id, share] of this.#tenants) {
+      if (share.waiting.size === 0) {
+        if (share.taken === 0) this.#tenants.delete(id);
+      } else if (share.taken < Math.min(free, chosen?.taken ?? free)) chosen = share;
     }
+    const [first] = chosen?.waiting ?? [];
+    if (chosen === undefined || first === undefined) return undefined;
+    this.#tenants.delete(chosen.tenantId);
+    this.#tenants.set(chosen.tenantId, chosen);
+    const [subscriptionId, queue] = first;
+    const start = queue.shift();
+    chosen.waiting.delete(subscriptionId);
+    if (queue.length > 0) chosen.waiting.set(subscriptionId, queue);
+    return start;
   }
 
   /** Frees slots whose time is over. Only work that waits needs them, so nothing is watched otherwise. */
   #watch(): void {
     const [first] = this.#taken;
-    if (this.#timer !== undefined || this.#waiting.length === 0 || first === undefined) return;
+    const isWaiting = () => this.#tenants.values().some(({ waiting }) => waiting.size > 0);
+    if (this.#timer !== undefined || first === undefined || !isWaiting()) return;
     const free = () => {
       this.#timer = undefined;
-      const before = performance.now() - this.#longest;
-      for (const slot of this.#taken) if (slot.since <= before) this.#taken.delete(slot);
+      const before = performance.now() - this.#maxMs;
+      for (const slot of this.#taken) {
+        if (slot.since > before) break;
+        this.#free(slot);
+      }
       this.#startWaiting();
-      this.#watch();
     };
-    this.#timer = setTimeout(free, Math.max(1, first.since + this.#longest - performance.now())).unref();
+    this.#timer = setTimeout(free, Math.max(1, first.since + this.#maxMs - performance.now())).unref();
   }
 }
