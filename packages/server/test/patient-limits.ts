@@ -9,6 +9,7 @@ export const patientLimits: Limits = {
   lock: 60_000,
   read: 60_000,
   statement: 120_000,
+  idleInTransaction: 60_000,
 };
 
 /** Its threads have a low priority: on a machine with other work, a check may take minutes. */

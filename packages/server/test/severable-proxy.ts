@@ -7,6 +7,8 @@ export interface SeverableProxy {
   /** Closes every connection and accepts no new one. */
   sever(): Promise<void>;
   restore(): Promise<void>;
+  /** Passes on nothing more of the open connections, as a network that drops packets. */
+  drop(): void;
   /**
    * Resets connections at random from now on: before a message of the client is passed on, or before its response is. With these
    * probabilities, for messages that commit a transaction and for others; by default never any more.
@@ -66,6 +68,9 @@ export async function openProxy(targetHost: string, targetPort: number): Promise
     async restore() {
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
+    },
+    drop() {
+      for (const socket of sockets) socket.pause();
     },
     breakAtRandom(given = { commits: 0, others: 0 }) {
       chances = given;

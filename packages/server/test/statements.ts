@@ -24,13 +24,16 @@ function textOf(statement: unknown): string {
 }
 
 function summaryOf(text: string): string {
+  const changes = [...text.matchAll(/\b(insert into|update|delete from) "?(?!set\b)(\w+)/g)];
+  const inWords = changes.map(([, verb, name]) => `${verb} ${name}`).join(', ');
+  // A whole transaction in one message.
+  if (/^begin\b[\s\S]*\bcommit$/.test(text)) return inWords;
   // Binding a connection to its tenant happens occasionally, independently of the work.
   if (text.includes('set_config')) return '';
-  const changes = [...text.matchAll(/\b(insert into|update|delete from) "?(?!set\b)(\w+)/g)];
   if (/^\s*(begin|commit|rollback|savepoint|release)/.test(text)) return text.trim().split(/[ ;]/)[0] ?? '';
   const isLock = /for (no key update|share) of/.test(text);
   const [, table = ''] = /from "(\w+)" "?e"?\s/.exec(text) ?? [];
   if (isLock) return `lock ${table}`;
-  if (changes.length > 0) return changes.map(([, verb, name]) => `${verb} ${name}`).join(', ');
+  if (inWords !== '') return inWords;
   return `select ${table}`;
 }

@@ -113,4 +113,4 @@ test('the client with its defaults › records each payment once while connectio
   console.log(`${payments} payments:`, Object.fromEntries(codes));
   expect(indexes.filter((index) => times.get(`client ${index}`) !== 1)).toEqual([]);
   expect(codes.get('OUTCOME_UNKNOWN')).toBeGreaterThan(0);
-});
+}, 3_600_000);

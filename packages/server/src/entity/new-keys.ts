@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
-import { nextNumber, returnNumbers } from '../platform/store/counter.ts';
+import { lastNumber, nextNumber, returnNumbers, takeNumbers } from '../platform/store/counter.ts';
 import { newId } from '../platform/store/new-id.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import type { AnyEntity } from './model.ts';
@@ -14,6 +14,8 @@ export interface ReferenceNumber {
   /** The unique fields with the reference. A number that a caller has already set in one of them is skipped. */
   readonly fields: readonly string[];
   readonly format: (number: number) => string;
+  /** Whether numbers have no gaps. All who create such rows then wait for each other until they commit. */
+  readonly isGapless?: boolean;
 }
 
 /**
@@ -24,6 +26,10 @@ export interface ReferenceNumber {
 export class NewKeys {
   readonly #transaction: Transaction;
   readonly #tenantId: number;
+  readonly #isRehearsal: boolean;
+  /** The numbers that a rehearsal uses, by counter: the last of each. */
+  readonly #rehearsed = new Map<string, number>();
+  readonly #gapless = new Set<string>();
   #ids: string[] = [];
   #usedIds = 0;
   readonly #allocated = new Map<string, { readonly number: number; readonly text: string }[]>();
@@ -32,9 +38,11 @@ export class NewKeys {
   #requested = new Map<string, { readonly reference: ReferenceNumber; count: number }>();
   #isCareful = false;
 
-  constructor(transaction: Transaction, tenantId: number) {
+  /** @param isRehearsal whether nothing remains of the transaction, also no number that was taken */
+  constructor(transaction: Transaction, tenantId: number, isRehearsal: boolean) {
     this.#transaction = transaction;
     this.#tenantId = tenantId;
+    this.#isRehearsal = isRehearsal;
   }
 
   /** Called when a plan starts again. */
@@ -101,11 +109,13 @@ export class NewKeys {
     this.#used = new Map(mark);
   }
 
-  /** Returns unused references to their counters, which are still locked, so that the numbers have no gaps. */
+  /** Returns unused references to counters without gaps, which are still locked. Others are for later rows of the transaction. */
   async returnUnused(): Promise<void> {
-    for (const [counter, [first]] of this.#allocated)
+    for (const counter of this.#gapless) {
+      const first = this.#allocated.get(counter)?.at(0);
       if (first !== undefined) await returnNumbers(this.#transaction, this.#tenantId, counter, first.number);
-    this.#allocated.clear();
+      this.#allocated.delete(counter);
+    }
   }
 
   /** Called after a rollback to before any of the references was allocated. */
@@ -121,11 +131,11 @@ export class NewKeys {
   }
 
   async #allocate(reference: ReferenceNumber, count: number, pending: PendingRows) {
-    const { counter, entity, fields, format } = reference;
+    const { entity, fields, format } = reference;
     const free: { readonly number: number; readonly text: string }[] = [];
     while (free.length < count) {
       const missing = count - free.length;
-      const first = await nextNumber(this.#transaction, this.#tenantId, counter, missing);
+      const first = await this.#take(reference, missing);
       const numbers = Array.from({ length: missing }, (_, index) => first + index);
       const candidates = numbers.map((number) => ({ number, text: format(number) }));
       const taken = await this.#takenAmong(
@@ -136,6 +146,19 @@ export class NewKeys {
       free.push(...candidates.filter(({ text }) => !taken.has(text) && !isPending(text)));
     }
     return free;
+  }
+
+  /** @returns the first of so many numbers */
+  async #take({ counter, isGapless = false }: ReferenceNumber, count: number): Promise<number> {
+    const taken = [this.#transaction, this.#tenantId, counter] as const;
+    if (isGapless) {
+      this.#gapless.add(counter);
+      return nextNumber(...taken, count);
+    }
+    if (!this.#isRehearsal) return takeNumbers(...taken, count);
+    const last = this.#rehearsed.get(counter) ?? (await lastNumber(...taken));
+    this.#rehearsed.set(counter, last + count);
+    return last + 1;
   }
 
   /**

@@ -27,7 +27,7 @@ export async function rehearse<Result>(
 ): Promise<Result> {
   try {
     return await store.write(origin.tenant.id, async (transaction) => {
-      const unit = new UnitOfWork(transaction, origin);
+      const unit = new UnitOfWork(transaction, origin, true);
       const result = await work(unit);
       await unit.flushAuditAndEvents();
       await transaction.all(sql`set constraints all immediate`);

@@ -72,12 +72,12 @@ export class UnitOfWork {
   /** Rows as they are stored after the changes; cleared by further changes. */
   readonly #stored = new Map<string, Map<string, AnyStoredRow>>();
 
-  constructor(transaction: Transaction, origin: Origin) {
+  constructor(transaction: Transaction, origin: Origin, isRehearsal = false) {
     this.transaction = transaction;
     this.origin = origin;
     this.now = new Date(timeOf(transaction)).toISOString();
     this.#loaded = new LoadedRows(transaction, this.tenantId);
-    this.#keys = new NewKeys(transaction, this.tenantId);
+    this.#keys = new NewKeys(transaction, this.tenantId, isRehearsal);
   }
 
   get tenantId(): number {
@@ -305,7 +305,7 @@ export class UnitOfWork {
       // A run with missing rows may have failed for just that reason.
       if (this.#loaded.hasRequests) await this.#loaded.loadRequested();
       else if (failure !== undefined) throw failure.error;
-      // References come last: their counters are locked for all transactions that create such rows.
+      // References come last: counters without gaps are locked for all transactions that create such rows.
       else if (this.#keys.hasRequests) await this.#keys.loadRequested(pending);
       // The row with the same unique value may be the one to update.
       else if (outcomes.some(isDuplicate) && (await this.#loaded.findsAbsentKeys())) continue;

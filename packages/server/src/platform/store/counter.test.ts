@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { testStore } from '../../../test/database.ts';
-import { nextNumber } from './counter.ts';
+import { lastNumber, nextNumber, takeNumbers } from './counter.ts';
+import type { Transaction } from './session.ts';
 
 const { store, tenantId, otherTenantId } = await testStore({ poolSize: 20 });
 
@@ -58,4 +59,33 @@ test('nextNumber › returns the numbers of a savepoint that is undone', async (
     return [first, await take()];
   });
   expect(numbers).toEqual([1, 2]);
+});
+
+test('takeNumbers › numbers what may have gaps without waiting for open transactions, and keeps numbers of those that roll back', async () => {
+  const take = (transaction: Transaction, count = 1) => takeNumbers(transaction, tenantId, 'client.client_ref', count);
+  const ofRolledBack = store.write(tenantId, async (transaction) => {
+    expect(await take(transaction, 2)).toBe(1);
+    throw new Error('Rolled back.');
+  });
+  await expect(ofRolledBack).rejects.toThrow('Rolled back.');
+  const ofOpen = Promise.withResolvers<number>();
+  const others = Promise.withResolvers<void>();
+  const open = store.write(tenantId, async (transaction) => {
+    ofOpen.resolve(await take(transaction));
+    await others.promise;
+  });
+  // PGlite has one connection, whose transaction is over before the next one begins.
+  if (store.engine === 'pglite') others.resolve();
+  const first = store.engine === 'pglite' ? 1 : 3;
+  expect(await ofOpen.promise).toBe(first);
+  expect(await store.write(tenantId, (one) => take(one))).toBe(first + 1);
+  others.resolve();
+  await open;
+  expect(await store.write(tenantId, (one) => lastNumber(one, tenantId, 'client.client_ref'))).toBe(first + 1);
+});
+
+test('takeNumbers › counts for each tenant, whatever the name', async () => {
+  const name = `client.'"; drop table tenant_counter`;
+  const take = (tenant: number) => store.write(tenant, (transaction) => takeNumbers(transaction, tenant, name, 1));
+  expect([await take(tenantId), await take(tenantId), await take(otherTenantId)]).toEqual([1, 2, 1]);
 });

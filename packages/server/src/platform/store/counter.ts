@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import pg from 'pg';
 import type { Transaction } from './session.ts';
 
 /**
@@ -28,4 +29,33 @@ export async function returnNumbers(
 ): Promise<void> {
   await transaction.all(sql`
     update tenant_counter set value = ${first - 1}::integer where tenant_id = ${tenantId} and name = ${name}`);
+}
+
+/**
+ * Takes the next `count` numbers of a tenant's counter that may have gaps: they stay taken if the transaction rolls back. Where there is
+ * more than one connection, nobody waits for the end of the transaction.
+ *
+ * @returns the first of the numbers; the others follow without a gap.
+ */
+export async function takeNumbers(
+  transaction: Transaction,
+  tenantId: number,
+  name: string,
+  count: number,
+): Promise<number> {
+  if (transaction.aside === undefined) return nextNumber(transaction, tenantId, name, count);
+  const rows = await transaction.aside(`
+    insert into tenant_counter (tenant_id, name, value) values (${tenantId}, ${pg.escapeLiteral(name)}, ${count})
+    on conflict (tenant_id, name) do update set value = tenant_counter.value + excluded.value
+    returning value as "lastNumber"`);
+  const value = rows.at(-1)?.lastNumber;
+  if (typeof value !== 'number') throw new Error(`The counter ${name} returned no number.`);
+  return value - count + 1;
+}
+
+/** The last number that was taken from a counter. */
+export async function lastNumber(transaction: Transaction, tenantId: number, name: string): Promise<number> {
+  const counter = await transaction.first(sql<{ value: number }>`
+    select value from tenant_counter where tenant_id = ${tenantId} and name = ${name}`);
+  return counter?.value ?? 0;
 }

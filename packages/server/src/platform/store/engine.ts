@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { Binding } from './binding.ts';
 import type { Limits } from './limits.ts';
 import type { Listener } from './listener.ts';
+import type { Aside } from './session.ts';
 import type { Standbys } from './standbys.ts';
 
 /** The interface of the two databases to the store. Only modules of this folder use it. */
@@ -10,6 +11,8 @@ export interface Engine {
   /** Connections as the owner of the tables; the binding drops these rights before a request uses one. */
   readonly pool: Pool;
   readonly binding: Binding;
+  /** Runs a statement for a tenant in a transaction of its own, while others are open; undefined where there is one connection. */
+  readonly aside?: ((tenantId: number) => Aside) | undefined;
   readonly limits: Limits;
   /** Undefined if all reads run on the same server as writes. */
   readonly standbys?: Standbys | undefined;

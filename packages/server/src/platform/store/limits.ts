@@ -17,6 +17,7 @@ export interface Limits {
   readonly read: number;
   /** One statement of a transaction. */
   readonly statement: number;
+  /** What a transaction waits for its process, which may hang or be cut off, while others wait for its locks. */
   readonly idleInTransaction: number;
   /** Waiting for a standby to have what was committed before a read. Then the primary is read. */
   readonly standby: number;
@@ -28,6 +29,6 @@ export const standardLimits: Limits = {
   lock: 10_000,
   read: millisecondsOf('read'),
   statement: 30_000,
-  idleInTransaction: 60_000,
+  idleInTransaction: 5_000,
   standby: 5,
 };

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { type ClockReading, clockFault, databaseClock, otherClockFault } from '../database-clock.ts';
 import { bindConnections, bindTransactions } from './binding.ts';
-import { checkConnection, databaseTime, watchConnections } from './connection.ts';
+import { checkConnection, databaseTime, watchConnections, withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
 import { DatabaseError, DatabaseUnavailable, reasonOf, WrongClock } from './errors.ts';
 import type { Limits, StoreLog } from './limits.ts';
@@ -14,6 +14,10 @@ const applicationName = 'financial-automation-api';
 
 /** How often the clock of the server is read, in milliseconds. */
 const clockReadEvery = 4_000;
+
+/** How many connections run statements beside open transactions, and how long one may wait for a lock, in milliseconds. */
+const mostAsides = 2;
+const longestAside = 1_000;
 
 /** A server that has not ended a statement within this time after its limit is unreachable, in milliseconds. */
 const grace = 5_000;
@@ -49,6 +53,7 @@ export async function openPostgres(options: PostgresOptions, limits: Limits, log
   const pool = openPool(databaseUrl, poolSize, limits, log);
   // Checks have a connection of their own, so that they do not queue behind requests.
   const probe = openPool(databaseUrl, 1, limits, log);
+  const asides = openPool(databaseUrl, mostAsides, limits, log);
   const standbys = standbyUrls.length === 0 ? undefined : openStandbys(options, standbyUrls, limits, log);
   // Those that do not respond are left out, which must not delay the start.
   void standbys?.start();
@@ -63,6 +68,7 @@ export async function openPostgres(options: PostgresOptions, limits: Limits, log
     pool,
     limits,
     standbys,
+    aside: (tenantId) => (statement) => runAside(asides, limits, tenantId, statement),
     binding: pooler === 'transaction' ? bindTransactions(limits) : bindConnections(limits),
     async listen(channel, onNotification) {
       // A pooler in transaction mode forwards no notifications, so listeners poll instead.
@@ -73,7 +79,7 @@ export async function openPostgres(options: PostgresOptions, limits: Limits, log
     async close() {
       clearInterval(readings);
       await standbys?.close();
-      await Promise.all([pool.end(), probe.end()]);
+      await Promise.all([pool.end(), probe.end(), asides.end()]);
     },
   };
 }
@@ -91,6 +97,27 @@ function openStandbys(
     return { reads: openPool(url, poolSize, readLimits, silent, standbyLimits.grace), probe: probe(url) };
   });
   return new Standbys(pools, probe(databaseUrl), limits.standby, log);
+}
+
+/**
+ * Sends a whole transaction in one message, so that the server ends it also if this process does not go on. It need not be on the disk
+ * before a later one is, and does not wait for anybody who keeps its row.
+ */
+function runAside(pool: pg.Pool, limits: Limits, tenantId: number, statement: string) {
+  const settings = `set local synchronous_commit = off; set local lock_timeout = ${longestAside}`;
+  return withConnection(pool, async (connection) => {
+    try {
+      const results = await bindTransactions(limits).begin(
+        connection,
+        { tenantId },
+        `${settings}; ${statement}; commit`,
+      );
+      return [results].flat().flatMap(({ rows }) => rows);
+    } catch (error) {
+      await connection.run({ text: 'rollback' }).catch(() => undefined);
+      throw error;
+    }
+  });
 }
 
 /** Probes report what happens to standbys. */

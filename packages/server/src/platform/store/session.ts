@@ -47,7 +47,14 @@ export interface Transaction extends Session {
    * rethrown to the caller, who may catch it and continue. Savepoints can be nested, but not concurrent.
    */
   savepoint<Result>(work: () => Promise<Result>): Promise<Result>;
+  /**
+   * Runs a statement for the same tenant in a transaction of its own, which has ended when this returns, whatever becomes of this
+   * one. Undefined where there is only one connection.
+   */
+  readonly aside: Aside | undefined;
 }
+
+export type Aside = (statement: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
 
 /** Compiles queries to SQL, without access to a database. */
 export const compiler = new Kysely<unknown>({
@@ -113,12 +120,18 @@ export class OpenSession implements Session {
 export const firstSavepoint = 'savepoint_0';
 
 export class OpenTransaction extends OpenSession implements Transaction {
+  readonly aside: Aside | undefined;
   #savepoints = 0;
   /** Whether nothing was done since the first savepoint. */
   #isUntouched = true;
   /** Whether a statement failed, and nothing was rolled back since. */
   #hasFailed = false;
   #fatalError: TransactionConflict | DatabaseUnavailable | undefined;
+
+  constructor(connection: Connection, names: StatementNames | undefined, aside?: Aside) {
+    super(connection, names);
+    this.aside = aside;
+  }
 
   /** A conflict or a lost connection, which ends the transaction, even if the work caught it and continued. */
   get fatalError(): TransactionConflict | DatabaseUnavailable | undefined {

@@ -390,7 +390,8 @@ class EngineStore implements Store {
     work: (transaction: Transaction) => Promise<Result>,
     isSnapshot = false,
   ): Promise<Result> {
-    const transaction = new OpenTransaction(connection, this.#names);
+    const aside = subject === 'owner' ? undefined : this.#engine.aside?.(subject.tenantId);
+    const transaction = new OpenTransaction(connection, this.#names, aside);
     let result: Result;
     try {
       await this.#engine.binding.begin(connection, subject, `savepoint ${firstSavepoint}`, isSnapshot);

@@ -45,6 +45,7 @@ export function nextInvoiceNumber(
     counter: `${counter}.${orgId}.${year}`,
     entity,
     fields: ['invoiceNumber'],
+    isGapless: true,
     format: (number) => `${prefix}-${year}-${String(number).padStart(5, '0')}`,
   });
 }
