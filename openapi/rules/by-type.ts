@@ -134,6 +134,9 @@ function union(name: string, by: ByType, common: JsonObject, schemas: JsonObject
     common,
     by.unnamed === true ? orNull(reference('CustomTypeName')) : reference('CustomTypeName'),
   );
+  // Records of standard types get a key of their own; those of custom types do not.
+  const hasKey = objectOf(common.properties).systemRef !== undefined;
+  const required = [...new Set([common.required, hasKey ? 'systemRef' : []].flat())];
   const customName = `CustomRecord${by.suffix}`;
   return {
     description,
@@ -142,7 +145,7 @@ function union(name: string, by: ByType, common: JsonObject, schemas: JsonObject
       add(`Standard${name}`, { ...standard, description: `${common.description} For standard types.` }),
       // Events show records of custom types, too, and so the sources have that schema themselves.
       schemas[customName] === undefined
-        ? add(customName, { ...custom, description: `${common.description} For custom types.` })
+        ? add(customName, { ...custom, required, description: `${common.description} For custom types.` })
         : reference(customName),
     ],
   };

@@ -139,6 +139,11 @@ export const extensionTable: Record<string, Extension> = {
     why: 'since when an operation is deprecated, and when it is removed at the earliest',
   },
   'x-extension': { on: ['Operation'], schema: { const: true }, why: 'an operation beyond the product interface' },
+  'x-own-check': {
+    on: ['Schema'],
+    schema: { type: 'array', minItems: 1, items: { type: 'string' } },
+    why: 'the keywords of a schema that the service checks in other words',
+  },
   'x-on-create': {
     on: ['Schema'],
     schema: {
