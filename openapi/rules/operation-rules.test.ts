@@ -89,7 +89,17 @@ const cases: Record<string, Case[]> = {
     [
       'an example that is not a path',
       (files) => set(files, 'headers/Location.yaml', ['example'], '/boats/1'),
-      /a path of the contract: \/boats\/1 is not one/,
+      /a path with GET: \/boats\/1 is not one/,
+    ],
+    [
+      'a path without GET',
+      (files) => set(files, 'headers/Location.yaml', ['example'], '/api/v1/boats/0199a1c2-0c01-7c01-8a4f-5d2e9b60f101'),
+      /is not one/,
+    ],
+    [
+      'a creation without it',
+      (files) => set(files, create, ['post', 'responses', '201', 'headers', 'Location'], undefined),
+      /Declare the header Location of createBoat/,
     ],
     [
       'an ID that the body does not have',

@@ -68,7 +68,7 @@ export async function seedBilling(
   await step((plan) => {
     const clientRef = plan.get(invoice, idOf('posted'))?.clientRef ?? '';
     const body = { clientRef, invoiceIds: [idOf('posted')], note: 'Thank you for your prompt payment.' };
-    createLink(plan, apiUserId, `${service.config.publicUrl}/pay`, body);
+    createLink(plan, apiUserId, `${service.config.publicUrl}/pay`, body, storyId('QuickPaymentLink', 1));
   });
   for (const status of ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED'] as const)
     await step((plan) => plan.update(job, storyId('Job', 2), { status }));

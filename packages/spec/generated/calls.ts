@@ -114,6 +114,8 @@ export const calls = {
   aggregateLedgerEntries: ["POST","/gql/v1/ledger_entries/aggregate",true,"cursor"],
   /** Get a ledger entry */
   getLedgerEntry: ["GET","/gql/v1/ledger_entry/{id}",true,null],
+  /** Get a quick payment link */
+  getQuickPaymentLink: ["GET","/gql/v1/quick_payment_link/{id}",true,null],
   /** List the unpaid invoices of a client */
   listUnpaidInvoices: ["GET","/api/v1/invoices/unpaid",true,"number"],
   /** List task types */

@@ -2098,6 +2098,43 @@ export const operations = {
       503
     ]
   },
+  "getQuickPaymentLink": {
+    "method": "GET",
+    "path": "/gql/v1/quick_payment_link/{id}",
+    "tag": "extensions",
+    "summary": "Get a quick payment link",
+    "roles": [
+      "PAYLNK_C"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
+    },
+    "statuses": [
+      200,
+      304,
+      400,
+      401,
+      403,
+      404,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
   "listUnpaidInvoices": {
     "method": "GET",
     "path": "/api/v1/invoices/unpaid",

@@ -2725,6 +2725,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/gql/v1/quick_payment_link/{id}": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a quick payment link
+         * @description Returns one quick payment link, whatever its status. Anyone who has its `url` can pay, so share it with the payer only.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `PAYLNK_C` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: not part of the product interface
+         */
+        get: operations["getQuickPaymentLink"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/invoices/unpaid": {
         parameters: {
             query?: never;
@@ -21370,7 +21420,7 @@ export interface components {
          * Format: uri
          * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
          *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
-         *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+         *     `.local` or `.test`. A server under development can also accept loopback addresses, even with `http`.
          * @example https://crm.example.com/webhooks
          */
         DeliveryUrl: string;
@@ -21384,7 +21434,7 @@ export interface components {
              * Format: uri
              * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
              *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
-             *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+             *     `.local` or `.test`. A server under development can also accept loopback addresses, even with `http`.
              * @example https://crm.example.com/webhooks
              */
             deliveryUrl?: string;
@@ -21439,7 +21489,7 @@ export interface components {
              * Format: uri
              * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
              *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
-             *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+             *     `.local` or `.test`. A server under development can also accept loopback addresses, even with `http`.
              * @example https://crm.example.com/webhooks
              */
             deliveryUrl: string;
@@ -21516,7 +21566,7 @@ export interface components {
              * Format: uri
              * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
              *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
-             *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+             *     `.local` or `.test`. A server under development can also accept loopback addresses, even with `http`.
              * @example https://crm.example.com/webhooks
              */
             deliveryUrl: string;
@@ -21551,7 +21601,7 @@ export interface components {
              * Format: uri
              * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
              *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
-             *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+             *     `.local` or `.test`. A server under development can also accept loopback addresses, even with `http`.
              * @example https://crm.example.com/webhooks
              */
             deliveryUrl?: string;
@@ -29495,7 +29545,7 @@ export interface components {
              *     record.
              * @example OPP-501
              */
-            systemRef?: string;
+            systemRef: string;
             /**
              * Expected version
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
@@ -35252,8 +35302,8 @@ export interface components {
          */
         StaffLocation: string;
         /**
-         * @description URL of the lookup that returns the created link, a POST (`lookupRecords`).
-         * @example /api/v1/records/batch/QuickPaymentLink
+         * @description URL of the created link, to read with `getQuickPaymentLink`.
+         * @example /gql/v1/quick_payment_link/0199a1c2-1a06-7c01-8a4f-5d2e9b60f101
          */
         QuickPaymentLinkLocation: string;
         /**
@@ -35268,7 +35318,7 @@ export interface components {
         EngagementBatchLocation: string;
         /**
          * @description URL of the created type, to read with `getCustomRecordType`.
-         * @example /api/v1/records/custom/Opportunity
+         * @example /api/v1/records/custom/Proposal
          */
         CustomRecordTypeLocation: string;
         /**
@@ -35276,6 +35326,11 @@ export interface components {
          * @example /api/v1/event-subscriptions/0199a1c2-1b02-7c01-8a4f-5d2e9b60f101
          */
         EventSubscriptionLocation: string;
+        /**
+         * @description URL of the deliveries of the subscription, which show the results (`listDeliveries`).
+         * @example /api/v1/event-subscriptions/0199a1c2-1b02-7c01-8a4f-5d2e9b60f101/deliveries
+         */
+        DeliveriesLocation: string;
     };
     pathItems: never;
 }
@@ -38777,6 +38832,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LedgerEntry"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidId"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getQuickPaymentLink: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
+                 *     without a body.
+                 * @example "9f2c41d07be3a655-3"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuickPaymentLink"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -42433,6 +42550,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Location: components["headers"]["DeliveriesLocation"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;
@@ -42509,6 +42627,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Location: components["headers"]["DeliveriesLocation"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     "Dry-Run": components["headers"]["Dry-Run"];
                     [name: string]: unknown;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { seedDemoData } from '../../../demo-data/src/demo-data.ts';
 import { Random } from '../../../demo-data/src/profiles/random.ts';
+import { exampleOf } from '../../test/bad-requests.ts';
 import { BaseRequests } from '../../test/isolation/base-requests.ts';
 import { digestOf, TenantValues } from '../../test/isolation/tenant-values.ts';
 import { testService } from '../../test/service.ts';
@@ -118,6 +119,37 @@ test('Idempotency-Key › every write that takes it replays its response', async
   expect(succeeded.length).toBeGreaterThan(writes.length / 2);
 });
 
+let keys = 0;
+
+/** A body with keys that no other row has. */
+function withNewKeys(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body;
+  keys++;
+  const unique = {
+    email: `${keys}@example.com`,
+    staffRef: `S-new-${keys}`,
+    pmsRef: `new-${keys}`,
+    systemRef: `new-${keys}`,
+  };
+  return { ...body, ...Object.fromEntries(Object.entries(unique).filter(([name]) => name in body)) };
+}
+
+test('Location › every response of 201 and 202 leads to what GET returns, with the same tag', async () => {
+  const creations = allOperations.filter(({ statuses }) => statuses.some((status) => status === 201 || status === 202));
+  const followed: string[] = [];
+  for (const operation of creations)
+    for (let attempt = 0; attempt < 40 && !followed.includes(operation.id); attempt++) {
+      const created = await call(operation.method, pathOf(operation), withNewKeys(requests.of(operation).body));
+      if (created.status >= 300) continue;
+      const found = await call('GET', created.headers.get('location') ?? '');
+      expect(found.status, operation.id).toBe(200);
+      const tag = created.headers.get('etag');
+      if (tag !== null) expect(found.headers.get('etag'), operation.id).toBe(tag);
+      followed.push(operation.id);
+    }
+  expect(followed).toEqual(creations.map(({ id }) => id));
+});
+
 describe('If-Match', () => {
   /** Tags that are of no row, of another row, or not strong. */
   const wrongTags = (own: string, other: string) => [
@@ -135,7 +167,7 @@ describe('If-Match', () => {
       const getter = tagged.find(({ id }) => id === operation.id.replace(/^(update|deactivate|reactivate)/, 'get'));
       if (getter === undefined) throw new Error(`${operation.id} has no read by ID.`);
       const path = pathOf(operation);
-      const { body } = requests.of(operation);
+      const body = operation.bodyLimit === null ? undefined : exampleOf(operation);
       const id = path.replace('/reactivate', '').split('/').at(-1) ?? '';
       const own = await tagOf(getter.path.replace(/\{\w+\}/, id));
       const before = await digestOf(store, tenant.id);

@@ -84,9 +84,9 @@ export function detailOf(error: ErrorObject): string {
     case 'pattern':
       return schema.pattern === notBlank ? 'The text must not be blank.' : `The value must have ${formOf(schema)}.`;
     case 'minLength':
-      if (schema.pattern === notBlank) return 'The text must not be blank.';
+      if (limit === 1 && (schema.pattern ?? notBlank) === notBlank) return 'The text must not be blank.';
       if (schema.pattern !== undefined || schema.format !== undefined) return `The value must have ${formOf(schema)}.`;
-      return limit === 1 ? 'The text must not be empty.' : `The text must have at least ${limit} characters.`;
+      return `The text must have at least ${limit} characters.`;
     case 'maxLength':
       return `The text must have at most ${limit} characters.`;
     case 'minimum':

@@ -18,7 +18,7 @@ test.each([
   ],
   ['Uuid', '', 'The value must have the form "0199a1c2-0c01-7c01-8a4f-5d2e9b60f101" (UUID version 7 in lower case).'],
   ['BusinessDate', '1 May', 'The value must have the form "2026-09-30" (business day, in the tenant\'s time zone).'],
-  ['SystemRef', '', 'The text must not be empty.'],
+  ['SystemRef', '', 'The text must not be blank.'],
   ['Priority', 'URGENT', 'The value must be one of LOW, NORMAL, HIGH.'],
   ['NullableMoney', 5, 'The value must be text or null.'],
 ])('an invalid %s has one error, in the words of its schema', (schema, value, sentence) => {

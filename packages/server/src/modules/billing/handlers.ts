@@ -5,6 +5,7 @@ import { invoice } from './invoice/invoice.ts';
 import { listUnpaidInvoices } from './invoice/listUnpaidInvoices.ts';
 import { ledgerEntry } from './ledger/ledger-entry.ts';
 import { createQuickPaymentLink } from './link/createQuickPaymentLink.ts';
+import { quickPaymentLink } from './link/payment-link.ts';
 import { payment } from './payment/payment.ts';
 
 export const billing = {
@@ -13,6 +14,7 @@ export const billing = {
   getPayment: byId(payment),
   aggregatePayments: aggregateOf(payment),
   createQuickPaymentLink,
+  getQuickPaymentLink: byId(quickPaymentLink),
   listDraftInvoiceHistories: pageOf(draftInvoiceHistory),
   searchDraftInvoiceHistories: pageOf(draftInvoiceHistory),
   getDraftInvoice: byId(draftInvoice),

@@ -25,18 +25,21 @@ export const createQuickPaymentLink: Handler<'createQuickPaymentLink'> = (contex
     const page = `${context.service.config.publicUrl}/pay`;
     const id = await unit.plan((plan) => createLink(plan, context.caller.apiUserId, page, body));
     const stored = await unit.storedRow(quickPaymentLink, id);
-    const headers = { Location: '/api/v1/records/batch/QuickPaymentLink', ETag: entityTag(stored) };
+    const headers = { Location: `/gql/v1/quick_payment_link/${id}`, ETag: entityTag(stored) };
     return { status: 201, headers, body: stored };
   });
 
-/** @returns the ID of the link */
-export function createLink(plan: Plan, apiUserId: string, page: string, body: Body): string {
+/**
+ * @param id predefined in demo data.
+ * @returns the ID of the link
+ */
+export function createLink(plan: Plan, apiUserId: string, page: string, body: Body, id?: string): string {
   const { clientRef, invoiceIds = [], note = null } = body;
   const owner = plan.find(client, 'clientRef', clientRef);
   if (owner === undefined) throw unknownClientRef(clientRef, 'body');
   if (!owner.active)
     throw new Rejection('INVALID_STATE', 'The client is inactive and cannot be used in new rows.', '/clientRef');
-  const chosen = invoiceIds.map((id, index) => payableInvoice(plan, owner, id, `/invoiceIds/${index}`));
+  const chosen = invoiceIds.map((invoiceId, index) => payableInvoice(plan, owner, invoiceId, `/invoiceIds/${index}`));
   const [first] = chosen;
   const other = chosen.findIndex(({ currency }) => currency !== first?.currency);
   if (other > 0)
@@ -48,6 +51,7 @@ export function createLink(plan: Plan, apiUserId: string, page: string, body: Bo
     quickPaymentLink,
     {},
     {
+      id,
       system: {
         url,
         clientId: owner.id,

@@ -7,7 +7,7 @@ import type { Handler } from '../../../service/context.ts';
 import { type ActiveSubscription, activeSubscription } from '../subscriptions/active-subscription.ts';
 import { checkReader } from '../subscriptions/check-subscription.ts';
 import { passesFilter } from './match.ts';
-import { type RepeatedEvent, sendAgain } from './send-again.ts';
+import { deliveriesOf, type RepeatedEvent, sendAgain } from './send-again.ts';
 import { filteredColumns } from './stored-events.ts';
 
 /** How many events one call sends at most. */
@@ -21,7 +21,7 @@ export const recoverEvents: Handler<'recoverEvents'> = async (context, { path: {
     checkReader(context, subscription);
     const events = await undelivered(transaction, tenantId, subscription, since);
     await sendAgain(transaction, tenantId, events);
-    return { status: 202 as const, body: { events: events.length } };
+    return { status: 202 as const, headers: deliveriesOf(id), body: { events: events.length } };
   });
   context.service.store.cellOf(context.tenant.id).notify(partitionsDue, '');
   return result;

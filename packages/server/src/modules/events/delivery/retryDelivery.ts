@@ -5,7 +5,7 @@ import type { Handler } from '../../../service/context.ts';
 import { activeSubscription } from '../subscriptions/active-subscription.ts';
 import { checkReader } from '../subscriptions/check-subscription.ts';
 import { keptSince } from './retention.ts';
-import { type RepeatedEvent, sendAgain } from './send-again.ts';
+import { deliveriesOf, type RepeatedEvent, sendAgain } from './send-again.ts';
 
 /** Sends the event of an attempt again. */
 export const retryDelivery: Handler<'retryDelivery'> = async (context, { path: { id, deliveryId } }) => {
@@ -24,7 +24,7 @@ export const retryDelivery: Handler<'retryDelivery'> = async (context, { path: {
         'The subscription has no delivery with this ID, or its event is no longer kept.',
       );
     await sendAgain(transaction, tenantId, [event]);
-    return { status: 202 as const, body: { events: 1 } };
+    return { status: 202 as const, headers: deliveriesOf(id), body: { events: 1 } };
   });
   context.service.store.cellOf(context.tenant.id).notify(partitionsDue, '');
   return result;

@@ -39,3 +39,8 @@ export async function sendAgain(
         where earlier.tenant_id = ${tenantId} and earlier.subscription_id = retry.subscription_id
           and earlier.entity_id = retry.entity_id and earlier.position < retry.position)`);
 }
+
+/** The header that leads to what becomes of the events. */
+export function deliveriesOf(subscriptionId: string): { readonly Location: string } {
+  return { Location: `/api/v1/event-subscriptions/${subscriptionId}/deliveries` };
+}
