@@ -158,7 +158,7 @@ export const extensionTable: Record<string, Extension> = {
   'x-changes-with-day': {
     on: ['Schema'],
     schema: { const: true },
-    why: 'the value changes with the day alone, and no event says so',
+    why: 'the value changes with the day alone, without an event',
   },
   'x-references': { on: ['Schema'], schema: typeName, why: 'the type of the row that an ID refers to' },
   'x-scale': { on: ['Schema'], schema: { type: 'integer', minimum: 0, maximum: 6 }, why: 'decimal places' },

@@ -8075,7 +8075,7 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Part of the outstanding balance that is past its due date. It changes with the day alone, and no event says so.
+             * @description Part of the outstanding balance that is past its due date. It changes with the day alone, without an event.
              * @example 1250.00
              */
             overdueBalance: DecimalString;
@@ -16520,7 +16520,7 @@ export interface components {
             amountDue: DecimalString;
             /** @description Whether an amount is due and the due date has passed. It changes with the day alone; the event of `overdueAt` follows within a minute. */
             isOverdue: boolean;
-            /** @description Number of days since the due date; 0 if the invoice is not overdue. It changes with the day alone, and no event says so. */
+            /** @description Number of days since the due date; 0 if the invoice is not overdue. It changes with the day alone, without an event. */
             daysPastDue: number;
             /**
              * @description Allocations of payments that count towards the invoice, in order of allocation: the newest 100. To read all of
@@ -18047,7 +18047,7 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
-            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, and no event says so. */
+            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, without an event. */
             ageDays: number;
         };
         /**
@@ -23026,7 +23026,7 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
-            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, and no event says so. */
+            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, without an event. */
             ageDays: number;
         };
         /**
@@ -23401,7 +23401,7 @@ export interface components {
             /**
              * Money
              * Format: decimal
-             * @description Part of the outstanding balance that is past its due date. It changes with the day alone, and no event says so.
+             * @description Part of the outstanding balance that is past its due date. It changes with the day alone, without an event.
              * @example 1250.00
              */
             overdueBalance: DecimalString;
@@ -24853,7 +24853,7 @@ export interface components {
             amountDue: DecimalString;
             /** @description Whether an amount is due and the due date has passed. It changes with the day alone; the event of `overdueAt` follows within a minute. */
             isOverdue: boolean;
-            /** @description Number of days since the due date; 0 if the invoice is not overdue. It changes with the day alone, and no event says so. */
+            /** @description Number of days since the due date; 0 if the invoice is not overdue. It changes with the day alone, without an event. */
             daysPastDue: number;
             /**
              * @description Allocations of payments that count towards the invoice, in order of allocation: the newest 100. To read all of
@@ -25141,7 +25141,7 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
-            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, and no event says so. */
+            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, without an event. */
             ageDays: number;
         };
         /**
