@@ -6,6 +6,7 @@ import type { Job } from './job.ts';
 
 /** A job that this process has leased for one run. */
 export interface TakenJob {
+  readonly tenantId: number;
   readonly tenantName: string;
   readonly id: string;
   readonly data: unknown;
@@ -71,22 +72,38 @@ export class JobTable {
     };
   }
 
-  /** Takes the job that is due longest, of a tenant that is not full. Never repeated, because it may have taken effect. */
-  async take({ name, settings }: Job, fullTenants: readonly string[]): Promise<TakenJob | undefined> {
+  /**
+   * Takes the job that is due longest of the next tenant that has one and is not full. Never repeated, because it may have
+   * taken effect.
+   *
+   * @param last the ID of the tenant whose turn was last
+   */
+  async take(job: Job, fullTenants: readonly string[], last = 0): Promise<TakenJob | undefined> {
+    const taken = await this.#takeAfter(job, fullTenants, last);
+    return taken === undefined && last > 0 ? this.#takeAfter(job, fullTenants, 0) : taken;
+  }
+
+  async #takeAfter(
+    { name, settings }: Job,
+    fullTenants: readonly string[],
+    last: number,
+  ): Promise<TakenJob | undefined> {
     const { rows } = await this.#store.ownerStatements(
       `with next as materialized (
          select job.tenant_id, job.id, tenant.name as tenant from background_job job
          join tenant on tenant.id = job.tenant_id and tenant.active
          where job.name = $1 and job.status = 'WAITING' and job.due_at <= now() and tenant.name <> all ($2::text[])
-         order by job.due_at, job.id limit 1 for update of job skip locked)
+           and job.tenant_id > $5
+         order by job.tenant_id, job.due_at, job.id limit 1 for update of job skip locked)
        update background_job job set status = 'RUNNING', runs = runs + 1, run_id = $3, leased_until = now() + $4 * interval '1 second'
        from next where job.tenant_id = next.tenant_id and job.id = next.id
-       returning next.tenant, job.id, job.data, job.run_id, job.runs, job.failures, date_part('epoch', now() - job.due_at) as lag`,
-      [name, fullTenants, newId(), settings.leaseSeconds],
+       returning job.tenant_id, next.tenant, job.id, job.data, job.run_id, job.runs, job.failures, date_part('epoch', now() - job.due_at) as lag`,
+      [name, fullTenants, newId(), settings.leaseSeconds, last],
     );
     const [row] = rows;
     if (row === undefined) return undefined;
     return {
+      tenantId: Number(row.tenant_id),
       tenantName: String(row.tenant),
       id: String(row.id),
       data: row.data,

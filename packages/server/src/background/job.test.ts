@@ -250,6 +250,20 @@ test('jobs of one tenant do not block those of another', async () => {
   await expect.poll(() => jobStates(store, 'gated')).toEqual({ COMPLETED: 6 });
 });
 
+test('tenants take turns, however many jobs one of them has added before', async () => {
+  const order: string[] = [];
+  const turns = defineJob({
+    name: 'turns',
+    data: { key: 'string' },
+    concurrency: 1,
+    run: async ({ data }) => void order.push(data.key),
+  });
+  for (const key of ['a1', 'a2', 'a3', 'a4', 'a5']) await add(tenantId, turns, { key });
+  for (const key of ['b1', 'b2']) await add(otherTenantId, turns, { key });
+  await runBackground(store, { jobs: [turns] });
+  await expect.poll(() => order).toEqual(['a1', 'b1', 'a2', 'b2', 'a3', 'a4', 'a5']);
+});
+
 test('a run that has lost its job can no longer write, and its successor completes it once', async () => {
   await add(tenantId, gated, { key: 'lost' });
   await expect.poll(() => counted(store, tenantId, 'gated lost ')).toEqual({ begun: 1 });

@@ -52,6 +52,8 @@ export class Worker {
   readonly #observer: RunObserver;
   /** By their ID. */
   readonly #runs = new Map<string, Run>();
+  /** The ID of the tenant whose turn was last. */
+  #last = 0;
   #taking: Promise<void> | undefined;
   /** Whether jobs may have become due since the last attempt to take one started. */
   #woken = false;
@@ -90,13 +92,15 @@ export class Worker {
     }
   }
 
-  /** Takes one job of a tenant with capacity left. */
+  /** Takes one job of the next tenant with capacity left. */
   async #take(): Promise<TakenJob | undefined> {
     const { concurrencyPerTenant } = this.job.settings;
     const perTenant = Map.groupBy(this.#runs.values(), ({ claim }) => claim.tenantName);
     const full = [...perTenant].flatMap(([tenant, runs]) => (runs.length >= concurrencyPerTenant ? [tenant] : []));
     try {
-      return await this.#table.take(this.job, full);
+      const taken = await this.#table.take(this.job, full, this.#last);
+      this.#last = taken?.tenantId ?? this.#last;
+      return taken;
     } catch (error) {
       this.#observer.failed(this.job.name, error);
       return undefined;

@@ -6,15 +6,19 @@ export interface PoolLimits {
   readonly cpu: number;
   /** Time that a task may take, in milliseconds: for a worker that gets no processor, or does not report its time. */
   readonly elapsed: number;
+  /** Memory of a worker, in megabytes: of its heap, and of its buffers. By default, Node's own limit. */
+  readonly memory?: number;
 }
+
+const limitNames = { cpu: 'processor time', elapsed: 'elapsed time', memory: 'memory' };
 
 /** A task exceeded a limit, and its worker was terminated. */
 export class OverBudget extends Error {
   override readonly name = 'OverBudget';
-  readonly limit: 'cpu' | 'elapsed';
+  readonly limit: keyof typeof limitNames;
 
-  constructor(limit: 'cpu' | 'elapsed') {
-    super(`A task exceeded its limit of ${limit === 'cpu' ? 'processor' : 'elapsed'} time.`);
+  constructor(limit: keyof typeof limitNames) {
+    super(`A task exceeded its limit of ${limitNames[limit]}.`);
     this.limit = limit;
   }
 }
@@ -24,7 +28,7 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** How often the processor time of a busy worker is read, in milliseconds. */
+/** How often the processor time and the memory of a busy worker are read, in milliseconds. */
 const period = 100;
 
 /**
@@ -66,7 +70,7 @@ export class WorkerPool<Task, Report> {
       const failed = (error: unknown) => {
         leave();
         this.#replace();
-        reject(error);
+        reject(isOutOfMemory(error) ? new OverBudget('memory') : error);
       };
       const ended = (code: number) => failed(new Error(`A worker ended with code ${code}.`));
       const leave = () => {
@@ -91,7 +95,8 @@ export class WorkerPool<Task, Report> {
   }
 
   #start(): void {
-    const worker = new Worker(this.#script);
+    const { memory } = this.#limits;
+    const worker = new Worker(this.#script, memory ? { resourceLimits: { maxOldGenerationSizeMb: memory } } : {});
     this.#count += 1;
     const failed = (error: unknown) => {
       leave();
@@ -131,16 +136,18 @@ export class WorkerPool<Task, Report> {
   }
 
   #watch(worker: Worker, exceeded: (limit: OverBudget['limit']) => void): { stop(): void } {
-    const { cpu, elapsed } = this.#limits;
+    const { cpu, elapsed, memory = Number.POSITIVE_INFINITY } = this.#limits;
     const timeout = setTimeout(exceeded, elapsed, 'elapsed');
     let before: NodeJS.CpuUsage | undefined;
     let isStopped = false;
     const read = async () => {
       // Rejected if the worker has ended.
-      const usage = await worker.cpuUsage().catch(() => undefined);
-      if (usage === undefined || isStopped) return;
+      const readings = Promise.all([worker.cpuUsage(), worker.getHeapStatistics()]);
+      const [usage, heap] = (await readings.catch(() => undefined)) ?? [];
+      if (usage === undefined || heap === undefined || isStopped) return;
       before ??= usage;
       if (usage.user - before.user + (usage.system - before.system) > cpu * 1000) exceeded('cpu');
+      else if (heap.external_memory > memory * 1024 * 1024) exceeded('memory');
       else timer = setTimeout(read, period);
     };
     let timer = setTimeout(read, period);
@@ -152,6 +159,10 @@ export class WorkerPool<Task, Report> {
       },
     };
   }
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
 }
 
 function ignore(): void {}

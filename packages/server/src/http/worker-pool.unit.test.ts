@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { WorkerPool } from './worker-pool.ts';
+import { type PoolLimits, WorkerPool } from './worker-pool.ts';
 
 /** A text, or memory: the worker works until its first byte is set. */
-type Task = 'quick' | 'work 150 ms' | 'spin' | 'wait' | 'throw' | 'exit' | SharedArrayBuffer;
+type Task =
+  | 'quick'
+  | 'work 150 ms'
+  | 'spin'
+  | 'wait'
+  | 'throw'
+  | 'exit'
+  | 'fill the heap'
+  | 'fill buffers'
+  | SharedArrayBuffer;
 interface Report {
   readonly threadId: number;
 }
@@ -15,6 +24,12 @@ const script = new URL(
       if (task === 'throw') throw new Error('The task failed.');
       if (task === 'exit') process.exit(3);
       if (task === 'wait') return;
+      if (task === 'fill the heap') for (const all = []; ; ) all.push({ number: all.length });
+      if (task === 'fill buffers') {
+        const all = [];
+        while (all.length < 200) all.push(Buffer.alloc(1024 * 1024));
+        for (;;) all.reverse();
+      }
       const used = ({ user, system }) => user + system;
       const before = process.threadCpuUsage();
       if (task === 'work 150 ms') while (used(process.threadCpuUsage(before)) < 150_000);
@@ -24,9 +39,8 @@ const script = new URL(
     parentPort.postMessage('ready');
   `)}`,
 );
-const limits = { workers: 1, cpu: 300, elapsed: 60_000 };
-const poolOf = (changed: Partial<typeof limits> = {}) =>
-  new WorkerPool<Task, Report>(script, { ...limits, ...changed });
+const limits: PoolLimits = { workers: 1, cpu: 300, elapsed: 60_000 };
+const poolOf = (changed: Partial<PoolLimits> = {}) => new WorkerPool<Task, Report>(script, { ...limits, ...changed });
 
 describe('a task that exceeds its budget', () => {
   test('of processor time is ended, and those that wait run in another worker', async () => {
@@ -43,6 +57,17 @@ describe('a task that exceeds its budget', () => {
     await expect(pool.run('wait')).rejects.toMatchObject({ name: 'OverBudget', limit: 'elapsed' });
     expect(await pool.run('quick')).toHaveProperty('threadId');
   });
+
+  test.each(['fill the heap', 'fill buffers'] as const)(
+    'of memory is ended, and the next one runs: %s',
+    async (task) => {
+      const pool = poolOf({ cpu: 60_000, memory: 64 });
+      const filling = pool.run(task);
+      const waiting = pool.run('quick');
+      await expect(filling).rejects.toMatchObject({ name: 'OverBudget', limit: 'memory' });
+      expect(await waiting).toHaveProperty('threadId');
+    },
+  );
 
   test('does not count the time of the tasks before it', async () => {
     const pool = poolOf();

@@ -11,10 +11,10 @@ function render<Kind extends keyof Contents>({ kind, content }: RenderTask<Kind>
 }
 
 parentPort?.on('message', async (task: RenderTask) => {
-  const { id } = task;
   const report: RenderReport = await render(task).then(
-    (bytes) => ({ id, bytes }),
-    (failure: unknown) => ({ id, failure }),
+    (bytes) => ({ bytes }),
+    (failure: unknown) => ({ failure }),
   );
   parentPort?.postMessage(report);
 });
+parentPort?.postMessage('ready');

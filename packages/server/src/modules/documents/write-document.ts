@@ -2,7 +2,7 @@ import type { JobRun } from '../../background/job.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import type { ContentStorage, StoredContent } from '../../platform/storage/storage.ts';
 import type { Session } from '../../platform/store/store.ts';
-import { type Contents, renderInThread } from './render-thread.ts';
+import { type Contents, renderThread } from './render-thread.ts';
 
 /** The parts of a run that writing requires: those of a job, or of the operator. */
 export type Writer = Pick<JobRun<unknown>, 'read' | 'write' | 'signal'> & {
@@ -33,7 +33,7 @@ export async function writeDocument<Kind extends keyof Contents>(
     signal.throwIfAborted();
     const content = await read((session) => source.read(session));
     if (content === undefined) return;
-    const stored = await storage.put(tenantId, await renderInThread(source.kind, content));
+    const stored = await storage.put(tenantId, await renderThread.render(source.kind, content));
     isDone = await write((unit) => source.attach(unit, content, stored));
   }
 }

@@ -1,6 +1,6 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
-import { renderInThread } from '../documents/render-thread.ts';
+import { renderThread } from '../documents/render-thread.ts';
 import type { Letter } from './letter.ts';
 import { renderLetter } from './letter-pdf.ts';
 
@@ -67,7 +67,7 @@ test('an engagement letter is the same each time', async () => {
 test('an engagement letter is the same from the worker thread, which also propagates errors', async () => {
   const broken: Letter = { ...letter, date: 'never' };
   const [first, failed, second] = await Promise.allSettled(
-    [letter, broken, letter].map((one) => renderInThread('letter', one)),
+    [letter, broken, letter].map((one) => renderThread.render('letter', one)),
   );
   const value = new Uint8Array(await renderLetter(letter));
   expect([first, second]).toEqual([

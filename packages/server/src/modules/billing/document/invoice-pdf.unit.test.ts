@@ -1,6 +1,6 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
-import { renderInThread } from '../../documents/render-thread.ts';
+import { renderThread } from '../../documents/render-thread.ts';
 import type { DocumentLine, InvoiceDocument } from './invoice-document.ts';
 import { renderInvoice } from './invoice-pdf.ts';
 
@@ -146,7 +146,7 @@ test('the PDF of a voided invoice is stamped on every page', async () => {
 test('the PDF of an invoice is the same each time, also from the worker thread', async () => {
   const bytes = await renderInvoice(invoice);
   expect(await renderInvoice(invoice)).toEqual(bytes);
-  expect(await renderInThread('invoice', invoice)).toEqual(new Uint8Array(bytes));
+  expect(await renderThread.render('invoice', invoice)).toEqual(new Uint8Array(bytes));
   expect(await renderInvoice(withFace({ memo: 'Other' }))).not.toEqual(bytes);
 });
 
