@@ -1,7 +1,10 @@
 import { buffer } from 'node:stream/consumers';
+import { LRUCache } from 'lru-cache';
 import PDFDocument from 'pdfkit';
-import type { Weight } from './fonts.ts';
-import { linesOf, runsOf, type TextRun } from './text-runs.ts';
+import { EmbeddedFace } from './embedded-face.ts';
+import type { Face, Weight } from './faces.ts';
+import { shapeText } from './shaping.ts';
+import { linesOf, runsOf } from './text-runs.ts';
 
 /** Line height relative to the font size. */
 const lineHeight = 1.45;
@@ -26,32 +29,61 @@ export interface About {
   readonly title: string;
   readonly author: string;
   readonly createdAt: string;
+  /** Set at the foot of each page, beside its number. */
+  readonly reference: string;
+  /** A word across each page, if any. */
+  readonly stamp?: string | undefined;
+  readonly margin: number;
 }
 
 /**
- * The pages of a document, with text in any script. Text starts at the top of a page and continues on the next one. The same
- * calls result in the same bytes.
+ * Renders a document. It is set twice: each page says how many there are, and is complete, and thus out of memory, before
+ * the next one starts.
+ *
+ * @returns the bytes of the PDF; the same for the same calls.
  */
+export async function renderPages(about: About, set: (page: Pages) => void): Promise<Buffer> {
+  const draft = new Pages(about);
+  set(draft);
+  const pages = new Pages(about, draft.number);
+  set(pages);
+  return pages.end();
+}
+
+/** By face and text, in thousandths of the font size. Shaping is most of the work. */
+const widths = new LRUCache<string, number>({ maxSize: 2_000_000, sizeCalculation: (_, key) => key.length + 40 });
+
+/** The pages of a document, with text in any script. Text starts at the top of a page and continues on the next one. */
 export class Pages {
   readonly margin: number;
+  readonly #about: About;
+  /** The number of pages; undefined while they are counted, and nothing is drawn. */
+  readonly #count: number | undefined;
   readonly #document: PDFKit.PDFDocument;
   readonly #content: Promise<Buffer>;
-  /** Cached widths of words and characters, because shaping is most of the work. */
-  readonly #widths = new Map<string, number>();
+  readonly #faces = new Map<Face, EmbeddedFace>();
+  #number = 1;
   #head: (() => void) | undefined;
 
-  constructor({ title, author, createdAt }: About, margin: number) {
-    this.margin = margin;
-    const created = new Date(createdAt);
+  constructor(about: About, count?: number) {
+    this.#about = about;
+    this.margin = about.margin;
+    this.#count = count;
+    const created = new Date(about.createdAt);
     this.#document = new PDFDocument({
       size: 'LETTER',
-      margin,
-      bufferPages: true,
+      margin: about.margin,
       lang: 'en-US',
       displayTitle: true,
-      info: { Title: title, Author: author, CreationDate: created, ModDate: created },
+      fontLayoutCache: false,
+      info: { Title: about.title, Author: about.author, CreationDate: created, ModDate: created },
     });
     this.#content = buffer(this.#document);
+  }
+
+  /** The number of the current page. */
+  get number(): number {
+    return this.#number;
   }
 
   get width(): number {
@@ -95,17 +127,29 @@ export class Pages {
     { size = bodySize, weight = 'regular', color = 'black' }: Style,
     { left, width, align = 'left' }: Column,
   ): void {
-    const x = align === 'left' ? left : left + width - this.#widthOf(text, size, weight);
+    if (this.#count === undefined) return;
+    let x = align === 'left' ? left : left + width - this.#widthOf(text, size, weight);
     const { y } = this;
-    let at = x;
-    const runs = runsOf(text, weight);
-    for (const [index, run] of runs.entries()) {
-      const font = this.#document.font(run.face.path, size).fillColor(color);
+    for (const { text: part, face, level } of runsOf(text, weight)) {
+      const embedded = this.#embed(face);
+      embedded.run = shapeText(face, part, level % 2 === 1);
+      const font = this.#document.font(embedded, face.name, size).fillColor(color);
+      if (face.isEmboldened) font.strokeColor(color).lineWidth(size / 30);
       // Fonts have different ascents: all text shares one baseline.
-      font.text(run.text, at, y, { ...shapingOf(run), lineBreak: false, baseline: -size });
-      if (index < runs.length - 1) at += font.widthOfString(run.text, shapingOf(run));
+      const drawing = { fill: true, stroke: face.isEmboldened, baseline: -size, lineBreak: false };
+      font.text(part, x, y, { ...drawing, features: [] });
+      x += (embedded.run.width * size) / 1000;
     }
     this.y = y;
+  }
+
+  #embed(face: Face): EmbeddedFace {
+    let embedded = this.#faces.get(face);
+    if (embedded === undefined) {
+      embedded = new EmbeddedFace(face);
+      this.#faces.set(face, embedded);
+    }
+    return embedded;
   }
 
   /** Draws a line across a part of the width, at the current height. */
@@ -128,7 +172,9 @@ export class Pages {
   reserve(height: number): void {
     const { page } = this.#document;
     if (this.y + height <= page.height - this.margin) return;
+    this.#endPage();
     this.#document.addPage();
+    this.#number += 1;
     this.y = this.margin;
     this.#head?.();
   }
@@ -138,24 +184,19 @@ export class Pages {
     this.#head = head;
   }
 
-  /**
-   * Ends the document.
-   *
-   * @param reference set at the foot of each page, beside its number.
-   * @param stamp a word across each page, if any.
-   * @returns the bytes of the document.
-   */
-  end(reference: string, stamp?: string): Promise<Buffer> {
-    const { start, count } = this.#document.bufferedPageRange();
-    for (let number = 0; number < count; number++) {
-      this.#document.switchToPage(start + number);
-      this.y = this.#document.page.height - this.margin / 2 - footSize;
-      const page = `${reference}   Page ${number + 1} of ${count}`;
-      this.line(page, { size: footSize }, { left: this.margin, width: this.width });
-      if (stamp !== undefined) this.#stamp(stamp);
-    }
+  /** Ends the document. @returns its bytes. */
+  end(): Promise<Buffer> {
+    this.#endPage();
     this.#document.end();
     return this.#content;
+  }
+
+  #endPage(): void {
+    const { reference, stamp } = this.#about;
+    this.y = this.#document.page.height - this.margin / 2 - footSize;
+    const foot = `${reference}   Page ${this.#number} of ${this.#count}`;
+    this.line(foot, { size: footSize }, { left: this.margin, width: this.width });
+    if (stamp !== undefined) this.#stamp(stamp);
   }
 
   #stamp(word: string): void {
@@ -173,27 +214,18 @@ export class Pages {
   }
 
   #widthOf(part: string, size: number, weight: Weight): number {
-    const key = `${size} ${weight} ${part}`;
-    let width = this.#widths.get(key);
+    const key = `${weight} ${part}`;
+    let width = widths.get(key);
     if (width === undefined) {
       width = 0;
-      for (const run of runsOf(part, weight))
-        width += this.#document.font(run.face.path, size).widthOfString(run.text, shapingOf(run));
-      this.#widths.set(key, width);
+      for (const { text, face, level } of runsOf(part, weight)) width += shapeText(face, text, level % 2 === 1).width;
+      widths.set(key, width);
     }
-    return width;
+    return (width * size) / 1000;
   }
 }
 
 /** The height of a line of text in points. */
 export function heightOf({ size = bodySize }: Style = {}): number {
   return size * lineHeight;
-}
-
-/**
- * Words are shaped one by one, and cached. A right-to-left run is shaped as a whole, so that its words are in that
- * direction.
- */
-function shapingOf({ level }: TextRun): { features?: PDFKit.Mixins.OpenTypeFeatures[] } {
-  return level % 2 === 1 ? { features: [] } : {};
 }

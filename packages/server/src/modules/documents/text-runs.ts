@@ -1,12 +1,13 @@
 import { createRequire } from 'node:module';
 import type { Bidi } from 'bidi-js';
-import { type Face, faceFor, type Weight } from './fonts.ts';
+import { LRUCache } from 'lru-cache';
+import { type Face, faces, type Weight } from './faces.ts';
 
 // Its type declarations describe the module for bundlers, which Node does not load.
 const createBidi: () => Bidi = createRequire(import.meta.url)('bidi-js');
 const bidi = createBidi();
 
-/** A part of a line in one font and one direction. */
+/** A part of a line in one face and one direction. */
 export interface TextRun {
   readonly text: string;
   readonly face: Face;
@@ -14,8 +15,12 @@ export interface TextRun {
   readonly level: number;
 }
 
+const segmenter = new Intl.Segmenter('en');
+const words = new Intl.Segmenter('en', { granularity: 'word' });
+
 /** Splits a line into runs in visual order, from left to right, whatever scripts it contains (UAX #9, rule L2). */
 export function runsOf(line: string, weight: Weight): readonly TextRun[] {
+  if (/^[\x20-\x7e]*$/.test(line)) return line === '' ? [] : [{ text: line, face: faces[weight][0], level: 0 }];
   const runs = logicalRuns(line, weight);
   const levels = runs.map(({ level }) => level);
   const lowestOdd = Math.min(...levels.filter((level) => level % 2 === 1), Number.POSITIVE_INFINITY);
@@ -26,21 +31,53 @@ export function runsOf(line: string, weight: Weight): readonly TextRun[] {
 function logicalRuns(line: string, weight: Weight): TextRun[] {
   const { levels } = bidi.getEmbeddingLevels(line, 'ltr');
   const runs: TextRun[] = [];
-  let index = 0;
-  for (const character of line) {
-    const level = levels[index] ?? 0;
-    index += character.length;
-    const codePoint = character.codePointAt(0) ?? 0;
+  const add = (run: TextRun) => {
     const last = runs.at(-1);
-    // Spaces and accents keep the font of the preceding character.
-    const isContinued = last !== undefined && /^[\s\p{M}]$/u.test(character) && last.face.has(codePoint);
-    const face = isContinued ? last.face : faceFor(codePoint, weight);
-    if (last !== undefined && last.level === level && last.face === face)
-      runs[runs.length - 1] = { ...last, text: last.text + character };
-    else runs.push({ text: character, face, level });
+    if (last?.level === run.level && last.face === run.face)
+      runs[runs.length - 1] = { ...last, text: last.text + run.text };
+    else runs.push(run);
+  };
+  for (const { segment, index } of segmenter.segment(line)) {
+    const level = levels[index] ?? 0;
+    const last = runs.at(-1);
+    // Readers take words from right to left for one text only if the spaces between them belong to it.
+    const isWithin = segment === ' ' && level % 2 === 1 && last?.level === level && last.face.has(0x20);
+    if (isWithin) add({ ...last, text: segment });
+    else for (const [text, face] of facesOf(segment, weight, last?.face)) add({ text, face, level });
   }
   return runs;
 }
+
+const ignorable = /^\p{Default_Ignorable_Code_Point}$/u;
+/** Characters that belong to the script of the preceding text, if its face has them. */
+const shared = /^[\p{sc=Zyyy}\p{sc=Zinh}]+$/u;
+
+/**
+ * Returns the face of a character with its accents: one that has all of them, if any does. Accents, and punctuation of a
+ * script, keep the face of the preceding text.
+ */
+function facesOf(segment: string, weight: Weight, last: Face | undefined): readonly (readonly [string, Face])[] {
+  const [main] = faces[weight];
+  const characters = [...segment].filter((character) => !ignorable.test(character));
+  const hasAll = (face: Face) => characters.every((character) => face.has(character.codePointAt(0) ?? 0));
+  const isShared = last !== undefined && shared.test(segment) && (/^\p{M}/u.test(segment) || !hasAll(main));
+  if (last !== undefined && (characters.length === 0 || (isShared && hasAll(last)))) return [[segment, last]];
+  const key = `${weight} ${segment}`;
+  let found = known.get(key);
+  if (found === undefined) {
+    const face = faces[weight].find(hasAll);
+    // No face has all of them: each is shown, those of no face as a box.
+    found =
+      face === undefined && characters.length > 1
+        ? characters.flatMap((character) => facesOf(character, weight, undefined))
+        : [[segment, face ?? main]];
+    known.set(key, found);
+  }
+  return found;
+}
+
+/** The faces of characters that occurred lately, since there are 125 faces to look through. */
+const known = new LRUCache<string, readonly (readonly [string, Face])[]>({ max: 5_000 });
 
 /** Reverses each sequence of runs of this level or a higher one. */
 function reverseFrom(runs: TextRun[], level: number): void {
@@ -71,7 +108,7 @@ export function linesOf(text: string, width: number, widthOf: (part: string) => 
     if (line !== '' && lineWidth + wordWidth > width) end();
     if (wordWidth <= width) add(word);
     else {
-      for (const { segment } of new Intl.Segmenter('en').segment(word)) {
+      for (const { segment } of segmenter.segment(word)) {
         if (line !== '' && lineWidth + widthOf(segment.trimEnd()) > width) end();
         add(segment);
       }
@@ -81,7 +118,22 @@ export function linesOf(text: string, width: number, widthOf: (part: string) => 
   return lines;
 }
 
+/** Scripts without spaces between words. */
+const unspaced = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u;
+/** What a line does not start with: closing punctuation, and marks of repetition. */
+const continued = /^[\p{Pe}\p{Pf}\p{Po}\p{M}ーゝゞヽヾ々ๆ]/u;
+
 /** Splits text into words with the following space. Control characters, including line breaks, count as spaces. */
 function wordsOf(text: string): readonly string[] {
-  return text.replaceAll(/\p{Cc}+/gu, ' ').match(/\S+\s*|\s+/gu) ?? [];
+  const spaced = text.replaceAll(/\p{Cc}+/gu, ' ').match(/\S+\s*|\s+/gu) ?? [];
+  return spaced.flatMap((word) => {
+    if (!unspaced.test(word)) return [word];
+    const parts: string[] = [];
+    for (const { segment } of words.segment(word)) {
+      if (parts.length > 0 && (continued.test(segment) || /^\s/.test(segment)))
+        parts.push((parts.pop() ?? '') + segment);
+      else parts.push(segment);
+    }
+    return parts;
+  });
 }

@@ -1,5 +1,5 @@
 import { formatAmount, formatDay } from '../documents/format.ts';
-import { heightOf, Pages } from '../documents/pages.ts';
+import { heightOf, type Pages, renderPages } from '../documents/pages.ts';
 import type { Letter } from './letter.ts';
 import { feeTypeNames, sectionsOf } from './letter-text.ts';
 
@@ -11,9 +11,13 @@ const labelWidth = 110;
  *
  * @throws Error if a font cannot be read.
  */
-export async function renderLetter(letter: Letter): Promise<Buffer> {
-  const { fileName, firmName, createdAt } = letter;
-  const page = new Pages({ title: fileName.replace(/\.pdf$/, ''), author: firmName, createdAt }, margin);
+export function renderLetter(letter: Letter): Promise<Buffer> {
+  const { fileName, firmName, createdAt, engagementRef: reference } = letter;
+  const about = { title: fileName.replace(/\.pdf$/, ''), author: firmName, createdAt, reference, margin };
+  return renderPages(about, (page) => setLetter(page, letter));
+}
+
+function setLetter(page: Pages, letter: Letter): void {
   page.text(letter.firmName, { size: 15, weight: 'bold' });
   page.space(14);
   page.text(formatDay(letter.date));
@@ -28,7 +32,6 @@ export async function renderLetter(letter: Letter): Promise<Buffer> {
   for (const [heading, text] of sectionsOf(letter)) setSection(page, heading, text);
   page.space(12);
   for (const signer of letter.signers) setSignature(page, signer, letter.isSigned);
-  return page.end(letter.engagementRef);
 }
 
 function factsOf(letter: Letter): (readonly [string, string])[] {

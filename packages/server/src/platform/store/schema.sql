@@ -90,6 +90,7 @@ create table background_job (
 CREATE INDEX background_job_due_at_index ON background_job USING btree (name, due_at, id) WHERE status = 'WAITING'::text;
 CREATE INDEX background_job_ended_at_index ON background_job USING btree (status, ended_at) WHERE status = ANY (ARRAY['COMPLETED'::text, 'DEAD'::text]);
 CREATE INDEX background_job_leased_until_index ON background_job USING btree (name, leased_until) WHERE status = 'RUNNING'::text;
+CREATE INDEX background_job_turn_index ON background_job USING btree (name, tenant_id, due_at, id) WHERE status = 'WAITING'::text;
 alter table background_job enable row level security, force row level security;
 create policy background_job_owner on background_job for all to the owner using (true) with check (true);
 create policy tenant_isolation on background_job for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);

@@ -1,6 +1,6 @@
 import { placesOf } from '../../../contract/currency.ts';
 import { formatAmount, formatDay, formatNumber } from '../../documents/format.ts';
-import { type Column, heightOf, Pages, type Style } from '../../documents/pages.ts';
+import { type Column, heightOf, type Pages, renderPages, type Style } from '../../documents/pages.ts';
 import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace, titles } from './invoice-document.ts';
 
 const margin = 54;
@@ -17,20 +17,25 @@ const heading: Style = { ...small, weight: 'bold' };
  *
  * @throws Error if a font cannot be read.
  */
-export async function renderInvoice({ face, lines }: InvoiceDocument): Promise<Buffer> {
+export function renderInvoice({ face, lines }: InvoiceDocument): Promise<Buffer> {
   const { parties, createdAt } = face;
   const title = titleOf(face);
-  const page = new Pages({ title, author: parties.firmName, createdAt }, margin);
-  setTop(page, face);
-  setLines(page, face, lines);
-  setTotals(page, face);
-  if (face.memo !== null) {
-    page.space(18);
-    page.reserve(3 * heightOf(small));
-    page.text('Memo', heading);
-    for (const line of face.memo.split(/\r\n?|\n/)) page.text(line, small);
-  }
-  return page.end(title, face.voidedOn === null ? undefined : 'VOID');
+  const stamp = face.voidedOn === null ? undefined : 'VOID';
+  const about = { title, author: parties.firmName, createdAt, reference: title, stamp, margin };
+  return renderPages(about, (page) => {
+    setTop(page, face);
+    setLines(page, face, lines);
+    setTotals(page, face);
+    setMemo(page, face);
+  });
+}
+
+function setMemo(page: Pages, { memo }: InvoiceFace): void {
+  if (memo === null) return;
+  page.space(18);
+  page.reserve(3 * heightOf(small));
+  page.text('Memo', heading);
+  for (const line of memo.split(/\r\n?|\n/)) page.text(line, small);
 }
 
 /** Sets the firm, the client, and the facts of the invoice. */

@@ -1,62 +1,10 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
 import { renderThread } from '../../documents/render-thread.ts';
-import type { DocumentLine, InvoiceDocument } from './invoice-document.ts';
+import type { InvoiceDocument } from './invoice-document.ts';
 import { renderInvoice } from './invoice-pdf.ts';
+import { firmAddress, invoiceDocument as invoice, line } from './testing.ts';
 
-const firmAddress = {
-  line1: '400 SW Fifth Avenue',
-  line2: 'Suite 1200',
-  city: 'Portland',
-  state: 'OR',
-  postalCode: '97204',
-  country: 'US',
-};
-const line: DocumentLine = {
-  description: 'Preparation of the 2026 partnership return',
-  quantity: '14.5000',
-  unitAmount: '220.00',
-  taxable: false,
-  taxRatePercent: '0',
-  amount: '3190.00',
-};
-const filing = {
-  ...line,
-  description: 'Filing fee',
-  quantity: '1',
-  unitAmount: '150.125',
-  taxable: true,
-  taxRatePercent: '8.2500',
-};
-const invoice: InvoiceDocument = {
-  face: {
-    parties: {
-      firmName: 'Hartwell & Oakes LLP',
-      firmAddress,
-      clientName: 'Harbor & Pine LLC',
-      contactName: 'Ines Calder',
-    },
-    documentType: 'INVOICE',
-    creditedNumber: null,
-    clientRef: 'C-01042',
-    invoiceNumber: 'INV-2026-00412',
-    invoiceDate: '2026-09-30',
-    dueDate: '2026-10-30',
-    createdAt: '2026-09-30T16:00:00.000Z',
-    voidedOn: null,
-    currency: 'USD',
-    billingAddress: { ...firmAddress, line1: '1180 NW Dockside Ave', line2: null, postalCode: '97209' },
-    purchaseOrder: 'PO-7731',
-    memo: 'Thank you.\nPlease quote the number.',
-    taxName: 'Services tax',
-    taxes: [{ ratePercent: '8.2500', amount: '150.13', tax: '12.39' }],
-    subtotal: '3340.13',
-    discountTotal: '100.00',
-    interestTotal: '5.00',
-    total: '3257.52',
-  },
-  lines: [line, { ...filing, amount: '150.13' }],
-};
 const withFace = (face: Partial<InvoiceDocument['face']>): InvoiceDocument => ({
   ...invoice,
   face: { ...invoice.face, ...face },
