@@ -79,12 +79,15 @@ export async function documentOf(spec: string): Promise<OpenApiDocument> {
   return required(() => OpenApiDocument.load(address));
 }
 
+/** A relative URL is relative to that of the document. */
 function firstServer(document: OpenApiDocument): string {
   const servers = Array.isArray(document.root.servers) ? document.root.servers : [];
-  const { url, variables } = document.object(servers[0]);
-  return String(url ?? '').replaceAll(/\{([^}]+)\}/g, (_whole, name: string) =>
+  const { url = '/', variables } = document.object(servers[0]);
+  const address = String(url).replaceAll(/\{([^}]+)\}/g, (_whole, name: string) =>
     String(document.object(document.object(variables)[name]).default ?? ''),
   );
+  const base = /^https?:/.test(document.rootAddress) ? document.rootAddress : undefined;
+  return URL.parse(address, base)?.href ?? address;
 }
 
 async function reachable(session: Session, url: string): Promise<void> {

@@ -9,7 +9,8 @@ import type { Auth, CheckOptions } from './options.ts';
 import { coverageKinds } from './report/report.ts';
 
 /** What the command line says. */
-export interface Flags extends Omit<CheckOptions, 'auth' | 'checks' | 'headers'> {
+export interface Flags extends Omit<CheckOptions, 'auth' | 'checks' | 'headers' | 'keys'> {
+  readonly key?: CheckOptions['keys'];
   /** The path of the module that signs in. */
   readonly auth?: string;
   /** Categories with hyphens: on the command line, spaces would require quotes. */
@@ -30,9 +31,14 @@ export interface Flags extends Omit<CheckOptions, 'auth' | 'checks' | 'headers'>
 /** Adds all options. Commander names the option in the message about an invalid value. */
 export function withOptions(command: Command): Command {
   return command
-    .option('--spec <file|url>', 'path or URL of the OpenAPI 3.0 or 3.1 document', text)
+    .option('--spec <file|url>', 'path or URL of the document: OpenAPI 3.0 to 3.2, or Swagger 2.0', text)
     .option('--url <url>', "URL of the server (default: the document's first server)", text)
     .option('--auth <module>', 'module that signs in', text)
+    .option(
+      '--key <scheme=value...>',
+      'key, token or user:password of a security scheme of the document; repeatable',
+      key,
+    )
     .option('--header <name: value...>', 'header to send with every request; repeatable', header)
     .option(
       '--only <pattern...>',
@@ -69,13 +75,14 @@ export function withOptions(command: Command): Command {
 export async function optionsOf(flags: Flags, directory: string): Promise<CheckOptions> {
   // Commander would require it before it suggests the name of an option that is misspelt.
   if (flags.spec === undefined) throw new CannotRun('No contract is specified. Pass --spec FILE.');
-  const { auth: file, checks, header: headers, ...options } = flags;
+  const { auth: file, checks, header: headers, key: keys, ...options } = flags;
   const auth = file === undefined ? undefined : await authOf(file, directory);
   return {
     ...options,
     ...(auth && { auth }),
     ...(checks && { checks: categories.filter((category) => checks.includes(hyphenated(category))) }),
     ...(headers && { headers }),
+    ...(keys && { keys }),
   };
 }
 
@@ -110,6 +117,12 @@ function minimum(value: string, before: object = {}): object {
   const [kind, share = ''] = value.includes('=') ? value.split('=') : ['operations', value];
   if (coverageKinds.some((one) => one === kind)) return { ...before, [kind ?? '']: percent(share) };
   throw new InvalidArgumentError(`It must name one of ${coverageKinds.join(', ')}.`);
+}
+
+function key(value: string, before: object = {}): object {
+  const [, scheme, content] = /^([^=]+)=(.+)$/s.exec(value) ?? [];
+  if (scheme !== undefined) return { ...before, [scheme]: content };
+  throw new CannotRun('--key must be the name of a security scheme, an equals sign and a value: apiKey=…');
 }
 
 function header(value: string, before: object = {}): object {

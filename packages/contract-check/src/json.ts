@@ -1,3 +1,10 @@
+declare global {
+  interface JSON {
+    /** A number as it is written. TypeScript does not declare it yet. */
+    rawJSON(text: string): object;
+  }
+}
+
 /** Everything that remembers values by key: maps, also weak ones. */
 interface Memory<Key, Value> {
   get(key: Key): Value | undefined;
@@ -78,7 +85,7 @@ export function isDeep(value: unknown, depth = 100): boolean {
 
 /** The length of the serialized value. */
 export function sizeOf(value: unknown): number {
-  return JSON.stringify(value)?.length ?? 0;
+  return jsonText(value)?.length ?? 0;
 }
 
 /** Pointers to a value and all its parts, outer ones first. */
@@ -87,10 +94,12 @@ export function pointersIn(value: unknown, pointer = ''): string[] {
   return [pointer, ...members.flatMap(([name, part]) => pointersIn(part, `${pointer}/${escapeSegment(name)}`))];
 }
 
-/** The value of a JSON text; undefined if it is not valid. */
+/** The value of a JSON text, with integers of more than 53 bits as `bigint`; undefined if it is not valid. */
 export function parsedJson(text = ''): { readonly value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) };
+    const value: unknown = JSON.parse(text);
+    // Integers of 16 digits and more are rare, and a reviver takes several times as long.
+    return { value: /\d{16}/.test(text) ? JSON.parse(text, withoutLoss) : value };
   } catch {
     return undefined;
   }
@@ -109,6 +118,37 @@ export function withoutMember(object: JsonObject, name: string): JsonObject {
   return objectOf(Object.entries(object).filter(([key]) => key !== name));
 }
 
+function withoutLoss(this: unknown, _name: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
+  const isLossy = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+  return isLossy && /^-?\d+$/.test(source) ? BigInt(source) : value;
+}
+
+/** For `JSON.stringify`: large integers as they were read. */
+export const exactly = (_name: string, value: unknown): unknown =>
+  typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value;
+
+/** A value as JSON, with large integers as they were read. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, exactly);
+}
+
+/** The value with large integers as numbers, as schemas see them. */
+export function asNumbers(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (Array.isArray(value)) {
+    const items = value.map(asNumbers);
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, asNumbers(member)] as const);
+  return members.some(([name, member]) => member !== value[name]) ? objectOf(members) : value;
+}
+
+/** Whether a value can identify a resource. */
+export const isKey = (value: unknown) => ['string', 'number', 'bigint'].includes(typeof value);
+
+export const isNumeric = (value: unknown) => typeof value === 'number' || typeof value === 'bigint';
+
 export type TypeName = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
 
 /** The JSON type of a value; `integer` for integers. */
@@ -116,6 +156,7 @@ export function typeOf(value: unknown): TypeName {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'boolean' || typeof value === 'string') return typeof value as 'boolean' | 'string';
+  if (typeof value === 'bigint') return 'integer';
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
   return 'object';
 }

@@ -36,6 +36,8 @@ export interface CheckOptions {
   /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly auth?: Auth;
+  /** Credentials of the caller, by the name of a security scheme of the document: a key, a token, or `user:password`. */
+  readonly keys?: Readonly<Record<string, string>>;
   /** Maximum number of concurrent requests. */
   readonly concurrency?: number;
   /** Maximum time for a response, in seconds. */

@@ -113,7 +113,7 @@ const handlers: Readonly<Record<string, Handler<undefined>>> = {
     rooms.set(id, { id, ...rest, size: size.toLowerCase(), house: values.path.house });
     return { status: 200, body: { id }, headers: { etag: tagOf({ id }) } };
   },
-  getSlowly: () => sleep(500).then(() => ({ status: 204 })),
+  getSlowly: () => sleep(900).then(() => ({ status: 204 })),
   getHealth: () => ({ status: 204 }),
 };
 
@@ -150,7 +150,7 @@ beforeAll(async () => {
     { alter: website },
   );
   const auth = { caller: () => ({ authorization: 'Bearer secret-of-test' }) };
-  const report = await check({ spec, url: server.url, auth, disposable: true, minCoverage: 0, timeout: 0.3 });
+  const report = await check({ spec, url: server.url, auth, disposable: true, minCoverage: 0, timeout: 0.6 });
   ({ findings } = report);
 });
 afterAll(async () => {

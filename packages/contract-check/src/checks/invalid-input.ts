@@ -1,6 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import { type Call, type Exchange, isJson } from '../http/call.ts';
+import { jsonText } from '../json.ts';
 import { isHarmless } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
 import { isDeleting } from '../run/names.ts';
@@ -137,11 +138,11 @@ function bodyProbes({ session }: CheckContext, operation: Operation, call: Call)
   const { body } = operation;
   if (body === undefined || call.body === undefined || call.mediaType === undefined) return [];
   const place = session.document.placeOf(body.node, 'content');
-  const declared = body.contents.map(({ mediaType }) => mediaType.split(';')[0]?.toLowerCase() ?? '');
+  const declared = body.contents.map((one) => one.declared.split(';')[0]?.toLowerCase() ?? '');
   const isDeclared = (type: string) =>
     declared.some((one) => one === type || one === '*/*' || one === `${type.split('/')[0]}/*`);
   const types = ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'application/json'];
-  const text = JSON.stringify(call.body);
+  const text = jsonText(call.body);
   const around = isJson(call.mediaType) ? malformedAround(text) : [];
   const typed = types
     .filter((type) => !isDeclared(type))

@@ -1,5 +1,5 @@
 import { type Exchange, isSuccess } from '../http/call.ts';
-import { isObject, type JsonObject, parsedJson } from '../json.ts';
+import { isKey, isObject, type JsonObject, parsedJson } from '../json.ts';
 
 /** How the server reports contract violations, learned from its rejections: statuses, and error codes if any. */
 export interface Rejection {
@@ -54,8 +54,7 @@ function placesIn(value: unknown, depth: number): string[] {
   return Object.entries(value).flatMap(([name, member]) => {
     if (placeNames.test(name)) {
       if (typeof member === 'string') return [member];
-      if (Array.isArray(member) && member.every((part) => ['string', 'number'].includes(typeof part)))
-        return [member.join('/')];
+      if (Array.isArray(member) && member.every(isKey)) return [member.join('/')];
     }
     return placesIn(member, depth + 1);
   });

@@ -1,7 +1,7 @@
 import { type Content, groupOf, type Parameter } from '../document/operation.ts';
 import { bodySchemaOf, type Call, isJson } from '../http/call.ts';
 import { parsedAs } from '../http/deserialize.ts';
-import { at, isObject, type JsonObject, put } from '../json.ts';
+import { at, isObject, type JsonObject, jsonText, put } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import { withKnownIds } from '../run/ids.ts';
 import { isCreating } from '../run/names.ts';
@@ -184,7 +184,7 @@ function canCarry({ in: place }: Parameter, text: string): boolean {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : jsonText(value);
 }
 
 /**

@@ -19,7 +19,7 @@ export async function checkCredentials(
     if (session.isOver) return;
     const send = () =>
       session.send(
-        { ...known.call, raw: { ...known.call.raw, headers: attempt.headers } },
+        { ...known.call, raw: { ...known.call.raw, headers: attempt.headers, keys: attempt.keys ?? {} } },
         { identity: attempt.identity },
       );
     const exchange = await send();
@@ -49,6 +49,8 @@ interface Attempt {
   readonly who: string;
   readonly identity: 'caller' | 'anonymous' | 'expired' | 'forbidden';
   readonly headers: Readonly<Record<string, string>>;
+  /** In the query. */
+  readonly keys?: Readonly<Record<string, string>>;
 }
 
 function needsCredentials({ security }: Operation): boolean {
@@ -63,15 +65,18 @@ function attempts(session: Session, operation: Operation): Attempt[] {
     headers: {},
   };
   // All credentials are forged together: with alternatives, one valid credential is sufficient.
-  const credentials = Object.entries(session.identities.credentialsFor(operation));
+  const credentials = session.identities.credentialsFor(operation);
   const forged = Object.entries(forgeries).flatMap(([who, forge]): Attempt[] => {
-    const headers = credentials.map(([name, value]) => {
-      const [, scheme = '', secret = ''] = /^(\S+ )?(.*)$/s.exec(value) ?? [];
-      return [name, forge(secret, scheme)] as const;
-    });
-    if (headers.length === 0 || headers.some(([, text]) => text === undefined)) return [];
-    const sent = Object.fromEntries(headers) as Record<string, string>;
-    return [{ check: 'forged-credentials', who, identity: 'caller', headers: sent }];
+    const forgedIn = (values: Readonly<Record<string, string>>) =>
+      Object.entries(values).map(([name, value]) => {
+        const [, scheme = '', secret = ''] = /^(\S+ )?(.*)$/s.exec(value) ?? [];
+        return [name, forge(secret, scheme)] as const;
+      });
+    const [headers, keys] = [forgedIn(credentials.headers), forgedIn(credentials.keys)];
+    const all = [...headers, ...keys];
+    if (all.length === 0 || all.some(([, text]) => text === undefined)) return [];
+    const [sent, inQuery] = [headers, keys].map((pairs) => Object.fromEntries(pairs) as Record<string, string>);
+    return [{ check: 'forged-credentials', who, identity: 'caller', headers: sent ?? {}, keys: inQuery ?? {} }];
   });
   const others: Attempt[] = [
     { check: 'expired-credentials', who: 'with expired credentials', identity: 'expired', headers: {} },

@@ -1,7 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { at, isObject, parentOf, put } from '../json.ts';
+import { at, isKey, isObject, parentOf, put } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import { isHarmless, unlikelyIds } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
@@ -145,7 +145,7 @@ function isInventedId({ parameter }: CallPlace, { pointer, value }: Variant): bo
   const name =
     pointer.split('/').findLast((segment) => segment !== '' && !/^\d+$/.test(segment)) ?? parameter?.name ?? '';
   const isReference = kindOfReference(name) !== undefined || isOwnId(name);
-  return isReference && ['string', 'number'].includes(typeof at(value, pointer));
+  return isReference && isKey(at(value, pointer));
 }
 
 /** Replaces the ID at the bound with another one that does not exist either. */

@@ -1,32 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { BaseResolver, getLineColLocation, type Source } from '@redocly/openapi-core';
 import { at, escapeSegment, isObject, type JsonObject, remembered } from '../json.ts';
-
-/**
- * Converts an object of an OpenAPI 3.0 file to 3.1 in place: `nullable` and boolean exclusive bounds of schemas. All
- * later code handles one dialect.
- */
-function modernize(node: JsonObject): void {
-  if (node.nullable === true) allowNull(node);
-  exclusive(node, 'exclusiveMinimum', 'minimum');
-  exclusive(node, 'exclusiveMaximum', 'maximum');
-}
-
-function allowNull(schema: JsonObject): void {
-  delete schema.nullable;
-  // In 3.0, `nullable` requires a sibling `type`.
-  if (typeof schema.type === 'string') schema.type = [schema.type, 'null'];
-  if (Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum.push(null);
-}
-
-function exclusive(schema: JsonObject, flag: string, bound: string): void {
-  if (typeof schema[flag] !== 'boolean') return;
-  const isExclusive = schema[flag];
-  delete schema[flag];
-  if (!isExclusive || typeof schema[bound] !== 'number') return;
-  schema[flag] = schema[bound];
-  delete schema[bound];
-}
+import { mergeKeys, modernize, sourceOf, upgraded } from './dialects.ts';
 
 /** A location in the source files of a document. */
 export interface Place {
@@ -41,6 +16,8 @@ interface Position {
   readonly source: Source;
   /** `#`, or `#/paths`. */
   readonly pointer: string;
+  /** The same in the source, which can be in another dialect. */
+  readonly origin: string;
 }
 
 const resolver = new BaseResolver();
@@ -58,49 +35,71 @@ export class OpenApiDocument {
   /** Cached, because every response is validated with the same schemas. */
   readonly #targets = new WeakMap<object, { readonly value: unknown }>();
 
-  private constructor(rootAddress: string, files: Map<string, JsonObject>, positions: WeakMap<object, Position>) {
+  /** What authors should know about the document itself. */
+  readonly notes: readonly string[];
+
+  private constructor(
+    rootAddress: string,
+    files: Map<string, JsonObject>,
+    positions: WeakMap<object, Position>,
+    notes: readonly string[],
+  ) {
     this.root = files.get(uriOf(rootAddress)) ?? {};
     this.rootAddress = rootAddress;
     this.files = files;
     this.#positions = positions;
+    this.notes = notes;
   }
 
   /**
    * Reads a document and all files that it refers to.
    *
    * @param address absolute path or URL.
-   * @throws Error if a file cannot be read, or is not OpenAPI 3.
+   * @throws Error if a file cannot be read, or is neither OpenAPI 3 nor Swagger 2.0.
    */
   static async load(address: string): Promise<OpenApiDocument> {
     const files = new Map<string, JsonObject>();
     const positions = new WeakMap<object, Position>();
+    const untyped: Position[] = [];
     const waiting = [address];
     let isOld = false;
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       if (files.has(uriOf(next))) continue;
       const file = await resolver.resolveDocument<unknown>(null, next, next === address);
       if (file instanceof Error) throw new Error(`${next} cannot be read: ${file.message}`);
-      const { parsed, source } = file;
-      if (!isObject(parsed)) throw new Error(`${next} does not contain an object.`);
+      const { parsed: content, source } = file;
+      if (!isObject(content)) throw new Error(`${next} does not contain an object.`);
+      const isSwagger = next === address && content.swagger === '2.0';
+      const parsed = isSwagger ? upgraded(content) : content;
       files.set(uriOf(next), parsed);
       if (next === address) isOld = versionOf(parsed, address).startsWith('3.0.');
-      visit(parsed, '#', false, (node, pointer, isWithinId) => {
-        positions.set(node, { source, pointer });
-        if (isOld && isObject(node)) modernize(node);
-        if (!('$ref' in node) || typeof node.$ref !== 'string') return;
+      visit(parsed, '#', { isWithinId: false, isData: false }, (node, at, { isWithinId, isData }) => {
+        const position = { source, pointer: at, origin: isSwagger ? sourceOf(at, content) : at };
+        positions.set(node, position);
+        if (!isObject(node)) return;
+        mergeKeys(node);
+        if (isData) return;
+        const added = isOld ? modernize(node) : undefined;
+        if (added !== undefined) positions.set(added, position);
+        if (added !== undefined) untyped.push(position);
+        if (typeof node.$ref !== 'string') return;
         const [target = ''] = node.$ref.split('#');
         if (target !== '') waiting.push(resolver.resolveExternalRef(source.absoluteRef, target));
         if (isWithinId && /^#\/(?!\$defs\/)/.test(node.$ref)) node.$ref = uriOf(next) + node.$ref;
       });
+      if (isSwagger && waiting.length > 0)
+        throw new Error(`${address} is Swagger 2.0 in several files. Bundle it into one first.`);
     }
-    return new OpenApiDocument(address, files, positions);
+    const [first] = untyped.map(({ source, origin }) => `${source.absoluteRef}:${lineOf(source, origin)}`);
+    const note = `nullable without type has no meaning in OpenAPI 3.0; null is accepted there, and in ${untyped.length} places: ${first}`;
+    return new OpenApiDocument(address, files, positions, first === undefined ? [] : [note]);
   }
 
   /** Follows references to their target; returns other values unchanged. */
   resolve(node: unknown): unknown {
     let current = node;
     for (let steps = 0; isObject(current) && typeof current.$ref === 'string'; steps += 1) {
-      if (steps > 100) throw new Error(`The reference ${current.$ref} is circular.`);
+      if (steps > 100) throw new Error(`The reference ${current.$ref} at ${this.#addressOf(current)} is circular.`);
       current = this.#target(current, current.$ref);
     }
     return current;
@@ -129,8 +128,13 @@ export class OpenApiDocument {
     const position = this.#positions.get(node);
     if (position === undefined) return undefined;
     const { source } = position;
-    const pointer = member === undefined ? position.pointer : `${position.pointer}/${escapeSegment(member)}`;
+    const pointer = member === undefined ? position.origin : `${position.origin}/${escapeSegment(member)}`;
     return { file: source.absoluteRef, line: lineOf(source, pointer), pointer };
+  }
+
+  #addressOf(node: object): string {
+    const place = this.placeOf(node);
+    return place === undefined ? this.rootAddress : `${place.file}:${place.line}`;
   }
 
   #target(node: object, reference: string): unknown {
@@ -139,7 +143,7 @@ export class OpenApiDocument {
       const from = this.#positions.get(node)?.source.absoluteRef ?? this.rootAddress;
       const address = file === '' ? from : resolver.resolveExternalRef(from, file);
       const value = at(this.files.get(uriOf(address)), decodeURIComponent(pointer));
-      if (value === undefined) throw new Error(`${reference} in ${from} does not resolve.`);
+      if (value === undefined) throw new Error(`${reference} at ${this.#addressOf(node)} does not resolve.`);
       return { value };
     }).value;
   }
@@ -152,24 +156,45 @@ function uriOf(address: string): string {
 
 /** @throws Error if a file is not OpenAPI 3. */
 function versionOf({ openapi }: JsonObject, address: string): string {
-  if (typeof openapi === 'string' && /^3\.[01]\./.test(openapi)) return openapi;
-  throw new Error(`${address} is not an OpenAPI 3.0 or 3.1 document: "openapi" is ${JSON.stringify(openapi)}.`);
+  if (typeof openapi === 'string' && /^3\.[012]\./.test(openapi)) return openapi;
+  throw new Error(
+    `${address} is not an OpenAPI 3.0, 3.1, 3.2 or Swagger 2.0 document: "openapi" is ${JSON.stringify(openapi)}.`,
+  );
 }
 
-/**
- * Visits all objects of a file. A reference in a schema with an `$id` would be resolved against that schema, but authors
- * of OpenAPI documents expect `#/components/…` to be in the document.
- */
+interface Context {
+  /**
+   * Within a schema with an `$id`. A reference would be resolved against that schema, but authors of OpenAPI documents
+   * expect `#/components/…` to be in the document.
+   */
+  readonly isWithinId: boolean;
+  /** Within an example or another value, in which `$ref` is a property like any other. */
+  readonly isData: boolean;
+}
+
+/** Keys of objects whose own keys are names. */
+const named =
+  /^(?:properties|patternProperties|\$defs|definitions|dependentSchemas|schemas|responses|parameters|headers|examples|requestBodies|securitySchemes|links|callbacks|pathItems|paths|webhooks|content|mediaTypes|encoding|variables)$/;
+const data = /^(?:example|default|const|enum)$/;
+
+/** Visits all objects of a file, inner ones first. @param key of the node, unless it is a name. */
 function visit(
   node: unknown,
   pointer: string,
-  isWithinId: boolean,
-  visitor: (node: object, pointer: string, isWithinId: boolean) => void,
+  context: Context,
+  visitor: (node: object, pointer: string, context: Context) => void,
+  key = '',
 ): void {
   if (typeof node !== 'object' || node === null) return;
-  const isWithin = isWithinId || ('$id' in node && typeof node.$id === 'string');
-  for (const [key, child] of Object.entries(node)) visit(child, `${pointer}/${escapeSegment(key)}`, isWithin, visitor);
-  visitor(node, pointer, isWithin);
+  const isNames = named.test(key) && !Array.isArray(node);
+  const isWithinId = context.isWithinId || ('$id' in node && typeof node.$id === 'string');
+  for (const [name, child] of Object.entries(node)) {
+    const isValue = !isNames && (data.test(name) || (name === 'examples' && Array.isArray(child)));
+    const isExample = name === 'value' && /\/examples\/[^/]+$/.test(pointer);
+    const inner = { isWithinId, isData: context.isData || isValue || isExample };
+    visit(child, `${pointer}/${escapeSegment(name)}`, inner, visitor, isNames ? '' : name);
+  }
+  visitor(node, pointer, { ...context, isWithinId });
 }
 
 /** Cached, because every violation of every response has a line, and finding one reads the syntax tree of its file. */

@@ -48,5 +48,7 @@ test('a violation has the file and line of the split source', () => {
 
 test('a document that is not OpenAPI 3 is rejected with a message', async () => {
   const other = fileURLToPath(new URL('../../package.json', import.meta.url));
-  await expect(OpenApiDocument.load(other)).rejects.toThrow(/is not an OpenAPI 3\.0 or 3\.1 document/);
+  await expect(OpenApiDocument.load(other)).rejects.toThrow(
+    /is not an OpenAPI 3\.0, 3\.1, 3\.2 or Swagger 2\.0 document/,
+  );
 });

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../json.ts';
+import { wholeShapeOf } from '../schema/shape.ts';
 import type { OpenApiDocument } from './document.ts';
 
 export type ParameterPlace = 'path' | 'query' | 'header' | 'cookie';
@@ -18,10 +19,25 @@ export interface Parameter {
 }
 
 export interface Content {
+  /** In a request, one within the range that is declared. */
   readonly mediaType: string;
+  /** The declared media type, or range of media types. */
+  readonly declared: string;
   readonly schema: JsonObject | undefined;
+  /** The schema of each item of a stream (OpenAPI 3.2). */
+  readonly itemSchema: JsonObject | undefined;
+  /** How the properties of a form are written. */
+  readonly fields: ReadonlyMap<string, Field>;
   readonly examples: readonly unknown[];
   readonly node: JsonObject;
+}
+
+/** How a property of a form is written. */
+export interface Field {
+  /** Of a part of a multipart body. A part with another one than text or JSON is a file. */
+  readonly mediaType: string | undefined;
+  readonly style: string | undefined;
+  readonly explode: boolean;
 }
 
 export interface DeclaredResponse {
@@ -55,10 +71,10 @@ export interface Operation {
   readonly node: JsonObject;
 }
 
-/** Methods without side effects (RFC 9110, 9.2.1). */
-export const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE'];
+/** Methods without side effects (RFC 9110, 9.2.1; for QUERY, draft-ietf-httpbis-safe-method-w-body). */
+export const safeMethods: readonly string[] = ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'QUERY'];
 
-const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
+const methods = ['get', 'query', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 
 /** The operations of a document, in the order of its paths. */
 export function operationsOf(document: OpenApiDocument): Operation[] {
@@ -69,9 +85,10 @@ export function operationsOf(document: OpenApiDocument): Operation[] {
   for (const [path, reference] of Object.entries(document.object(document.root.paths))) {
     if (!path.startsWith('/')) continue;
     const item = document.object(reference);
-    for (const method of methods) {
+    const nodes = methods.map((method) => [method, item[method]] as const);
+    for (const [method, one] of [...nodes, ...Object.entries(document.object(item.additionalOperations))]) {
       // Documents of several files can have a file for each operation.
-      const node = document.resolve(item[method]);
+      const node = document.resolve(one);
       if (isObject(node))
         operations.push(operationOf(document, path, isAlone(path) ? extensionIn(path) : '', method, item, node, paths));
     }
@@ -135,10 +152,14 @@ export function lastSegment(path: string): string {
   return /[^/:]*$/.exec(path)?.[0] ?? '';
 }
 
+/** Without the headers that OpenAPI describes elsewhere, and ignores here. */
 function parametersOf(document: OpenApiDocument, list: unknown): Parameter[] {
   if (!Array.isArray(list)) return [];
+  const isIgnored = ({ in: place, name }: JsonObject) =>
+    place === 'header' && /^(?:accept|content-type|authorization)$/i.test(String(name));
   return list
     .map((one) => document.object(one))
+    .filter((node) => !isIgnored(node))
     .map((node) => parameterOf(document, node, String(node.name), node.in as ParameterPlace));
 }
 
@@ -164,7 +185,7 @@ function parameterOf(document: OpenApiDocument, node: JsonObject, name: string, 
 function bodyOf(document: OpenApiDocument, reference: unknown): Operation['body'] {
   if (reference === undefined) return undefined;
   const node = document.object(reference);
-  return { required: node.required === true, contents: contentsOf(document, node.content), node };
+  return { required: node.required === true, contents: contentsOf(document, node.content, true), node };
 }
 
 function responsesOf(document: OpenApiDocument, responses: unknown): DeclaredResponse[] {
@@ -182,12 +203,45 @@ function responsesOf(document: OpenApiDocument, responses: unknown): DeclaredRes
     });
 }
 
-function contentsOf(document: OpenApiDocument, content: unknown): Content[] {
-  return Object.entries(document.object(content)).map(([mediaType, reference]) => {
+function contentsOf(document: OpenApiDocument, content: unknown, isSent = false): Content[] {
+  return Object.entries(document.object(content)).map(([declared, reference]) => {
     const node = document.object(reference);
-    const schema = isObject(node.schema) ? node.schema : undefined;
-    return { mediaType, schema, examples: examplesOf(document, node), node };
+    const [schema, itemSchema] = [node.schema, node.itemSchema].map((one) => (isObject(one) ? one : undefined));
+    const fields =
+      isSent && schema !== undefined ? fieldsOf(document, schema, document.object(node.encoding)) : new Map();
+    const mediaType = isSent ? typeWithin(declared) : declared;
+    return { mediaType, declared, schema, itemSchema, fields, examples: examplesOf(document, node), node };
   });
+}
+
+/** A media type within a range: JSON, if that is possible. */
+function typeWithin(range: string): string {
+  if (!range.includes('*')) return range;
+  const [type, subtype = ''] = range.split('/');
+  if (subtype.startsWith('*+')) return `${type === '*' ? 'application' : type}/vnd.contract-check${subtype.slice(1)}`;
+  return ['*', 'application'].includes(type ?? '') ? 'application/json' : `${type}/plain`;
+}
+
+/** How the properties of a body are written, by its `encoding`, and in multipart bodies by their schemas. */
+function fieldsOf(document: OpenApiDocument, schema: JsonObject, encoding: JsonObject): Map<string, Field> {
+  const names = new Set([...wholeShapeOf(document, schema).properties.keys(), ...Object.keys(encoding)]);
+  const fields = [...names].flatMap((name): [string, Field][] => {
+    const { contentType, style, explode } = document.object(encoding[name]);
+    const own = typeof contentType === 'string' ? (contentType.split(',')[0] ?? '').trim() : undefined;
+    const mediaType = own ?? mediaTypeOf(document, wholeShapeOf(document, schema).properties.get(name) ?? []);
+    if (mediaType === undefined && typeof style !== 'string') return [];
+    const isExploded = typeof explode === 'boolean' ? explode : style === undefined || style === 'form';
+    return [[name, { mediaType, style: typeof style === 'string' ? style : undefined, explode: isExploded }]];
+  });
+  return new Map(fields);
+}
+
+/** The media type of a file, or of the files in a list. */
+function mediaTypeOf(document: OpenApiDocument, schemas: readonly JsonObject[]): string | undefined {
+  const shape = wholeShapeOf(document, ...schemas);
+  const sources = [...shape.sources, ...wholeShapeOf(document, ...(shape.items ?? [])).sources];
+  const declared = sources.map(({ contentMediaType }) => contentMediaType).find((one) => typeof one === 'string');
+  return declared ?? (sources.some(({ format }) => format === 'binary') ? 'application/octet-stream' : undefined);
 }
 
 /** The examples next to a schema and within it. */

@@ -26,6 +26,8 @@ export interface Raw {
   /** Additional headers; null removes a header. */
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly body?: string;
+  /** Keys in the query that replace those of the identity. */
+  readonly keys?: Readonly<Record<string, string>>;
 }
 
 /** A request as sent, and its response. */

@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Parameter } from '../document/operation.ts';
-import { at, isObject, objectOf, parsedJson } from '../json.ts';
+import { at, isObject, jsonText, objectOf, parsedJson } from '../json.ts';
 import type { Validators } from '../schema/validators.ts';
 import { type Exchange, isJson } from './call.ts';
 
@@ -27,7 +27,7 @@ export function parsedAs(schemas: Schemas, schema: unknown, value: unknown): unk
     const properties = isObject(declared.properties) ? declared.properties : {};
     return objectOf(Object.entries(value).map(([name, one]) => [name, parsedAs(schemas, properties[name], one)]));
   }
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const text = typeof value === 'string' ? value : jsonText(value);
   const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text) ? [Number(text)] : [];
   const readings = [...number, ...(text === 'true' || text === 'false' ? [text === 'true'] : []), text];
   const types = [declared.type].flat().map((type) => (type === 'integer' ? 'number' : type));

@@ -1,5 +1,5 @@
-import type { Operation, Parameter } from '../document/operation.ts';
-import { isObject } from '../json.ts';
+import type { Field, Operation, Parameter } from '../document/operation.ts';
+import { isObject, jsonText } from '../json.ts';
 import { type Call, isJson } from './call.ts';
 import { encoded } from './deserialize.ts';
 
@@ -14,6 +14,8 @@ export interface WireRequest {
   readonly body: string | Buffer | undefined;
   /** Cookies of the call, added to those of the identity. */
   readonly cookie?: string;
+  /** Keys in the query that replace those of the identity. */
+  readonly keys?: Readonly<Record<string, string>>;
   /** Lower-case names of identity headers to omit. */
   readonly without?: readonly string[];
   /** How many times longer than others it may take. */
@@ -46,6 +48,7 @@ export function serialize(call: Call): WireRequest {
     headers,
     body: raw?.body ?? body,
     ...(cookie === '' || own.some(([name]) => name === 'cookie') ? {} : { cookie }),
+    ...(raw?.keys && { keys: raw.keys }),
     without: own.flatMap(([name, value]) => (value === null ? [name] : [])),
   };
 }
@@ -100,15 +103,14 @@ const form = { start: '', apart: '&', together: ',', isNamed: true };
 function styled({ name, style, explode, mediaType }: Styled, value: unknown, encode: (text: string) => string): string {
   const { start, apart, together, isNamed } = styles[style] ?? form;
   const pair = (key: string, one: string) => `${key}=${encode(one)}`;
-  const whole = mediaType === undefined ? value : JSON.stringify(value);
+  const whole = mediaType === undefined ? value : jsonText(value);
   if (typeof whole !== 'object' || whole === null)
     return start + (isNamed ? pair(encode(name), text(whole)) : encode(text(whole)));
   const isList = Array.isArray(whole);
+  if (style === 'deepObject') return deepPairs(encode(name), whole, encode).join('&');
   const members = Object.entries(whole).flatMap(([key, one]) =>
     one === undefined && !isList ? [] : [[key, text(one)] as const],
   );
-  if (style === 'deepObject' && !isList)
-    return members.map(([key, one]) => pair(`${encode(name)}[${encode(key)}]`, one)).join('&');
   if (explode && isList)
     return start + members.map(([, one]) => (isNamed ? pair(encode(name), one) : encode(one))).join(apart);
   if (explode) return start + members.map(([key, one]) => pair(encode(key), one)).join(apart);
@@ -116,52 +118,50 @@ function styled({ name, style, explode, mediaType }: Styled, value: unknown, enc
   return `${start}${isNamed ? `${encode(name)}=` : ''}${texts.map(encode).join(together)}`;
 }
 
+/** `filter[name]=a`, and within it `filter[range][from]=1` and `filter[tags][0]=b`. */
+function deepPairs(name: string, value: unknown, encode: (text: string) => string): string[] {
+  if (typeof value !== 'object' || value === null) return value === undefined ? [] : [`${name}=${encode(text(value))}`];
+  return Object.entries(value).flatMap(([key, one]) => deepPairs(`${name}[${encode(key)}]`, one, encode));
+}
+
 function bodyOf(call: Call): { body: string | Buffer | undefined; contentType: string | undefined } {
   const { body, mediaType } = call;
   if (body === undefined || mediaType === undefined) return { body: undefined, contentType: undefined };
-  if (isJson(mediaType)) return { body: JSON.stringify(body), contentType: mediaType };
+  if (isJson(mediaType)) return { body: jsonText(body), contentType: mediaType };
   if (mediaType.startsWith('multipart/')) return multipart(call, body, mediaType);
-  const pairs = () => fieldsOf(body).map(([name, value]) => [name, text(value)] as [string, string]);
-  if (mediaType === 'application/x-www-form-urlencoded')
-    return { body: new URLSearchParams(pairs()).toString(), contentType: mediaType };
+  if (mediaType === 'application/x-www-form-urlencoded') return { body: formOf(call, body), contentType: mediaType };
   return { body: sampleOf(mediaType) ?? text(body), contentType: mediaType };
 }
 
-/** The fields of a form. A list is a repeated field. */
-function fieldsOf(body: unknown): [name: string, value: unknown][] {
-  return Object.entries(isObject(body) ? body : {}).flatMap(([name, value]) =>
-    [value].flat().map((item): [string, unknown] => [name, item]),
-  );
+const fieldsIn = ({ operation, mediaType }: Call) =>
+  operation.body?.contents.find((one) => one.mediaType === mediaType)?.fields ?? new Map<string, Field>();
+
+/** The properties in the declared styles. Without one, a list is a repeated property, and an object is JSON. */
+function formOf(call: Call, body: unknown): string {
+  const fields = fieldsIn(call);
+  const pairs = Object.entries(isObject(body) ? body : {}).flatMap(([name, value]) => {
+    const { style, explode = true } = fields.get(name) ?? {};
+    const styles = { name, style: style ?? 'form', explode, allowReserved: false };
+    const isPlain = style === undefined && Array.isArray(value);
+    const parts = isPlain ? value.map((item) => (isObject(item) ? jsonText(item) : item)) : value;
+    const mediaType = style === undefined && isObject(value) ? 'application/json' : undefined;
+    return value === undefined ? [] : styled({ ...styles, mediaType }, parts, encoded) || [];
+  });
+  return pairs.join('&');
 }
 
 function multipart(call: Call, body: unknown, mediaType: string): { body: Buffer; contentType: string } {
   // A constant boundary keeps requests reproducible by seed.
   const boundary = 'contract-check-boundary-7d1f0c';
-  const types = partTypes(call, mediaType);
-  const parts = fieldsOf(body).map(([name, item]) => part(boundary, name, item, types.get(name)));
+  const fields = fieldsIn(call);
+  // A list is a repeated part.
+  const parts = Object.entries(isObject(body) ? body : {}).flatMap(([name, value]) =>
+    [value].flat().map((item: unknown) => part(boundary, name, item, fields.get(name)?.mediaType)),
+  );
   return {
     body: Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]),
     contentType: `${mediaType}; boundary=${boundary}`,
   };
-}
-
-/** The media types of multipart properties, from `encoding` or from their schemas. Properties with one are files. */
-function partTypes({ operation }: Call, mediaType: string): Map<string, string> {
-  const content = operation.body?.contents.find((one) => one.mediaType === mediaType);
-  const encoding = isObject(content?.node.encoding) ? content.node.encoding : {};
-  const properties = isObject(content?.schema?.properties) ? content.schema.properties : {};
-  const types = new Map<string, string>();
-  for (const [name, schema] of Object.entries(properties)) {
-    const member = isObject(schema) && isObject(schema.items) ? schema.items : schema;
-    if (!isObject(member)) continue;
-    if (typeof member.contentMediaType === 'string') types.set(name, member.contentMediaType);
-    else if (member.format === 'binary') types.set(name, 'application/octet-stream');
-  }
-  for (const [name, described] of Object.entries(encoding)) {
-    const type = isObject(described) ? described.contentType : undefined;
-    if (typeof type === 'string') types.set(name, (type.split(',')[0] ?? '').trim());
-  }
-  return types;
 }
 
 function part(boundary: string, name: string, value: unknown, declared: string | undefined): Buffer {
@@ -186,7 +186,7 @@ const samples: Readonly<Record<string, string>> = {
     'JVBERi0xLjEKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+ZW5kb2JqCjIgMCBvYmo8PC9UeXBlL1BhZ2VzL0tpZHNbXS9Db3VudCAwPj5lbmRvYmoKdHJhaWxlcjw8L1Jvb3QgMSAwIFI+PgolJUVPRg==',
 };
 
-const text = (value: unknown) => (typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value));
+const text = (value: unknown) => (typeof value === 'string' ? value : value === undefined ? '' : jsonText(value));
 
 /** Keeps reserved characters of RFC 3986, except those that would end the value. */
 const encodeReserved = (value: string) => encodeURI(value.toWellFormed()).replaceAll(/[&#+]/g, encoded);

@@ -4,7 +4,16 @@ import { type Candidate, candidateOf, responseText } from '../finding/finding.ts
 import { type Exchange, isJson, type ReceivedResponse } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { fromText } from '../http/deserialize.ts';
-import { at, escapeSegment, isDeep, isObject, type JsonObject, parsedJson, unescapeSegment } from '../json.ts';
+import {
+  at,
+  escapeSegment,
+  isDeep,
+  isObject,
+  type JsonObject,
+  jsonText,
+  parsedJson,
+  unescapeSegment,
+} from '../json.ts';
 import { anything } from '../schema/shape.ts';
 import type { Validators } from '../schema/validators.ts';
 import { objectsIn, requestSchema, View } from '../schema/view.ts';
@@ -47,7 +56,7 @@ export function isNotImplemented(exchange: Exchange): boolean {
  * (RFC 9110, 4.1). Often a proxy in front of the server rejects it.
  */
 function isRejectedAsLong({ request, response }: Exchange): boolean {
-  const length = request.url.length + JSON.stringify(request.headers).length;
+  const length = request.url.length + jsonText(request.headers).length;
   return length > 8000 && [414, 431].includes(response.status);
 }
 
@@ -189,7 +198,7 @@ export class Judge {
       yield candidateOf('problem-status', operation, String(status), {
         title: `The problem document of ${status} has another status`,
         expected: `"status": ${status} (RFC 9457, 3.1.2)`,
-        actual: `"status": ${JSON.stringify(stated)}`,
+        actual: `"status": ${jsonText(stated)}`,
         pointer: '/status',
         place,
       });
@@ -213,7 +222,7 @@ export class Judge {
         return candidateOf('response-body', operation, `${status} ${where} ${keyword}`, {
           title: `${where || 'The body'} in ${status} ${message}`,
           expected: `${pointer || 'the body'} ${message}`,
-          actual: cut(JSON.stringify(at(value, pointer)) ?? 'nothing'),
+          actual: cut(jsonText(at(value, pointer)) ?? 'nothing'),
           place,
           pointer,
         });
@@ -239,7 +248,7 @@ export class Judge {
         const check = isUnknown ? 'response-unknown-property' : 'response-write-only';
         yield candidateOf(check, operation, `${status} ${where}`, {
           title: `${where} in ${status} is ${isUnknown ? 'not in the contract' : 'writeOnly'}`,
-          actual: `${pointer}: ${cut(JSON.stringify(member))}`,
+          actual: `${pointer}: ${cut(jsonText(member))}`,
           pointer,
           place: this.#placeOf(described, isUnknown ? 'properties' : 'writeOnly'),
         });
@@ -285,7 +294,7 @@ export function firstOfEach(candidates: readonly Candidate[]): Candidate[] {
 
 /** The name and the value at a pointer. */
 function valueText(whole: unknown, pointer = ''): string {
-  return `${pointer.slice(pointer.lastIndexOf('/') + 1)} ${JSON.stringify(at(whole, pointer))}`;
+  return `${pointer.slice(pointer.lastIndexOf('/') + 1)} ${jsonText(at(whole, pointer))}`;
 }
 
 function cut(text: string): string {

@@ -1,5 +1,5 @@
 /** The description of a finding, in the order in which every format has it. */
-import { at, isDeep, parsedJson } from '../json.ts';
+import { at, exactly, isDeep, parsedJson } from '../json.ts';
 import type { MaskedExchange, MaskedFinding } from './masked.ts';
 import { placeText } from './texts.ts';
 
@@ -64,7 +64,7 @@ function excerptOf({ pointer = '' }: MaskedFinding, { response }: MaskedExchange
   let place = pointer;
   // What is missing is missing in its parent.
   while (place !== '' && at(body, place) === undefined) place = place.slice(0, place.lastIndexOf('/'));
-  const part = body === undefined ? response.body : JSON.stringify(at(body, place), null, 2);
+  const part = body === undefined ? response.body : JSON.stringify(at(body, place), exactly, 2);
   const lines = part === '' ? [] : `${place === '' ? '' : `${place}: `}${part}`.split('\n');
   const shown = lines.slice(0, maxLines).map((line) => {
     return line.length > longestLine ? `${line.slice(0, longestLine)}… (${line.length} characters)` : line;

@@ -2,7 +2,7 @@ import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf } from '../document/operation.ts';
 import { type Candidate, candidateOf } from '../finding/finding.ts';
 import { isJson } from '../http/call.ts';
-import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { escapeSegment, isObject, type JsonObject, jsonText } from '../json.ts';
 import { general, type Success } from '../judge/judge.ts';
 import { objectsIn, View } from '../schema/view.ts';
 
@@ -16,8 +16,8 @@ export function miscalculated(document: OpenApiDocument, { operation, declared, 
       const { calculated } = extensionOf(node ?? {});
       const expected = isObject(calculated) ? resultOf(calculated, object) : Number.NaN;
       if (node === undefined || !differs(object[name], expected)) continue;
-      const actual = JSON.stringify(object[name]);
-      const facts = { expected: `${expected}: ${JSON.stringify(calculated)}`, actual, place: document.placeOf(node) };
+      const actual = jsonText(object[name]);
+      const facts = { expected: `${expected}: ${jsonText(calculated)}`, actual, place: document.placeOf(node) };
       found.push(candidateOf('calculated-wrong', operation, general(`${pointer}/${escapeSegment(name)}`), facts));
     }
   return found;

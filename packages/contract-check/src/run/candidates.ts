@@ -1,7 +1,7 @@
 import { itemResultsIn } from '../checks/outcome.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
 import { type Call, type Exchange, isJson } from '../http/call.ts';
-import { isObject, sizeOf } from '../json.ts';
+import { isNumeric, isObject, jsonText, parsedJson, sizeOf } from '../json.ts';
 import { shapeOf } from '../schema/shape.ts';
 import { withKnownIds } from './ids.ts';
 import {
@@ -141,7 +141,8 @@ export class Candidates {
   /** A known value if the parameter's schema accepts it, converted between string and number if needed. */
   fit(parameter: Parameter, value: unknown): unknown[] {
     const isDigits = typeof value === 'string' && /^\d+$/.test(value);
-    const other = typeof value === 'number' ? [String(value)] : isDigits ? [Number(value)] : [];
+    const number = isDigits ? (parsedJson(value.replace(/^0+(?=\d)/, ''))?.value ?? Number(value)) : undefined;
+    const other = isNumeric(value) ? [String(value)] : isDigits ? [number] : [];
     const { validators } = this.#session;
     return [value, ...other].filter((one) => validators.accepts(parameter.schema, one, 'request')).slice(0, 1);
   }
@@ -176,7 +177,7 @@ export class Candidates {
     const others = [...valuesOf(exemplary), ...known].map(withIds({ byName: true })).filter(isValid);
     const few = keyed.slice(0, 4);
     const bodies = isCreating(operation) ? [...few, ...known, ...others] : [...known, ...few, ...others];
-    const unique = new Map(bodies.map((body) => [JSON.stringify(body), body]));
+    const unique = new Map(bodies.map((body) => [jsonText(body), body]));
     return [...unique.values()].map((body) => ({ body, mediaType }));
   }
 }

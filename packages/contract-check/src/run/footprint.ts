@@ -3,11 +3,11 @@ import { type Exchange, locationOf } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { encoded, pathPattern, pathTexts } from '../http/deserialize.ts';
 import type { WireRequest } from '../http/serialize.ts';
-import { remembered } from '../json.ts';
+import { type JsonObject, remembered } from '../json.ts';
 import type { Left } from '../report/report.ts';
 import { lastParameter } from './names.ts';
 import type { Plan } from './plan.ts';
-import { idOf, isOld, type Pool } from './pool.ts';
+import { identityIn, idOf, isOld, type Pool } from './pool.ts';
 
 /** Data from before the run that a request changed. */
 export interface Changed {
@@ -138,8 +138,11 @@ export class Footprint {
     const { response } = exchange;
     const isCertain = response.status === 201;
     const rows = this.#pool.resourcesIn(exchange).filter((row) => !isOld(row));
+    const name = this.#plan.itemIn(operation);
+    const identityOf = (row: JsonObject) =>
+      (name === undefined ? undefined : identityIn({ row, id: idOf(row) }, name)) ?? idOf(row);
     const ids = rows
-      .flatMap((row) => idOf(row) ?? [])
+      .flatMap((row) => identityOf(row) ?? [])
       .filter((id) => isCertain || !this.#pool.existedBefore(operation, id));
     const paths = ids.map((id) => `${target}/${encoded(String(id))}`);
     const located = isCertain ? locationOf(exchange)?.pathname : undefined;

@@ -1,8 +1,10 @@
 import { required } from '../cannot-run.ts';
 import type { OpenApiDocument } from '../document/document.ts';
+
 import type { Operation } from '../document/operation.ts';
 import type { CheckOptions } from '../options.ts';
 import { isSecretName, type Secret, secretsInHeader, variableOf } from '../report/mask.ts';
+import { Keys } from './keys.ts';
 
 export type Identity = 'caller' | 'anonymous' | 'expired' | 'forbidden' | 'otherTenant';
 
@@ -15,6 +17,7 @@ export class Identities {
   readonly #document: OpenApiDocument;
   readonly #options: CheckOptions;
   readonly #own: Headers;
+  readonly #keys: Keys;
   readonly #secrets = new Set<string>();
   readonly #signedIn = new Map<string, Headers>();
   /** Values that no operation returns, by the name of the parameter or property. */
@@ -25,6 +28,8 @@ export class Identities {
     this.#options = options;
     this.#own = lowerCase(options.headers ?? {});
     this.#remember(secretsOfHeaders(options.headers ?? {}));
+    this.#keys = new Keys(document, options.keys ?? {});
+    this.#remember(this.#keys.secrets);
   }
 
   /** Signs the caller in. */
@@ -41,6 +46,11 @@ export class Identities {
     return this.#options.auth?.[identity] !== undefined;
   }
 
+  /** The keys in the query of a request. */
+  async keysOf(identity: Identity, operation?: Operation): Promise<Headers> {
+    return identity === 'caller' ? this.#keys.of(operation).query : {};
+  }
+
   async headersOf(identity: Identity, operation?: Operation): Promise<Headers> {
     const key = this.#keyOf(identity, operation);
     const known = this.#signedIn.get(key);
@@ -48,7 +58,11 @@ export class Identities {
     const headers =
       identity === 'anonymous'
         ? this.#withoutCredentials(await this.headersOf('caller', operation))
-        : { ...this.#own, ...(await this.#signedInAs(identity, operation)) };
+        : {
+            ...this.#own,
+            ...(identity === 'caller' ? this.#keys.of(operation).headers : {}),
+            ...(await this.#signedInAs(identity, operation)),
+          };
     this.#signedIn.set(key, headers);
     return headers;
   }
@@ -70,7 +84,8 @@ export class Identities {
 
   /** An auth module can return other headers for some operations. */
   #keyOf(identity: Identity, operation: Operation | undefined): string {
-    const depends = identity !== 'anonymous' && (this.#options.auth?.[identity]?.length ?? 0) > 0;
+    const isSigned = identity !== 'anonymous' && (this.#options.auth?.[identity]?.length ?? 0) > 0;
+    const depends = isSigned || this.#options.keys !== undefined;
     return depends && operation !== undefined ? `${identity} ${operation.id}` : identity;
   }
 
@@ -83,11 +98,12 @@ export class Identities {
     return Object.keys(this.#signedIn.get('caller') ?? {});
   }
 
-  /** The headers that authenticate the caller. */
-  credentialsFor(operation: Operation): Headers {
+  /** The headers and the keys in the query that authenticate the caller. */
+  credentialsFor(operation: Operation): { readonly headers: Headers; readonly keys: Headers } {
     const all = this.#signedIn.get(this.#keyOf('caller', operation)) ?? {};
     const others = this.#withoutCredentials(all);
-    return Object.fromEntries(Object.entries(all).filter(([name]) => !(name in others)));
+    const headers = Object.fromEntries(Object.entries(all).filter(([name]) => !(name in others)));
+    return { headers, keys: this.#keys.of(operation).query };
   }
 
   #withoutCredentials(headers: Headers): Record<string, string> {

@@ -1,7 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import type { Call } from '../http/call.ts';
 import { serialize } from '../http/serialize.ts';
-import { isObject, type JsonObject, mapped } from '../json.ts';
+import { isKey, isNumeric, isObject, type JsonObject, mapped } from '../json.ts';
 import { shapeOf } from '../schema/shape.ts';
 import {
   isDestructive,
@@ -28,6 +28,7 @@ export function unlikelyIds(known: unknown, seed: number): unknown[] {
       700_000 + (dice % 90_000),
       30_000 + (dice % 2000),
     ];
+  if (typeof known === 'bigint') return [known + 1_000_000_007n + BigInt(dice)];
   if (typeof known !== 'string' || !hexadecimalEnd.test(known)) return [];
   return [known.replace(hexadecimalEnd, (dice % 0xffffffff).toString(16).padStart(8, '0'))];
 }
@@ -93,6 +94,7 @@ const inconclusive: readonly number[] = [401, 403, 405, 406, 429];
 
 function isUnlikely(value: unknown): boolean {
   // A server may parse the leading digits of a value that is not an integer.
+  if (typeof value === 'bigint') return true;
   return typeof value === 'number'
     ? Number.isSafeInteger(value) && value >= 80_000_000
     : /^[\da-f]{8}-[\da-f-]{27}$/i.test(String(value));
@@ -129,7 +131,7 @@ export function withKnownIds(
         ]),
       );
     }
-    if (name === undefined || !['string', 'number'].includes(typeof node)) return node;
+    if (name === undefined || !isKey(node)) return node;
     if (identities.values[name] !== undefined) return identities.values[name];
     const isReference = kindOfReference(name) !== undefined || isOwnId(name);
     if (keepsKeys && isOwnId(name)) return unused(session, node);
@@ -138,13 +140,15 @@ export function withKnownIds(
     const ofKind = (kind: string) => pool.ofKind(`${kind}${kindOfName(name)}`, operation);
     const namesakes = kinds.map(ofKind).find((some) => some.length > 0);
     const named = byName && !isReference ? (namesakes ?? []).map((one) => identityIn(one, name)) : [];
-    if (named.length > 0) return named.find((one) => typeof one === typeof node) ?? node;
+    if (named.length > 0) return named.find((one) => isAlike(one, node)) ?? node;
     if (!isReference || (keepsKeys && pool.isKey(operation, name))) return node;
-    const known = knownFor(name, owner).filter((one) => typeof one === typeof node);
+    const known = knownFor(name, owner).filter((one) => isAlike(one, node));
     return known.length === 0 || known.includes(node) ? node : known[0];
   };
   return visit(value, undefined, undefined);
 }
+
+const isAlike = (one: unknown, other: unknown) => typeof one === typeof other || (isNumeric(one) && isNumeric(other));
 
 /** Returns an unused ID, so that a create does not overwrite an existing resource. */
 function unused(session: Session, id: unknown): unknown {
@@ -160,8 +164,8 @@ function unused(session: Session, id: unknown): unknown {
  */
 export function withOtherIds({ pool }: Session, operation: Operation, value: unknown, turn: number): unknown {
   return mapped(value, (node, name) => {
-    if (kindOfReference(name) === undefined || !['string', 'number'].includes(typeof node)) return node;
-    const others = pool.forMember(operation, name, false).filter((one) => one !== node && typeof one === typeof node);
+    if (kindOfReference(name) === undefined || !isKey(node)) return node;
+    const others = pool.forMember(operation, name, false).filter((one) => one !== node && isAlike(one, node));
     return others[turn] ?? node;
   });
 }

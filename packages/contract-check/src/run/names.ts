@@ -52,7 +52,7 @@ export function singular(name: string): string {
 
 /** The resource type that a property refers to: `client` for `clientId`, `client_ids` and `clientRef`. */
 export function kindOfReference(name: string): string | undefined {
-  const match = /^(.+?)[-_]?(?:id|ids|uuid|Id|IDs|Ids|ID|Ref|Refs|Uuid|UUID|Key)$/.exec(name);
+  const match = /^(.+?)[-_]?(?:id|ids|uuid|Id|IDs|Ids|ID|Sid|Ref|Refs|Uuid|UUID|Key)$/.exec(name);
   return match?.[1] === undefined ? undefined : singular(match[1].replace(/[-_]$/, ''));
 }
 
@@ -63,7 +63,7 @@ export function kindOfName(name: string): string {
 
 /** Whether a property is the ID of the object that contains it. */
 export function isOwnId(name: string): boolean {
-  return /^_?(?:id|uuid|guid)$/i.test(name);
+  return /^_?(?:id|sid|uuid|guid)$/i.test(name);
 }
 
 /** Whether a property neither identifies its object nor refers to another one. */

@@ -3,7 +3,7 @@ import { addressOf, type Operation } from '../document/operation.ts';
 import type { CheckOptions } from '../options.ts';
 import type { Effect, PlanEntry } from '../report/report.ts';
 import { Effects } from './effects.ts';
-import { collectionPath, isPutCreation, lastParameter, pathNames } from './names.ts';
+import { collectionPath, isPutCreation, itemOf, lastParameter, pathNames } from './names.ts';
 
 /** What the run may call, and the effect of each operation. */
 export class Plan {
@@ -36,6 +36,12 @@ export class Plan {
 
   effectOf(operation: Operation): Effect {
     return this.#entries.get(operation)?.effect ?? 'irreversible';
+  }
+
+  /** The parameter that selects from the collection to which an operation adds. */
+  itemIn({ path }: Operation): string | undefined {
+    const items = [...this.#entries.keys()].flatMap((one) => itemOf(one.path) ?? []);
+    return items.find(({ collection }) => collection === path)?.name;
   }
 
   /** The parameters of a path that name resources. */

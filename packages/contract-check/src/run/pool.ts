@@ -2,11 +2,12 @@ import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { evaluate } from '../http/deserialize.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { isKey, isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
   isOwnId,
   itemOf,
+  keyOfName,
   kindOfName,
   kindOfPath,
   kindOfReference,
@@ -243,9 +244,7 @@ export class Pool {
     if (!isObject(value)) return;
     for (const [name, member] of Object.entries(value)) {
       const kind = kindOfReference(name);
-      const ids = (Array.isArray(member) ? member : [member]).filter((one) =>
-        ['string', 'number'].includes(typeof one),
-      );
+      const ids = (Array.isArray(member) ? member : [member]).filter((one) => isKey(one));
       if (kind !== undefined && ids.length > 0) {
         const known = this.#mentioned.get(kind) ?? [];
         this.#mentioned.set(kind, [...new Set([...ids, ...known])].slice(0, maxIds));
@@ -271,7 +270,7 @@ export class Pool {
 
   /** The first usable IDs, without duplicates. */
   #clean(values: readonly unknown[]): unknown[] {
-    const isUsable = (one: unknown) => ['string', 'number'].includes(typeof one) && !this.#gone.has(String(one));
+    const isUsable = (one: unknown) => isKey(one) && !this.#gone.has(String(one));
     return [...new Set(values.filter(isUsable))].slice(0, maxValues);
   }
 }
@@ -346,7 +345,8 @@ function innerIn({ row, id }: Pick<Known, 'row' | 'id'>, name: string): unknown 
 
 function namedIn(row: JsonObject, name: string): unknown {
   const [end = ''] = wordsOf(name).slice(-1);
-  return [row[name], /^(?:name|key|slug|code)$/.test(end) ? row[end] : undefined].find(isScalar);
+  const alike = Object.keys(row).find((key) => keyOfName(key) === keyOfName(name));
+  return [row[name], row[alike ?? ''], /^(?:name|key|slug|code)$/.test(end) ? row[end] : undefined].find(isScalar);
 }
 
 /** Also secrets: a path can name a resource by a token that it calls otherwise. */
@@ -359,4 +359,4 @@ export function identitiesIn(resource: Pick<Known, 'row' | 'id'>, name: string):
   return /token|key|secret/i.test(name) ? [...secrets, own] : [own, ...secrets];
 }
 
-const isScalar = (value: unknown) => (typeof value === 'string' && value !== '') || typeof value === 'number';
+const isScalar = (value: unknown) => isKey(value) && value !== '';

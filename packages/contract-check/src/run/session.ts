@@ -95,6 +95,7 @@ export class Session {
     });
     this.transport = new Transport(url, options, gate, this.identities);
     this.notices = this.transport.notices;
+    for (const note of document.notes) this.notices.add(note);
     const proofs = new Proofs(this);
     this.transport.around = async (operation, wire, send) => {
       if (this.#setting !== undefined && pathOf(wire) !== this.#setting.target) await this.#restoreSetting();

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operation } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
 import { HttpClient, noResponse } from '../http/client.ts';
+import { encoded } from '../http/deserialize.ts';
 import { type Gate, NotSent, RunStopped } from '../http/gate.ts';
 import type { WireRequest } from '../http/serialize.ts';
 import type { CheckOptions } from '../options.ts';
@@ -104,7 +105,8 @@ export class Transport {
       await this.#limits.admit(limit);
       const exchange = await this.around(operation, wire, async () => {
         const headers = await this.#headersOf(wire, identity, operation);
-        const sent = await this.#send(operation, { ...wire, headers });
+        const keys = await this.#identities.keysOf(identity, operation);
+        const sent = await this.#send(operation, { ...withKeys(wire, { ...keys, ...wire.keys }), headers });
         this.onExchange(sent, wire);
         return sent;
       });
@@ -226,6 +228,13 @@ export class Transport {
     this.stopped ??= reason;
     this.#ending.abort();
   }
+}
+
+/** A request with keys in its query. */
+function withKeys(wire: WireRequest, keys: Readonly<Record<string, string>>): WireRequest {
+  const pairs = Object.entries(keys).map(([name, value]) => `${encoded(name)}=${encoded(value)}`);
+  if (pairs.length === 0) return wire;
+  return { ...wire, target: `${wire.target}${wire.target.includes('?') ? '&' : '?'}${pairs.join('&')}` };
 }
 
 /** A signal that is aborted after some time; never, if that is infinite. */

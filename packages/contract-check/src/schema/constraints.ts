@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonObject, type TypeName, typeOf } from '../json.ts';
+import { isObject, type JsonObject, jsonText, type TypeName, typeOf } from '../json.ts';
 import { bounding, breaking, type Candidate, longest, resized, sourceOf, swapCase, unknownName } from './candidate.ts';
 import { branches, lists, noBranches, objects } from './composites.ts';
 import { extremes, wrongFormats, wrongNumbers } from './hostile.ts';
@@ -69,8 +69,7 @@ function* types({ shape, value, pointer }: Spot): Generator<Candidate> {
 function* words({ shape }: Spot): Generator<Candidate> {
   const listed = sourceOf(shape, 'enum') ?? shape.sources.find((one) => 'const' in one);
   const own = listed !== undefined && 'enum' in listed ? 'enum' : 'const';
-  for (const member of shape.enum ?? [])
-    yield bounding(own, [member], { source: listed, detail: JSON.stringify(member) });
+  for (const member of shape.enum ?? []) yield bounding(own, [member], { source: listed, detail: jsonText(member) });
   for (const source of shape.sources) {
     const isConst = 'const' in source;
     const members: unknown[] = isConst ? [source.const] : Array.isArray(source.enum) ? source.enum : [];

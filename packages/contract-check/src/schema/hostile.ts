@@ -1,4 +1,4 @@
-import { at, isObject, type JsonObject, pointersIn, put, withMember } from '../json.ts';
+import { at, isObject, type JsonObject, jsonText, pointersIn, put, withMember } from '../json.ts';
 import type { Candidate } from './candidate.ts';
 import { memberSchemas, type Shape, shapeOf } from './shape.ts';
 import type { Spot } from './spots.ts';
@@ -101,7 +101,7 @@ export function* hostileAt(values: Values, spot: Spot): Generator<Candidate> {
 }
 
 function hostile(keyword: string, part: unknown): Candidate {
-  const detail = `${typeof part} ${JSON.stringify(part)?.slice(0, 200)} ${Object.is(part, -0)}`;
+  const detail = `${typeof part} ${jsonText(part)?.slice(0, 200)} ${Object.is(part, -0)}`;
   return { kind: 'hostile', keyword, detail, parts: [part] };
 }
 

@@ -1,5 +1,5 @@
 import type { OpenApiDocument } from '../document/document.ts';
-import { isObject, type JsonObject, remembered, type TypeName } from '../json.ts';
+import { isObject, type JsonObject, jsonText, remembered, type TypeName } from '../json.ts';
 
 /**
  * The constraints of a schema with references followed and `allOf` merged. Values are generated from it. It may be
@@ -242,7 +242,7 @@ function enumOf(sources: readonly JsonObject[]): unknown[] | undefined {
     ...('const' in source ? [[source.const]] : []),
   ]);
   const [first, ...others] = lists;
-  const text = (value: unknown) => JSON.stringify(value);
+  const text = (value: unknown) => jsonText(value);
   return first?.filter((value) => others.every((list) => list.some((other) => text(other) === text(value))));
 }
 

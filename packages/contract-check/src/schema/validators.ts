@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument, Place } from '../document/document.ts';
-import { at, escapeSegment, isObject, isWithin, type JsonObject, parentOf, remembered } from '../json.ts';
+import { asNumbers, at, escapeSegment, isObject, isWithin, type JsonObject, parentOf, remembered } from '../json.ts';
 import { regularExpression } from './shape.ts';
 import { View } from './view.ts';
 
@@ -85,12 +85,12 @@ export class Validators {
   }
 
   accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
-    return this.#validatorOf(schema, direction)(value) === true;
+    return this.#validatorOf(schema, direction)(asNumbers(value)) === true;
   }
 
   #errorsOf(schema: JsonObject, value: unknown, direction: Direction): ErrorObject[] {
     const validate = this.#validatorOf(schema, direction);
-    return validate(value) ? [] : [...(validate.errors ?? [])];
+    return validate(asNumbers(value)) ? [] : [...(validate.errors ?? [])];
   }
 
   #validatorOf(declared: JsonObject, direction: Direction): ValidateFunction {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
-import { escapeSegment, isObject, type JsonObject, objectOf, type TypeName, typeOf } from '../json.ts';
+import { escapeSegment, isObject, type JsonObject, jsonText, objectOf, type TypeName, typeOf } from '../json.ts';
 import { dice, numberIn, picked, shuffled } from './numbers.ts';
 import {
   anything,
@@ -46,7 +46,7 @@ const largestObject = 20_000;
 
 /** Whether a list of this length is too large to send: it reveals nothing more and exhausts the server's memory. */
 export function isTooLarge(list: readonly unknown[], length: number): boolean {
-  const size = list.length === 0 ? 20 : JSON.stringify(list[0]).length + 1;
+  const size = list.length === 0 ? 20 : jsonText(list[0]).length + 1;
   return length > 20_000 || length * size > 2_000_000;
 }
 
@@ -146,13 +146,13 @@ export class Values {
     if (isTooLarge(list, length)) return;
     for (const extent of ['least', 'some'] as const) {
       const longer: unknown[] = list.slice(0, length);
-      const known = new Set(longer.map((item) => JSON.stringify(item)));
+      const known = new Set(longer.map((item) => jsonText(item)));
       for (let attempt = 0; longer.length < length && attempt < length + 200; attempt += 1) {
         const isCopied = !uniqueItems && longer.length > 0 && prefixItems.length === 0;
         const schemas = prefixItems[longer.length] ?? items ?? [];
         const item = isCopied ? longer.at(-1) : this.generate(schemas, extent, attempt, name);
         const size = known.size;
-        if (!uniqueItems || size < known.add(JSON.stringify(item)).size) longer.push(item);
+        if (!uniqueItems || size < known.add(jsonText(item)).size) longer.push(item);
       }
       if (longer.length === length) yield longer;
     }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Place } from '../document/document.ts';
 import { extensionOf } from '../document/operation.ts';
-import { at, isWithin, type JsonObject, remembered, unescapeSegment } from '../json.ts';
+import { at, isWithin, type JsonObject, jsonText, remembered, unescapeSegment } from '../json.ts';
 import { type Candidate, type Kind, sourceOf } from './candidate.ts';
 import { candidatesAt } from './constraints.ts';
 import { hostileAt } from './hostile.ts';
@@ -158,6 +158,6 @@ function described(part: unknown, keyword: string): string {
 }
 
 function shortened(part: unknown): string {
-  const text = JSON.stringify(part) ?? 'nothing';
+  const text = jsonText(part) ?? 'nothing';
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

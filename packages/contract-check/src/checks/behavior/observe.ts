@@ -2,6 +2,7 @@ import type { Operation } from '../../document/operation.ts';
 import { candidateOf } from '../../finding/finding.ts';
 import { type CheckName, requirementOf } from '../../finding/rules.ts';
 import type { Exchange } from '../../http/call.ts';
+import { jsonText } from '../../json.ts';
 import { ifSent } from '../../run/parallel.ts';
 import type { Session } from '../../run/session.ts';
 
@@ -35,7 +36,7 @@ export function valued(name: string, expected: unknown, actual: unknown): Pick<D
 
 /** A value for display. */
 export function text(value: unknown): string {
-  const whole = value === undefined ? 'nothing' : JSON.stringify(value);
+  const whole = value === undefined ? 'nothing' : jsonText(value);
   return whole.length > 120 ? `${whole.slice(0, 119)}…` : whole;
 }
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../json.ts';
+import { type JsonObject, jsonText } from '../../../json.ts';
 import { keyOfName, withoutContainer } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
 import { View } from '../../../schema/view.ts';
@@ -182,7 +182,7 @@ function expressed(listing: Listing, list: FullList, comparison: Comparison): Co
         const result = value === undefined ? undefined : operator.holds(value, operand, { isShown, hasUtcDays });
         return isText && mentions(row, operand) ? result || undefined : result;
       };
-      const label = `${property.name} ${name} ${JSON.stringify(operand)}`;
+      const label = `${property.name} ${name} ${jsonText(operand)}`;
       return { slot, label, settings: settingsOf(operand), holds };
     });
   const splitting = conditions.filter((one) => splits(list, one));
@@ -270,7 +270,7 @@ function combined(listing: Listing, list: FullList, ofColumns: readonly Conditio
   const outer = listing.slots.find(({ path }) => path.join() === first?.slot.path.slice(0, -2).join());
   if (first === undefined || outer === undefined) return [];
   const some = [first, ...rest.filter(({ slot }) => isInside(slot, outer))].slice(0, maxConditions);
-  const results = (one: Condition) => JSON.stringify(list.rows.map(one.holds));
+  const results = (one: Condition) => jsonText(list.rows.map(one.holds));
   /** Two columns that together do not return what one of them returns alone. */
   const pair = (word: 'and' | 'or', settingsOf?: (...parts: JsonObject[]) => Settings): Condition[] => {
     for (const [index, left] of some.entries())

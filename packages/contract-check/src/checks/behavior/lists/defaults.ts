@@ -1,3 +1,4 @@
+import { jsonText } from '../../../json.ts';
 import type { Difference } from '../observe.ts';
 import { finding, isSameSequence, keyFor, type ListCheck, type ListSubject, type Page, shown } from './listing.ts';
 import type { Slot } from './slots.ts';
@@ -32,7 +33,7 @@ async function sameAsDefault({ listing }: ListSubject, slot: Slot): Promise<Diff
   const at = expected.findIndex((text, index) => text !== actual[index]);
   if (at < 0) return [];
   return finding(listing, 'default-ignored', slot, {
-    expected: `as with ${JSON.stringify(slot.default)}: ${expected[at]}`,
+    expected: `as with ${jsonText(slot.default)}: ${expected[at]}`,
     actual: actual[at] ?? '',
     exchanges: [explicit.exchange, omitted.exchange],
   });

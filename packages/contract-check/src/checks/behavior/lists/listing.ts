@@ -3,7 +3,7 @@ import { extensionOf, type Operation } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { bodySchemaOf, type Call, type Exchange } from '../../../http/call.ts';
 import { pathPattern } from '../../../http/deserialize.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { isObject, type JsonObject, jsonText } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
 import { isOwnId, type Rows, rowsIn, rowsOf } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
@@ -294,7 +294,7 @@ function isAllowed({ validators }: Session, call: Call): boolean {
 /** Identifies a row by its ID if IDs are unique, otherwise by all its values. */
 export type KeyOf = (row: JsonObject) => string;
 
-const whole: KeyOf = (row) => JSON.stringify(row);
+const whole: KeyOf = (row) => jsonText(row);
 
 export function keyFor(rows: readonly JsonObject[]): KeyOf {
   const name = Object.keys(rows[0] ?? {}).find(isOwnId);

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../json.ts';
+import { isObject, type JsonObject, jsonText } from '../../../json.ts';
 import { wordsOf } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
@@ -69,7 +69,7 @@ function orderingOf(listing: Listing, properties: readonly Property[]): Ordering
   };
 }
 
-const wordOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+const wordOf = (value: unknown) => (typeof value === 'string' ? value : jsonText(value));
 
 /** Units such as `{ name: 'asc' }` or `{ field: 'name', direction: 'asc' }`. */
 function objectUnits({ document }: Listing, item: Shape): JsonObject[] {

@@ -1,3 +1,4 @@
+import { jsonText } from '../../../json.ts';
 import { type Difference, need, valued } from '../observe.ts';
 import {
   type FullList,
@@ -136,7 +137,7 @@ function moreDifferences(listing: Listing, list: FullList, requests: readonly Si
 function mustNameNext({ operation, controls }: Listing, { metadata }: Page): boolean {
   const success = operation.responses.find(({ status }) => /^2/.test(status));
   const link = success?.headers.find(({ name }) => name.toLowerCase() === 'link');
-  if (link !== undefined && /\bnext\b/i.test(JSON.stringify([link.schema, link.examples]))) return true;
+  if (link !== undefined && /\bnext\b/i.test(jsonText([link.schema, link.examples]))) return true;
   return controls.cursor !== undefined && metadata.namesNext && controls.position === undefined;
 }
 

@@ -1,3 +1,4 @@
+import { jsonText } from '../../../json.ts';
 import type { Condition, Conditions } from './conditions.ts';
 import type { ListSubject } from './listing.ts';
 import { inOtherCase } from './operators.ts';
@@ -9,7 +10,7 @@ export function searchConditions({ listing, list }: ListSubject, search: Slot): 
   const { session, operation } = listing;
   const { searches, ignoresCase, parts } = search.declared;
   const condition = (text: string, holds: Condition['holds']): Condition => {
-    return { slot: search, settings: [[search, text]], label: `the text ${JSON.stringify(text)}`, holds };
+    return { slot: search, settings: [[search, text]], label: `the text ${jsonText(text)}`, holds };
   };
   const unknown = `zq${Math.abs(session.seedFor(`${operation.id} ${search.name} word`)).toString(36)}xv`;
   const searched = Array.isArray(searches)

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Parameter } from '../../../document/operation.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
+import { jsonText } from '../../../json.ts';
 import { type BehaviorCheck, type Difference, differ, need } from '../observe.ts';
 import { isScalar } from './compare.ts';
 import type { ResourceHarness, Shown } from './harness.ts';
@@ -50,7 +51,7 @@ export const updateTags: BehaviorCheck<Updating> = {
     const etag = need(etagOf(created));
     const changes = updating.changes(created, label);
     const first = need(changes[0]);
-    const second = changes.find((body) => JSON.stringify(body) !== JSON.stringify(first)) ?? first;
+    const second = changes.find((body) => jsonText(body) !== jsonText(first)) ?? first;
     const condition = conditionOf(update);
     const found: Difference[] = [];
     const differs = (check: CheckName, about: string, expected: string, ...exchanges: Exchange[]) => {

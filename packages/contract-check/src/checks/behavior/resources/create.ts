@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import { type Call, type Exchange, isSuccess, locationOf } from '../../../http/call.ts';
-import { at, isObject, type JsonObject, put } from '../../../json.ts';
+import { at, isObject, type JsonObject, jsonText, put } from '../../../json.ts';
 import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
 import type { FullList } from '../lists/listing.ts';
@@ -122,8 +122,7 @@ function mayBeHidden(row: JsonObject, { parameters }: Operation, { rows, rowSche
   );
   const isState = (name: string, value: unknown) =>
     typeof value === 'boolean' || /status|state|visib|publish|archiv|deleted/i.test(name);
-  const isNew = (name: string, value: unknown) =>
-    rows.every((other) => JSON.stringify(other[name]) !== JSON.stringify(value));
+  const isNew = (name: string, value: unknown) => rows.every((other) => jsonText(other[name]) !== jsonText(value));
   return (
     isFiltered ||
     (rowSchema !== undefined && Object.entries(row).some(([name, value]) => isState(name, value) && isNew(name, value)))

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../../../http/call.ts';
-import { isObject, type JsonObject, pointersIn, put, withMember } from '../../../json.ts';
+import { isObject, type JsonObject, jsonText, parsedJson, pointersIn, put, withMember } from '../../../json.ts';
 import { withKnownIds } from '../../../run/ids.ts';
 import { isNoReference } from '../../../run/names.ts';
 import { atTheTop, renewed } from '../../../run/renewal.ts';
@@ -67,7 +67,8 @@ export function withoutOptional(body: JsonObject, isInner: boolean, accepts: (bo
   const properties = pointersIn(body).filter(isProperty);
   const pointers = properties.filter((pointer) => pointer.lastIndexOf('/') > 0 === isInner);
   return pointers.reduce<unknown>((least, pointer) => {
-    const rest: unknown = JSON.parse(JSON.stringify(put(least, pointer, undefined)));
+    // Without members that are undefined.
+    const rest = parsedJson(jsonText(put(least, pointer, undefined)))?.value;
     return accepts(rest) ? rest : least;
   }, body);
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../document/operation.ts';
 import { type Call, type Exchange, emptyCall, isSuccess, locationOf, type Raw } from '../../../http/call.ts';
 import { pathPattern, pathTexts } from '../../../http/deserialize.ts';
-import { isObject, type JsonObject, withMember } from '../../../json.ts';
+import { isKey, isObject, type JsonObject, withMember } from '../../../json.ts';
 import type { Identity } from '../../../run/identities.ts';
 import type { KnownRequest } from '../../../run/known-requests.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
@@ -126,8 +126,7 @@ export class ResourceHarness {
     // A PUT creates the resource at its own path.
     const own = call.operation.method === 'PUT' ? call.path[name] : undefined;
     const ids = [body[name], ownId(body), reference, located?.[name], sent[name], own];
-    const isId = (one: unknown) => ['string', 'number'].includes(typeof one);
-    const id = [ids[this.#source], ...ids].find(isId);
+    const id = [ids[this.#source], ...ids].find(isKey);
     return { call, created, sent, body, path: { ...call.path, ...located, [name]: id }, id, ids };
   }
 

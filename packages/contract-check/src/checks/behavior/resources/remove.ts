@@ -2,6 +2,7 @@ import { extensionOf, type Operation, type Parameter } from '../../../document/o
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { isSuccess } from '../../../http/call.ts';
+import { jsonText } from '../../../json.ts';
 import { type BehaviorCheck, type Difference, differ, need, text } from '../observe.ts';
 import { isGone } from './compare.ts';
 import type { ResourceHarness } from './harness.ts';
@@ -34,7 +35,7 @@ export const removed: BehaviorCheck<ResourceHarness> = {
     if (isGone(after) && typeof resource.id === 'string' && resource.id.length > 7)
       harness.session.pool.forget(resource.id);
     const { softDelete } = extensionOf(remove.node);
-    const isSameBody = JSON.stringify(exchange.response.json) === JSON.stringify(after.response.json);
+    const isSameBody = jsonText(exchange.response.json) === jsonText(after.response.json);
     const filter = read.parameters.find(isOfDeleted);
     if (isSuccess(after) && (softDelete === false || isSameBody))
       return differs('delete-lost', remove, '404 or 410, or a resource that is marked as deleted');
@@ -46,7 +47,7 @@ export const removed: BehaviorCheck<ResourceHarness> = {
     const [previous, is] = [before, now].map((all) => all?.rows.find((row) => harness.isOf(resource, row)));
     // A row marked as deleted may remain, unless such rows must be requested with a parameter.
     const isRequested = list?.parameters.some((one) => isOfDeleted(one) && one.schema.default !== true);
-    if (!list || !previous || !is || !(isRequested || JSON.stringify(previous) === JSON.stringify(is))) return [];
+    if (!list || !previous || !is || !(isRequested || jsonText(previous) === jsonText(is))) return [];
     return [differ('delete-listed', list, remove.id, { actual: text(is), exchanges: [response, now?.exchange] })];
   },
 };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../../../document/operation.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
-import { isObject, type JsonObject, withoutMember } from '../../../json.ts';
+import { isObject, type JsonObject, jsonText, withoutMember } from '../../../json.ts';
 import { isNoReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import { View } from '../../../schema/view.ts';
@@ -183,7 +183,7 @@ function othersIn(updating: Updating, body: JsonObject, { row, resource }: Creat
     if (name in body || isNothing(row[name]) || mayClear) return false;
     const isFixed = /^(?:id|uuid|created_?at|created|created_?on)$/i.test(name);
     const wasSet = name in resource.sent && isWritable(created, name);
-    return (isFixed || wasSet) && JSON.stringify(after.row[name]) !== JSON.stringify(row[name]);
+    return (isFixed || wasSet) && jsonText(after.row[name]) !== jsonText(row[name]);
   });
 }
 

@@ -1,0 +1,69 @@
+import { upgrade } from '@scalar/openapi-upgrader';
+import { isObject, type JsonObject } from '../json.ts';
+
+/** Older dialects of OpenAPI, and habits of authors, are converted when a file is read: all later code handles OpenAPI 3.1. */
+
+/**
+ * Converts an object of an OpenAPI 3.0 file in place: `nullable` and boolean exclusive bounds of schemas.
+ *
+ * @returns an object that was added within it, if any.
+ */
+export function modernize(node: JsonObject): JsonObject | undefined {
+  exclusive(node, 'exclusiveMaximum', 'maximum');
+  exclusive(node, 'exclusiveMinimum', 'minimum');
+  return node.nullable === true ? allowNull(node) : undefined;
+}
+
+function allowNull(schema: JsonObject): JsonObject | undefined {
+  delete schema.nullable;
+  if (typeof schema.type === 'string') schema.type = [schema.type, 'null'];
+  if (Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum.push(null);
+  // In 3.0, `nullable` requires a sibling `type`. Authors and generators omit it beside references.
+  if (schema.type !== undefined || !['allOf', 'oneOf', 'anyOf'].some((key) => key in schema)) return undefined;
+  const inner = { ...schema };
+  for (const key of Object.keys(schema)) delete schema[key];
+  schema.anyOf = [inner, { type: 'null' }];
+  return inner;
+}
+
+function exclusive(schema: JsonObject, flag: string, bound: string): void {
+  if (typeof schema[flag] !== 'boolean') return;
+  const isExclusive = schema[flag];
+  delete schema[flag];
+  if (!isExclusive || typeof schema[bound] !== 'number') return;
+  schema[flag] = schema[bound];
+  delete schema[bound];
+}
+
+/** Adds the members of YAML merge keys, which YAML 1.2 reads as properties. Own members take precedence. */
+export function mergeKeys(node: JsonObject): void {
+  const merged = node['<<'];
+  const sources = [merged].flat().filter(isObject);
+  if (merged === undefined || sources.length === 0) return;
+  delete node['<<'];
+  for (const source of sources)
+    for (const [key, value] of Object.entries(source)) if (!(key in node)) node[key] = value;
+}
+
+/** A Swagger 2.0 document as OpenAPI 3.1. */
+export function upgraded(document: JsonObject): JsonObject {
+  const converted: unknown = upgrade(structuredClone(document), '3.1');
+  return isObject(converted) ? converted : {};
+}
+
+/** Where the source of a part of an upgraded document is: nearby, if the parts do not correspond. */
+export function sourceOf(pointer: string, document: JsonObject): string {
+  const [, operation = ''] = /^(#\/paths\/[^/]+\/[^/]+)\/requestBody/.exec(pointer) ?? [];
+  const [, path = '', method = ''] = /^#\/paths\/([^/]+)\/([^/]+)/.exec(pointer) ?? [];
+  const paths = isObject(document.paths) ? document.paths : {};
+  const item = paths[path.replaceAll('~1', '/').replaceAll('~0', '~')];
+  const own = isObject(item) && isObject(item[method]) ? item[method].parameters : undefined;
+  const body = Array.isArray(own) ? own.findIndex((one) => isObject(one) && one.in === 'body') : -1;
+  return pointer
+    .replace(/^#\/components\/schemas/, '#/definitions')
+    .replace(/^#\/components\/securitySchemes/, '#/securityDefinitions')
+    .replace(/^#\/components\/(parameters|responses)/, '#/$1')
+    .replace(/^.*\/requestBody(?:\/content\/[^/]+)?/, `${operation}/parameters${body < 0 ? '' : `/${body}`}`)
+    .replace(/(\/responses\/[^/]+)\/content\/[^/]+/, '$1')
+    .replace(/(\/parameters\/[^/]+)\/schema(?=\/|$)/, '$1');
+}

@@ -1,0 +1,292 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { check, planOf } from '../src/check.ts';
+import type { CheckOptions } from '../src/options.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'contract-check-reach-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Received {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+interface Answer {
+  readonly status: number;
+  /** A JSON text. */
+  readonly body?: string;
+}
+
+/** Checks a server with a document, and returns what the server received. */
+async function reached(document: object, answer: (request: Received) => Answer, options: Partial<CheckOptions> = {}) {
+  const received: Received[] = [];
+  const server = createServer(async (incoming, outgoing) => {
+    const { method = '', url = '', headers } = incoming;
+    if (url === '/openapi.json')
+      return outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
+    const request = { method, url, headers, body: await text(incoming) };
+    received.push(request);
+    const { status, body } = answer(request);
+    return outgoing.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const spec = join(folder, `${port}.json`);
+  await writeFile(spec, JSON.stringify(document));
+  try {
+    const report = await check({ spec, url, disposable: true, minCoverage: 0, ...options });
+    return { report, received, first: received.find(({ method }) => method !== 'OPTIONS') };
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const json = (schema: object) => ({ 'application/json': { schema } });
+const done = { 200: { description: 'Done', content: json({ type: 'object' }) } };
+const openapi = (paths: object, others: object = {}) => ({
+  openapi: '3.1.0',
+  info: { title: 'Reach', version: '1' },
+  paths,
+  ...others,
+});
+const posting = (content: object) => ({ post: { requestBody: { required: true, content }, responses: done } });
+const fine = (body = '{}') => ({ status: 200, body });
+
+it('a file is sent although the schema of a multipart body is a reference', async () => {
+  const file = { anyOf: [{ type: 'string', format: 'binary' }, { type: 'null' }] };
+  const upload = { type: 'object', required: ['file'], properties: { file, note: { type: 'string' } } };
+  const document = openapi(
+    { '/files': posting({ 'multipart/form-data': { schema: { $ref: '#/components/schemas/Upload' } } }) },
+    { components: { schemas: { Upload: upload } } },
+  );
+  const isFile = ({ body }: Received) =>
+    /name="file"; filename="check"\r\nContent-Type: application\/octet-stream/.test(body);
+  const { report, received } = await reached(document, (one) => (isFile(one) ? fine() : { status: 422 }));
+  expect(report.operations).toMatchObject([{ reached: true }]);
+  expect(received.some(isFile)).toBe(true);
+});
+
+it('resources are created, read and deleted although paths end with .json', async () => {
+  const queue = {
+    type: 'object',
+    required: ['sid'],
+    properties: { sid: { type: 'string' }, name: { type: 'string' } },
+  };
+  const parameters = [{ name: 'Sid', in: 'path', required: true, schema: { type: 'string' } }];
+  const document = openapi({
+    '/queues.json': {
+      get: {
+        operationId: 'listQueues',
+        responses: { 200: { description: 'Queues', content: json({ type: 'array', items: queue }) } },
+      },
+      post: {
+        operationId: 'createQueue',
+        requestBody: { required: true, content: json({ type: 'object', properties: { name: { type: 'string' } } }) },
+        responses: { 201: { description: 'Created', content: json(queue) } },
+      },
+    },
+    '/queues/{Sid}.json': {
+      parameters,
+      get: {
+        operationId: 'getQueue',
+        responses: { 200: { description: 'Queue', content: json(queue) }, 404: { description: 'None' } },
+      },
+      delete: { operationId: 'deleteQueue', responses: { 204: { description: 'Gone' }, 404: { description: 'None' } } },
+    },
+  });
+  const queues = new Map<string, object>();
+  let count = 0;
+  const { report } = await reached(
+    document,
+    ({ method, url }) => {
+      const [, sid] = /^\/queues\/(\w+)\.json$/.exec(url) ?? [];
+      if (sid !== undefined && method === 'GET')
+        return queues.has(sid) ? fine(JSON.stringify(queues.get(sid))) : { status: 404 };
+      if (sid !== undefined && method === 'DELETE') return { status: queues.delete(sid) ? 204 : 404 };
+      if (!url.startsWith('/queues.json')) return { status: 404 };
+      if (method === 'GET') return fine(JSON.stringify([...queues.values()]));
+      if (method !== 'POST') return { status: 405 };
+      const one = { sid: `QU${++count}`, name: 'Queue' };
+      queues.set(one.sid, one);
+      return { status: 201, body: JSON.stringify(one) };
+    },
+    { disposable: false, probes: 2 },
+  );
+  expect(report.operations.filter((one) => !one.reached)).toEqual([]);
+  expect(report.operations.map(({ path }) => path)).toContain('/queues/{Sid}.json');
+  expect(count).toBeGreaterThan(2);
+  expect([...queues.keys()]).toEqual([]);
+});
+
+it('keys are sent where the security schemes of the document say, and only there', async () => {
+  const scheme = (place: string) => ({ type: 'apiKey', in: place, name: `${place}-key` });
+  const securitySchemes = {
+    inQuery: scheme('query'),
+    inCookie: scheme('cookie'),
+    inHeader: scheme('header'),
+    token: { type: 'http', scheme: 'bearer' },
+  };
+  const secured = (name: string) => ({
+    get: { operationId: name, security: [{ [name]: [] }], responses: { ...done, 401: { description: 'No' } } },
+  });
+  const document = openapi(
+    Object.fromEntries(Object.keys(securitySchemes).map((name) => [`/${name}`, secured(name)])),
+    { components: { securitySchemes } },
+  );
+  const sent = ({ url, headers }: Received) => {
+    const key = new URL(url, 'http://localhost').searchParams.get('query-key');
+    const of: Record<string, unknown> = {
+      inQuery: key,
+      inCookie: headers.cookie?.replace('cookie-key=', ''),
+      inHeader: headers['header-key'],
+      token: headers.authorization?.replace('Bearer ', ''),
+    };
+    return of[url.slice(1).split(/[?/]/)[0] ?? ''];
+  };
+  const keys = { inQuery: 'query-secret', inCookie: 'cookie-secret', inHeader: 'header-secret', token: 'token-secret' };
+  const { report, received } = await reached(
+    document,
+    (request) => (Object.values(keys).some((key) => key === sent(request)) ? fine() : { status: 401 }),
+    { keys },
+  );
+  expect(report.operations.filter((one) => !one.reached)).toEqual([]);
+  expect(report.findings.map(({ check: name }) => name)).not.toContain('missing-credentials');
+  // Requests with forged and without keys are sent, too.
+  const ofQuery = new Set(received.filter(({ url }) => /^\/inQuery(?:\?|$)/.test(url)).map(sent));
+  expect(ofQuery.size).toBeGreaterThan(2);
+  await expect(reached(document, () => fine(), { keys: { other: 'x' } })).rejects.toThrow('no security scheme other');
+});
+
+it('objects and lists in forms are written in the declared style', async () => {
+  const properties = {
+    card: {
+      type: 'object',
+      required: ['owner'],
+      properties: { owner: { type: 'object', required: ['name'], properties: { name: { const: 'Ann' } } } },
+    },
+    expand: { type: 'array', minItems: 1, items: { const: 'charges' } },
+  };
+  const schema = { type: 'object', required: ['card', 'expand'], properties };
+  const encoding = { card: { style: 'deepObject', explode: true }, expand: { style: 'deepObject', explode: true } };
+  const document = openapi({ '/cards': posting({ 'application/x-www-form-urlencoded': { schema, encoding } }) });
+  const { first } = await reached(document, () => fine());
+  expect(first?.body).toBe('card[owner][name]=Ann&expand[0]=charges');
+});
+
+it.each([
+  ['*/*', 'application/json'],
+  ['application/*', 'application/json'],
+  ['application/*+json', 'application/vnd.contract-check+json'],
+])('a body of %s is sent as %s, whatever a parameter named Content-Type says', async (range, sent) => {
+  const item = posting({ [range]: { schema: { type: 'object' } } });
+  const parameters = [
+    { name: 'Content-Type', in: 'header', required: true, schema: { type: 'string' }, example: 'text/csv' },
+  ];
+  const { first } = await reached(openapi({ '/things': { parameters, ...item } }), () => fine());
+  expect(first?.headers['content-type']).toBe(sent);
+});
+
+it('IDs of 64 bits are used as they were read, in paths and in bodies', async () => {
+  const id = '9007199254740993';
+  const row = { type: 'object', required: ['id'], properties: { id: { type: 'integer', format: 'int64' } } };
+  const owned = {
+    type: 'object',
+    required: ['ownerId'],
+    properties: { ownerId: { type: 'integer', format: 'int64' } },
+  };
+  const parameters = [{ name: 'id', in: 'path', required: true, schema: { type: 'integer', format: 'int64' } }];
+  const document = openapi({
+    '/owners': { get: { responses: { 200: { description: 'Owners', content: json({ type: 'array', items: row }) } } } },
+    '/owners/{id}': {
+      parameters,
+      get: {
+        operationId: 'getOwner',
+        responses: { 200: { description: 'Owner', content: json(row) }, 404: { description: 'None' } },
+      },
+    },
+    '/pets': posting(json(owned)),
+  });
+  const { report } = await reached(document, ({ url, body }) => {
+    if (url === '/owners') return fine(`[{ "id": ${id} }]`);
+    if (url === '/pets') return body === `{"ownerId":${id}}` ? fine() : { status: 400 };
+    return url === `/owners/${id}` ? fine(`{ "id": ${id} }`) : { status: 404 };
+  });
+  expect(report.operations.filter((one) => !one.reached)).toEqual([]);
+});
+
+it('a relative server is beside the document, of which only the URL is known', async () => {
+  const document = openapi({ '/things': { get: { responses: done } } }, { servers: [{ url: '/api/v2' }] });
+  const server = createServer((request, response) =>
+    response
+      .writeHead(request.url?.startsWith('/api/v2/things') || request.url === '/openapi.json' ? 200 : 404, {
+        'content-type': 'application/json',
+      })
+      .end(request.url === '/openapi.json' ? JSON.stringify(document) : '{}'),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const report = await check({ spec: `http://127.0.0.1:${port}/openapi.json` });
+  server.closeAllConnections();
+  server.close();
+  expect(report.url).toBe(`http://127.0.0.1:${port}/api/v2`);
+  expect(report.operations).toMatchObject([{ reached: true }]);
+});
+
+it('QUERY and the other methods of OpenAPI 3.2 are called, QUERY as a read', async () => {
+  const query = { operationId: 'queryThings', requestBody: { content: json({ type: 'object' }) }, responses: done };
+  const document = {
+    ...openapi({
+      '/things': { query, additionalOperations: { PURGE: { operationId: 'purgeThings', responses: done } } },
+    }),
+    openapi: '3.2.0',
+  };
+  const { report, received } = await reached(document, () => fine());
+  expect(report.operations.map(({ id, reached: is }) => [id, is])).toEqual([
+    ['queryThings', true],
+    ['purgeThings', true],
+  ]);
+  expect(received.map(({ method }) => method)).toEqual(expect.arrayContaining(['QUERY', 'PURGE']));
+  const spec = join(folder, 'query.json');
+  await writeFile(spec, JSON.stringify(document));
+  expect((await planOf({ spec })).map(({ effect, skipped }) => [effect, skipped])).toEqual([
+    ['read', undefined],
+    ['irreversible', 'needs --disposable'],
+  ]);
+});
+
+it('Swagger 2.0 is checked, and a finding has its place in it', async () => {
+  const document = {
+    swagger: '2.0',
+    info: { title: 'Old', version: '1' },
+    paths: {
+      '/things': {
+        post: {
+          operationId: 'createThing',
+          consumes: ['application/json'],
+          produces: ['application/json'],
+          parameters: [{ name: 'thing', in: 'body', required: true, schema: { $ref: '#/definitions/Thing' } }],
+          responses: { 200: { description: 'Thing', schema: { $ref: '#/definitions/Thing' } } },
+        },
+      },
+    },
+    definitions: {
+      Thing: { type: 'object', required: ['name'], properties: { name: { type: 'string', maxLength: 3 } } },
+    },
+  };
+  const { report } = await reached(document, ({ body }) => fine(body.startsWith('{') ? '{ "name": 7 }' : '{}'));
+  expect(report.operations).toMatchObject([{ reached: true }]);
+  const pointers = report.findings.flatMap(({ places }) => places.map(({ place }) => place?.pointer));
+  expect(pointers).toContain('#/definitions/Thing/properties/name/type');
+});
