@@ -4393,12 +4393,16 @@ export interface paths {
          *     detected during processing, such as a client that does not exist or a `systemRef` of another engagement, fail only their own
          *     entry and appear in `errors` of the batch.
          *
+         *     If the tenant already has the maximum number of batches that have not finished, the
+         *     call returns 409 (`LIMIT_REACHED`): wait until one of them has.
+         *
          *     **Access and limits**
          *
          *     - **Roles**: `ENGMT_C` (see the schema `Role`)
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
          *     - **Idempotency**: safe to repeat with the same `Idempotency-Key`
          *     - **Maximum body size**: 1,024 KiB
+         *     - **Maximum per tenant**: 20 unfinished engagement batches
          */
         post: operations["createEngagementBatch"];
         delete?: never;
@@ -40886,7 +40890,19 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
-            409: components["responses"]["IdempotencyConflict"];
+            /** @description The request conflicts with the current state, or repeats a value that must be unique. */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After-InProgress"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ConflictProblem"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];

@@ -127,6 +127,19 @@ export async function enqueue<Shape extends DataShape>(
   return id;
 }
 
+/** Adds jobs of one kind like `enqueue`, with one statement. */
+export async function enqueueAll<Shape extends DataShape>(
+  transaction: Transaction,
+  job: Job<Shape>,
+  all: readonly DataOf<Shape>[],
+): Promise<void> {
+  if (all.length === 0) return;
+  await transaction.all(sql`
+    insert into background_job (tenant_id, id, name, data, due_at)
+    select current_setting('app.tenant_id')::integer, id, ${job.name}, data, now()
+    from jsonb_to_recordset(${JSON.stringify(all.map((data) => ({ id: newId(), data })))}::jsonb) as job (id uuid, data jsonb)`);
+}
+
 /**
  * Adds a job with the changes of a plan, as a side effect of a rule.
  *

@@ -3,6 +3,7 @@ import { defineJob, enqueue } from '../../background/job.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
+import { checkTenantLimit } from '../../entity/tenant-limit.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import { engagementBatch } from './engagement-batch.ts';
 import { type NewEngagement, planEngagement } from './plan-engagement.ts';
@@ -14,13 +15,27 @@ export interface Requester {
   readonly apiUserName: string;
 }
 
-/** Stores a batch, which is processed after the transaction has committed. */
+/**
+ * How many engagements one transaction creates: each version of the batch lists all that exist, and so do its audit rows. Few enough
+ * that nobody waits long for the rows that it locks.
+ */
+const chunkSize = 50;
+
+/**
+ * Stores a batch, which is processed after the transaction has committed.
+ *
+ * @throws Rejection `LIMIT_REACHED` if the tenant has as many unfinished batches as it may.
+ */
 export async function startBatch(
   unit: UnitOfWork,
   entries: readonly NewEngagement[],
   { apiUserId, apiUserName }: Requester,
   id?: string,
 ): Promise<Row<'EngagementBatch'>> {
+  // Jobs that failed for the last time wait for the operator, and hold up no others.
+  const batches = sql`select from background_job
+    where tenant_id = ${unit.tenantId} and name = ${createEngagements.name} and status in ('WAITING', 'RUNNING')`;
+  await checkTenantLimit(unit, 'unfinishedEngagementBatches', 'unfinished engagement batches', batches);
   const system = { total: entries.length, createdByApiUserId: apiUserId };
   const batch = await unit.plan((plan) => plan.create(engagementBatch, {}, { id, system }).row);
   await unit.transaction.all(sql`
@@ -37,7 +52,7 @@ interface Item {
 }
 
 /**
- * Creates the engagements of a batch one after the other, each in a transaction with its result. A run that takes over
+ * Creates the engagements of a batch in their order, some of them in each transaction, with their results. A run that takes over
  * from another one continues with the first entry without a result.
  */
 export const createEngagements = defineJob({
@@ -45,13 +60,13 @@ export const createEngagements = defineJob({
   data: { batchId: 'string', requestedBy: 'string' },
   async run({ data: { batchId, requestedBy }, signal, write, finish }) {
     await write((unit) => unit.plan((plan) => start(plan, batchId)));
-    let isNext = true;
-    while (isNext) {
+    let count = chunkSize;
+    while (count === chunkSize) {
       signal.throwIfAborted();
-      isNext = await write(async (unit) => {
-        const item = await nextItem(unit, batchId);
-        if (item !== undefined) await createOne(unit, batchId, item, requestedBy);
-        return item !== undefined;
+      count = await write(async (unit) => {
+        const items = await nextItems(unit, batchId);
+        if (items.length > 0) await createSome(unit, batchId, items, requestedBy);
+        return items.length;
       });
     }
     await finish(async (unit) => {
@@ -72,31 +87,35 @@ function start(plan: Plan, batchId: string): void {
   plan.update(engagementBatch, batchId, {}, { system, event: 'batchStarted' });
 }
 
-function nextItem({ transaction, tenantId }: UnitOfWork, batchId: string): Promise<Item | undefined> {
-  return transaction.first<Item>(sql`
+function nextItems({ transaction, tenantId }: UnitOfWork, batchId: string): Promise<readonly Item[]> {
+  return transaction.all<Item>(sql`
     select index, entry from engagement_batch_item
     where tenant_id = ${tenantId} and engagement_batch_id = ${batchId} and engagement_id is null and failure is null
-    order by index limit 1`);
+    order by index limit ${chunkSize}`);
 }
 
-async function createOne(
+async function createSome(
   unit: UnitOfWork,
   batchId: string,
-  { index, entry }: Item,
+  items: readonly Item[],
   requestedBy: string,
 ): Promise<void> {
   const { transaction, tenantId } = unit;
-  // Before the rows of the engagement, in the lock order.
+  // Before the rows of the engagements, in the lock order.
   await unit.plan((plan) => plan.getForUpdate(engagementBatch, batchId));
-  const [outcome] = await unit.items([entry], (plan, body) => planItem(plan, body, requestedBy));
-  if (outcome === undefined) throw new Error('The entry was not planned.');
-  const created = 'result' in outcome ? outcome.result : null;
-  const failure = 'rejection' in outcome ? failureOf(outcome.rejection, index) : null;
-  if (created !== null) await writeLetters(unit, created);
+  const outcomes = await unit.items(items, (plan, { entry }) => planItem(plan, entry, requestedBy));
+  const results = items.map(({ index }, position) => {
+    const outcome = outcomes[position];
+    if (outcome === undefined) throw new Error('An entry was not planned.');
+    return 'result' in outcome
+      ? { index, created: outcome.result, failure: null }
+      : { index, created: null, failure: failureOf(outcome.rejection, index) };
+  });
+  await writeLetters(unit, ...results.flatMap(({ created }) => created ?? []));
   await transaction.all(sql`
-    update engagement_batch_item
-    set engagement_id = ${created}::uuid, failure = ${failure === null ? null : JSON.stringify(failure)}::jsonb
-    where tenant_id = ${tenantId} and engagement_batch_id = ${batchId} and index = ${index}`);
+    update engagement_batch_item item set engagement_id = result.created, failure = nullif(result.failure, 'null')
+    from jsonb_to_recordset(${JSON.stringify(results)}::jsonb) as result (index integer, created uuid, failure jsonb)
+    where item.tenant_id = ${tenantId} and item.engagement_batch_id = ${batchId} and item.index = result.index`);
   // The batch includes the results of its entries.
   await unit.plan((plan) => plan.touch(engagementBatch, batchId));
 }

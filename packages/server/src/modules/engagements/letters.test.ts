@@ -196,8 +196,8 @@ describe('createEngagementBatch', () => {
         { index: 3, code: 'INVALID_STATE', pointer: '/engagements/3/jobIds/0' },
       ],
     });
-    // It started, advanced with each entry, and ended.
-    expect(headers.get('etag')).toMatch(/-8"$/);
+    // It started, advanced with its entries, and ended.
+    expect(headers.get('etag')).toMatch(/-4"$/);
     const rows = await Promise.all(body.engagementIds.map(async (id) => (await calls.get(id)).body));
     expect(rows).toMatchObject([
       { systemRef: 'season-1', sysRefs: [{ system: 'user-api_admin', ref: 'season-1' }], status: 'DRAFT' },
@@ -209,10 +209,11 @@ describe('createEngagementBatch', () => {
     expect(events).toMatchObject([{ operation: 'UPDATE', data: { status: 'COMPLETED_WITH_ERRORS', succeeded: 2 } }]);
     expect(audit.map(({ after }) => after.status)).toEqual([
       'PENDING',
-      ...Array.from({ length: 6 }, () => 'PROCESSING'),
+      'PROCESSING',
+      'PROCESSING',
       'COMPLETED_WITH_ERRORS',
     ]);
-    expect(audit.map(({ after }) => Number(after.succeeded) + Number(after.failed))).toEqual([0, 0, 1, 2, 3, 4, 5, 5]);
+    expect(audit.map(({ after }) => Number(after.succeeded) + Number(after.failed))).toEqual([0, 0, 5, 5]);
   });
 
   test('is COMPLETED or FAILED depending on its entries', async () => {

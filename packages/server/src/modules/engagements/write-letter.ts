@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
-import { defineJob, enqueue } from '../../background/job.ts';
+import { defineJob, enqueueAll } from '../../background/job.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import type { StoredContent } from '../../platform/storage/storage.ts';
 import { type Writer, writeDocument } from '../documents/write-document.ts';
@@ -50,10 +50,13 @@ async function attachFile(unit: UnitOfWork, documentId: string, { letter, conten
   return true;
 }
 
-/** Enqueues writing all documents of an engagement without a file, once the transaction has committed. */
-export async function writeLetters({ transaction, tenantId }: UnitOfWork, engagementId: string): Promise<void> {
+/** Enqueues writing all documents of engagements without a file, once the transaction has committed. */
+export async function writeLetters({ transaction, tenantId }: UnitOfWork, ...engagementIds: string[]): Promise<void> {
+  if (engagementIds.length === 0) return;
   const documents = await transaction.all<{ id: string }>(sql`
     select id from engagement_document
-    where tenant_id = ${tenantId} and engagement_id = ${engagementId} and file_id is null and status <> 'SUPERSEDED'`);
-  for (const { id } of documents) await enqueue(transaction, writeLetter, { documentId: id });
+    where tenant_id = ${tenantId} and engagement_id = any(${engagementIds}) and file_id is null and status <> 'SUPERSEDED'
+    order by id`);
+  const all = documents.map(({ id }) => ({ documentId: id }));
+  await enqueueAll(transaction, writeLetter, all);
 }
