@@ -99,12 +99,27 @@ export function startBackgroundServer(environment: Environment, ...args: string[
   return startScript(environment, [fileURLToPath(new URL('background-server.ts', import.meta.url)), ...args]);
 }
 
+/** Starts a server, and does not wait for it. */
+export function spawnServer(environment: Environment): TestProcess {
+  return spawnScript(environment, [cli, 'serve']);
+}
+
 async function startScript(
   environment: Environment,
   command: readonly string[],
   through: readonly string[] = [],
   ready = '"Serving."',
 ): Promise<TestProcess> {
+  const started = spawnScript(environment, command, through);
+  await started.wrote(ready);
+  return started;
+}
+
+function spawnScript(
+  environment: Environment,
+  command: readonly string[],
+  through: readonly string[] = [],
+): TestProcess {
   const child = start(environment, command, through);
   const finished = finish(child);
   let out = '';
@@ -120,7 +135,6 @@ async function startScript(
       child.stdout?.on('data', look);
       void finished.then((end) => reject(new Error(`The process ended without "${text}":\n${end.out}${end.error}`)));
     });
-  await wrote(ready);
   return {
     pid: child.pid,
     address: `http://127.0.0.1:${environment.PORT}`,

@@ -84,7 +84,9 @@ describe('a repeated request with the same Idempotency-Key', () => {
   test('is rejected while the first one is running', async () => {
     const key = newKey();
     const running = await claim(key, { name: 'Running', address: {} });
-    expect(await onboard(key, 'Running')).toMatchObject({ status: 409, body: { code: 'REQUEST_IN_PROGRESS' } });
+    const second = await onboard(key, 'Running');
+    expect(second).toMatchObject({ status: 409, body: { code: 'REQUEST_IN_PROGRESS' } });
+    expect(second.headers.get('Retry-After')).toBe('1');
     await running.release();
     expect(await onboard(key, 'Running')).toMatchObject({ status: 201 });
   });

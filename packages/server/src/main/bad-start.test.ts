@@ -10,7 +10,8 @@ import { portOf } from '../../test/free-port.ts';
 import { sampleOf } from '../../test/nightly.ts';
 import { patientLimits } from '../../test/patient-limits.ts';
 import { overTcp, runOn } from '../../test/postgres-server.ts';
-import { type Environment, processEnvironment, runCli } from '../../test/process.ts';
+import { type Environment, processEnvironment, runCli, spawnServer } from '../../test/process.ts';
+import { openProxy } from '../../test/severable-proxy.ts';
 import { openPglite } from '../platform/store/pglite.ts';
 
 const environment = await processEnvironment();
@@ -142,16 +143,6 @@ const onPostgres: BadStart[] = [
     says: /DATABASE_URL: .*postgres:/,
   },
   {
-    name: 'a server that is not running',
-    settings: () => ({ DATABASE_URL: changedUrl({ port: '1' }) }),
-    says: /^The PostgreSQL server at \S+:1 cannot be reached \(ECONNREFUSED\)\.$/,
-  },
-  {
-    name: 'a server that does not respond',
-    settings: () => ({ DATABASE_URL: changedUrl({ port: silentPort }), CONNECT_TIMEOUT_MS: '1500' }),
-    says: /^The PostgreSQL server at \S+:\d+ did not respond within 1500 ms\. Check the host .+ set CONNECT_TIMEOUT_MS to more than 1500\.$/,
-  },
-  {
     name: 'a user who does not exist',
     settings: () => ({ DATABASE_URL: changedUrl({ username: 'nobody' }) }),
     says: /^The PostgreSQL server rejects the user or the password of DATABASE_URL \(28P01\)\.$/,
@@ -193,6 +184,40 @@ test.each(sampleOf([...onBothEngines, ...(engineName === 'pglite' ? onPglite : o
     expect(code).toBe(1);
   },
 );
+
+if (engineName === 'postgres')
+  test.each([
+    [
+      'is not running',
+      async () => '1',
+      /The PostgreSQL server at \S+:1 cannot be reached \(ECONNREFUSED\)\. Waiting for it\./,
+    ],
+    [
+      'does not respond',
+      async () => silentPort,
+      /The PostgreSQL server at \S+:\d+ did not respond within 1500 ms\. Check the host .+ set CONNECT_TIMEOUT_MS to more than 1500\. Waiting for it\./,
+    ],
+  ])('the process waits for a server that %s, and says so every few seconds', async (_, port, says) => {
+    const settings = { DATABASE_URL: changedUrl({ port: await port() }), CONNECT_TIMEOUT_MS: '1500' };
+    const waiting = spawnServer({ ...environment, ...settings });
+    onTestFinished(() => void waiting.kill('SIGKILL'));
+    await expect.poll(() => waiting.written().match(new RegExp(says, 'g'))?.length).toBeGreaterThan(1);
+    // Without a handler, so that nobody waits for a process that waits.
+    waiting.kill('SIGTERM');
+    expect((await waiting.finished).out).not.toContain('"Serving."');
+  });
+
+if (engineName === 'postgres')
+  test('the process serves as soon as the server is there', async () => {
+    const proxy = await openProxy('127.0.0.1', Number(overTcp(environment.DATABASE_URL ?? '').port || 5432));
+    onTestFinished(() => proxy.sever());
+    await proxy.sever();
+    const waiting = spawnServer({ ...environment, DATABASE_URL: changedUrl({ port: String(proxy.port) }) });
+    onTestFinished(() => void waiting.kill('SIGKILL'));
+    await waiting.wrote('cannot be reached (ECONNREFUSED). Waiting for it.');
+    await proxy.restore();
+    await waiting.wrote('"Serving."');
+  });
 
 /** Copies the data directory, so that a test can modify it. */
 async function copyOfData(): Promise<string> {

@@ -1,11 +1,12 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { BackgroundWork } from '../background/background.ts';
 import { arrivalLimits, Connections } from '../http/connections.ts';
 import { messages } from '../http/messages.ts';
-import { openStore } from '../platform/store/store.ts';
+import { ServerAway } from '../platform/store/errors.ts';
+import { openStore, type Store, type StoreOptions } from '../platform/store/store.ts';
 import { databaseOf, localUrl, readServerConfig } from '../service/config.ts';
 import { batchedLines, logOptions } from '../service/log.ts';
 import type { Service } from '../service/service.ts';
@@ -18,6 +19,9 @@ import { listen } from './listen.ts';
 const drainMilliseconds = 2_000;
 /** Time that requests and jobs in progress have to finish when a process stops, in milliseconds. */
 const graceMilliseconds = 10_000;
+
+/** The pause before the database is tried again, in milliseconds. */
+const retryOpening = 3_000;
 
 const loopbackWarning =
   'WEBHOOK_ALLOW_LOOPBACK is on: subscribers can have events sent to any port of this machine, also without TLS. Use it for development only.';
@@ -56,7 +60,7 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
   const opened = new AsyncDisposableStack();
   // Loading modules blocks this thread for a second or more, which must not delay a connection to PostgreSQL.
   if (config.databaseUrl !== undefined) await import('./serving.ts');
-  const opening = openStore({ ...databaseOf(config), standbyUrls: config.standbyUrls, log });
+  const opening = openWhenThere({ ...databaseOf(config), standbyUrls: config.standbyUrls, log }, log);
   opening.then(
     (store) => opened.defer(() => store.close()),
     () => undefined,
@@ -103,6 +107,19 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
     await opening.catch(() => undefined);
     await opened.disposeAsync();
     throw error;
+  }
+}
+
+/** Opens the database, and waits for a server that may be there in a moment. */
+async function openWhenThere(options: StoreOptions, log: Logger): Promise<Store> {
+  for (;;) {
+    try {
+      return await openStore(options);
+    } catch (error) {
+      if (!(error instanceof ServerAway)) throw error;
+      log.warn(`${error.message} Waiting for it.`);
+      await pause(retryOpening);
+    }
   }
 }
 

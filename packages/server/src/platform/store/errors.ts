@@ -30,6 +30,11 @@ export class OutcomeUnknown extends DatabaseUnavailable {
   }
 }
 
+/** The server cannot be reached, starts, or has no connection left: it may be there in a moment. */
+export class ServerAway extends DatabaseUnavailable {
+  override readonly name = 'ServerAway';
+}
+
 /** The disk of the database is full. Committed data is safe; writes succeed again once there is space. */
 export class DiskFull extends DatabaseUnavailable {
   override readonly name = 'DiskFull';

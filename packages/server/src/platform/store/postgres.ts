@@ -3,7 +3,7 @@ import { type ClockReading, clockFault, databaseClock, otherClockFault } from '.
 import { bindConnections, bindTransactions } from './binding.ts';
 import { checkConnection, databaseTime, watchConnections, withConnection } from './connection.ts';
 import type { Engine } from './engine.ts';
-import { DatabaseError, DatabaseUnavailable, reasonOf, WrongClock } from './errors.ts';
+import { DatabaseError, DatabaseUnavailable, reasonOf, ServerAway, WrongClock } from './errors.ts';
 import type { Limits, StoreLog } from './limits.ts';
 import { listenOnOwnConnection } from './listener.ts';
 import { resultTypes } from './result-types.ts';
@@ -40,7 +40,7 @@ export interface PostgresOptions {
 /**
  * Opens a pool of connections to a PostgreSQL server.
  *
- * @throws DatabaseUnavailable if it cannot be reached; DatabaseError if it is older than version 15, or behind a pooler
+ * @throws ServerAway if it cannot be reached now; DatabaseUnavailable if it rejects the user, or lacks the database; DatabaseError if it is older than version 15, or behind a pooler
  * that the options do not name
  */
 export async function openPostgres(options: PostgresOptions, limits: Limits, log: StoreLog): Promise<Engine> {
@@ -159,7 +159,7 @@ async function inspect(databaseUrl: string, pooler: PostgresOptions['pooler'], l
     const place = `${first.host}:${first.port}`;
     // `pg` ends a connection at its time limit, with the same error as if the server had ended it.
     const isLate = performance.now() - started >= limit && !hasCode(error);
-    throw new DatabaseUnavailable(isLate ? lateConnection(place, limit) : connectFailure(error, place));
+    throw isLate ? new ServerAway(lateConnection(place, limit)) : connectFailure(error, place);
   } finally {
     await Promise.all([first.end(), second.end()]);
   }
@@ -213,15 +213,25 @@ function hasCode(error: unknown): boolean {
   return error instanceof Error && 'code' in error;
 }
 
-function connectFailure(error: unknown, place: string): string {
+function connectFailure(error: unknown, place: string): DatabaseUnavailable {
   const reason = reasonOf(error);
   switch (reason) {
     case '28P01':
     case '28000':
-      return `The PostgreSQL server rejects the user or the password of DATABASE_URL (${reason}).`;
+      return new DatabaseUnavailable(
+        `The PostgreSQL server rejects the user or the password of DATABASE_URL (${reason}).`,
+      );
     case '3D000':
-      return 'The database that DATABASE_URL names does not exist (3D000). Create it: CREATE DATABASE …';
+      return new DatabaseUnavailable(
+        'The database that DATABASE_URL names does not exist (3D000). Create it: CREATE DATABASE …',
+      );
+    case '53300':
+      return new ServerAway(
+        `The PostgreSQL server at ${place} has no connection left (53300). Raise max_connections, or lower POOL_SIZE.`,
+      );
+    case '57P03':
+      return new ServerAway(`The PostgreSQL server at ${place} is starting (57P03).`);
     default:
-      return `The PostgreSQL server at ${place} cannot be reached (${reason}).`;
+      return new ServerAway(`The PostgreSQL server at ${place} cannot be reached (${reason}).`);
   }
 }
