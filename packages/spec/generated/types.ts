@@ -16545,6 +16545,14 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             pdfFileId: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the service gave up writing the current PDF, after its last retry; null if it succeeded or still tries. Ask the operator
+             *     to retry, or change `memo` or `purchaseOrder`, to have it written.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            pdfFailedAt: string | null;
         };
         /**
          * Invoice page
@@ -20873,6 +20881,13 @@ export interface components {
              */
             fileId: string | null;
             /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the service gave up generating the file, after its last retry; null if it succeeded or still tries. The operator can retry.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            fileFailedAt: string | null;
+            /**
              * MIME type
              * @description Media type of the content, in lower case and without parameters.
              * @example application/pdf
@@ -24878,6 +24893,14 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             pdfFileId: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the service gave up writing the current PDF, after its last retry; null if it succeeded or still tries. Ask the operator
+             *     to retry, or change `memo` or `purchaseOrder`, to have it written.
+             * @example 2026-10-01T16:30:00.000Z
+             */
+            pdfFailedAt: string | null;
         };
         /**
          * Task type attributes

@@ -5,9 +5,9 @@ import { leaseClock } from './clock-lease.ts';
 import { recoverFromWrongClock } from './future-times.ts';
 import type { BackgroundService, Job } from './job.ts';
 import { JobTable } from './job-table.ts';
-import { runJob } from './run-job.ts';
+import { buryJob, runJob } from './run-job.ts';
 import { Watch } from './watch.ts';
-import { type Outcome, type RunObserver, Worker } from './worker.ts';
+import { type Claim, type Outcome, type RunObserver, Worker } from './worker.ts';
 
 /** The jobs and clock tasks that run in the background. */
 export interface BackgroundWork {
@@ -44,7 +44,13 @@ export async function startBackground(
   if (jobs.length === 0 && clockTasks.length === 0) return { stop: async () => {} };
   const table = new JobTable(store);
   const observer = observe(service, () => watch.lookSoon());
-  const workers = jobs.map((job) => new Worker(table, job, (claim) => runJob(service, job, claim), observer));
+  const workers = jobs.map((job) => {
+    const actions = {
+      run: (claim: Claim) => runJob(service, job, claim),
+      bury: (claim: Claim, reason: string) => buryJob(service, job, claim, reason),
+    };
+    return new Worker(table, job, actions, observer);
+  });
   const clock = new Clock(service, clockTasks, now);
   const stopping = new AbortController();
   let ticking: Promise<void> | undefined;

@@ -163,16 +163,15 @@ export class JobTable {
     );
   }
 
-  /** Fails runs whose process has not renewed their lease: the jobs run again at once, or are dead. */
-  async failLapsed({ name, settings }: Job): Promise<void> {
+  /** Fails runs whose process has not renewed their lease: the jobs run again at once, or become dead letters then. */
+  async failLapsed({ name }: Job): Promise<void> {
     await this.#change(
       `with lapsed as (select tenant_id, id from background_job where name = $1 and status = 'RUNNING' and leased_until < now()
          for update skip locked)
        update background_job job set failures = failures + 1, failure = 'The process that ran the job ended, or was interrupted for too long.',
-         run_id = null, leased_until = null, due_at = now(),
-         status = case when failures >= $2 then 'DEAD' else 'WAITING' end, ended_at = case when failures >= $2 then now() end
+         run_id = null, leased_until = null, due_at = now(), status = 'WAITING'
        from lapsed where job.tenant_id = lapsed.tenant_id and job.id = lapsed.id`,
-      [name, settings.retries],
+      [name],
     );
   }
 

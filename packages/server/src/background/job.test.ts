@@ -231,6 +231,43 @@ test('a job whose last retry fails becomes a dead letter, which the operator can
   await expect.poll(async () => (await listJobs(operator)).dead).toHaveLength(1);
 });
 
+describe('a job that records its last failure', () => {
+  const mortal = defineJob({
+    name: 'mortal',
+    data: { key: 'string' },
+    retries: 0,
+    run: async ({ tenant, data, write }) => {
+      await write(({ transaction }) => transaction.all(count(tenant.id, `mortal ${data.key} run`)));
+      throw new Error('It always fails.');
+    },
+    died: async ({ transaction, tenantId }, { key }) => {
+      await transaction.all(count(tenantId, `mortal ${key} died`));
+    },
+  });
+  const states = async () =>
+    (await store.ownerStatements(`select status, failure from background_job where name = 'mortal' order by id`)).rows;
+
+  test('does so once, when it becomes a dead letter', async () => {
+    const running = await runBackground(store, { jobs: [mortal] });
+    await add(tenantId, mortal, { key: 'a' });
+    await expect.poll(states).toEqual([{ status: 'DEAD', failure: 'It always fails.' }]);
+    expect(await counted(store, tenantId, 'mortal a ')).toEqual({ run: 1, died: 1 });
+    await running.stop(1_000);
+  });
+
+  test('also if the process of its last run died', async () => {
+    const id = await add(tenantId, mortal, { key: 'b' });
+    await store.ownerStatements(
+      `update background_job set status = 'RUNNING', run_id = gen_random_uuid(), leased_until = '-infinity' where id = $1`,
+      [id],
+    );
+    const running = await runBackground(store, { jobs: [mortal] });
+    await expect.poll(async () => (await states())[1]).toMatchObject({ status: 'DEAD' });
+    expect(await counted(store, tenantId, 'mortal b ')).toEqual({ died: 1 });
+    await running.stop(1_000);
+  });
+});
+
 test('a job with data that another version of the program stored fails, and is not run', async () => {
   const changed = defineJob({ name: failing.name, data: { key: 'string' }, run: async () => {} });
   await add(tenantId, changed, { key: 'without times' });

@@ -52,6 +52,8 @@ export interface Job<Shape extends DataShape = DataShape> {
   readonly data: Shape;
   readonly settings: JobSettings;
   run(run: JobRun<DataOf<Shape>>): Promise<void>;
+  /** Records for the tenant that the last retry failed, in the transaction that makes the job a dead letter. */
+  died?(unit: UnitOfWork, data: DataOf<Shape>): Promise<void>;
 }
 
 /**
@@ -98,13 +100,13 @@ const jobName = /^[a-z][a-z0-9-]{1,62}$/;
  * that differ from the defaults.
  */
 export function defineJob<const Shape extends DataShape>(
-  definition: Pick<Job<Shape>, 'name' | 'data' | 'run'> & Partial<JobSettings>,
+  definition: Pick<Job<Shape>, 'name' | 'data' | 'run' | 'died'> & Partial<JobSettings>,
 ): Job<Shape> {
-  const { name, data, run, ...settings } = definition;
+  const { name, data, run, died, ...settings } = definition;
   if (!jobName.test(name)) throw new Error(`"${name}" is not a valid job name.`);
   const { concurrency = defaults.concurrency } = settings;
   const concurrencyPerTenant = Math.max(1, concurrency - 1);
-  return { name, data, run, settings: { ...defaults, concurrencyPerTenant, ...settings } };
+  return { name, data, run, ...(died && { died }), settings: { ...defaults, concurrencyPerTenant, ...settings } };
 }
 
 /**

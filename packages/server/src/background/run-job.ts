@@ -26,11 +26,33 @@ export async function runJob(service: BackgroundService, job: Job, claim: Claim)
     read: (work) => service.store.read(tenant.id, work),
     write: (work) => write(work, (transaction) => keepLease(transaction, claim)),
     finish: async (work) => {
-      const result = await write(work, (transaction) => completeJob(transaction, claim));
+      const result = await write(work, (transaction) => endJob(transaction, claim));
       claim.completed = true;
       return result;
     },
   });
+}
+
+/**
+ * Makes a job whose last retry failed a dead letter, with what it records for its tenant.
+ *
+ * @returns whether that is done; false if the job records nothing.
+ * @throws JobLost
+ */
+export async function buryJob(service: BackgroundService, job: Job, claim: Claim, reason: string): Promise<boolean> {
+  const { id, tenantName, data } = claim;
+  const { died } = job;
+  const tenant = await service.directory.tenant(tenantName);
+  if (died === undefined || tenant === undefined || !isDataOf(job.data, data)) return false;
+  const origin = { operation: `job ${job.name}`, requestId: id };
+  await writeAsSystem(
+    service,
+    tenant,
+    origin,
+    (unit) => died(unit, data),
+    (transaction) => endJob(transaction, claim, reason),
+  );
+  return true;
 }
 
 /** Keeps the lease of the job until the transaction ends. @throws JobLost */
@@ -39,12 +61,18 @@ async function keepLease(transaction: Transaction, { id, runId }: Claim): Promis
   if (leased === undefined) throw new JobLost();
 }
 
-/** Completes the job with the transaction, so that what it writes happens once. @throws JobLost */
-async function completeJob(transaction: Transaction, { id, runId }: Claim): Promise<void> {
-  const completed = await transaction.first(sql`
-    update background_job set status = 'COMPLETED', ended_at = now(), run_id = null, leased_until = null, failure = null
+/**
+ * Ends the job with the transaction, so that what it writes happens once.
+ *
+ * @param failure why the last retry failed; by default, the job is completed.
+ * @throws JobLost
+ */
+async function endJob(transaction: Transaction, { id, runId }: Claim, failure: string | null = null): Promise<void> {
+  const ended = await transaction.first(sql`
+    update background_job set status = ${failure === null ? 'COMPLETED' : 'DEAD'}, ended_at = now(), run_id = null,
+      leased_until = null, failure = ${failure}, failures = failures + ${failure === null ? 0 : 1}
     where ${isLeased(id, runId)} returning id`);
-  if (completed === undefined) throw new JobLost();
+  if (ended === undefined) throw new JobLost();
 }
 
 const isLeased = (id: string, runId: string) =>

@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from '../platform/store/errors.ts';
 import type { Job } from './job.ts';
 import { JobLost } from './job.ts';
 import type { JobTable, TakenJob } from './job-table.ts';
@@ -30,6 +31,13 @@ export interface RunObserver {
   failed(queue: string, error: unknown): void;
 }
 
+/** What a worker does with a job that it has taken. */
+export interface JobActions {
+  run(claim: Claim): Promise<void>;
+  /** Makes the job a dead letter, if that needs more than its status. @returns whether it has. @throws JobLost */
+  bury(claim: Claim, reason: string): Promise<boolean>;
+}
+
 interface Run {
   readonly claim: Claim;
   readonly abort: AbortController;
@@ -48,7 +56,7 @@ class Returned extends Error {
 export class Worker {
   readonly job: Job;
   readonly #table: JobTable;
-  readonly #run: (claim: Claim) => Promise<void>;
+  readonly #actions: JobActions;
   readonly #observer: RunObserver;
   /** By their ID. */
   readonly #runs = new Map<string, Run>();
@@ -59,10 +67,10 @@ export class Worker {
   #woken = false;
   #stopping = false;
 
-  constructor(table: JobTable, job: Job, run: (claim: Claim) => Promise<void>, observer: RunObserver) {
+  constructor(table: JobTable, job: Job, actions: JobActions, observer: RunObserver) {
     this.#table = table;
     this.job = job;
-    this.#run = run;
+    this.#actions = actions;
     this.#observer = observer;
   }
 
@@ -119,7 +127,7 @@ export class Worker {
   }
 
   async #perform({ claim, abort }: Run): Promise<void> {
-    const { timeoutSeconds } = this.job.settings;
+    const { timeoutSeconds, retries } = this.job.settings;
     const begun = performance.now();
     this.#observer.started(claim, claim.lagSeconds);
     const timeout = setTimeout(
@@ -129,8 +137,11 @@ export class Worker {
     let failure: unknown;
     let outcome: Outcome;
     try {
+      // Its processes ended in each run, and the last one could not make it a dead letter.
+      if (claim.failures > retries)
+        throw new Error('The process that ran the job ended, or was interrupted for too long.');
       // A run that ignores its signal must not keep its place. It can no longer write.
-      await Promise.race([this.#run(claim), rejection(claim.signal)]);
+      await Promise.race([this.#actions.run(claim), rejection(claim.signal)]);
       outcome = await this.#complete(claim);
     } catch (error) {
       failure = error;
@@ -155,10 +166,22 @@ export class Worker {
     try {
       // Shown to the operator. Other properties of the error may contain data.
       const message = error instanceof Error ? error.message : String(error);
+      if (claim.failures >= this.job.settings.retries && (await this.#bury(claim, message))) return 'dead';
       if (!(await this.#table.fail(this.job, claim, message))) return 'lost';
       return claim.failures < this.job.settings.retries ? 'retried' : 'dead';
     } catch {
       return 'unsettled';
+    }
+  }
+
+  async #bury(claim: Claim, reason: string): Promise<boolean> {
+    try {
+      return await this.#actions.bury(claim, reason);
+    } catch (error) {
+      if (error instanceof DatabaseUnavailable) throw error;
+      // The job is a dead letter nevertheless, unless it is lost.
+      this.#observer.failed(this.job.name, error);
+      return false;
     }
   }
 

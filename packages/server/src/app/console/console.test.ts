@@ -154,6 +154,22 @@ describe('pages', () => {
     expect(text).not.toContain('<script');
   });
 
+  test('list work that failed for good, with its reason', async () => {
+    const admin = await visitor();
+    expect((await admin.get('')).text).not.toContain('Work that failed for good');
+    const { id: clientId } = await newClient({ name: 'Unwritten & Co' });
+    const invoiceId = await invoiceOf(clientId, '10.00');
+    await store.ownerStatements(
+      `insert into background_job (tenant_id, id, name, data, status, failures, ended_at, failure)
+       values ($1, gen_random_uuid(), 'write-invoice', $2, 'DEAD', 6, now(), 'The disk is <full>.')`,
+      [tenant.id, JSON.stringify({ invoiceId })],
+    );
+    const { text } = await admin.get('');
+    expect(text).toContain('Work that failed for good');
+    expect(text).toContain('The disk is &lt;full&gt;.');
+    expect(text).toContain(`/console/data/Invoice/${invoiceId}`);
+  });
+
   test('of another tenant show and change nothing of this one', async () => {
     const elsewhere = await server.addTenant('elsewhere');
     const stranger = await visitor((await newKey('stranger', ['API_ADMIN'], elsewhere)).key);

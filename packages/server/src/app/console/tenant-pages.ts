@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { allOperations } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { type Content, html } from '../../http/html.ts';
@@ -34,7 +35,7 @@ export async function overviewPage(visit: Visit): Promise<string> {
     title: 'Overview',
     part: '',
     lead: `Business days in ${tenant.timeZone}, amounts in ${tenant.currency}.`,
-    body: html`<div class="cards">
+    body: html`${await failedJobs(visit)}<div class="cards">
 ${figure('/requests', 'Requests', String(requests.length), `kept by this process, ${failed.length} of them failed`)}
 ${figure('/subscriptions', 'Subscriptions', String(subscriptions.length), failing === 0 ? 'none is failing' : `${failing} failing`)}
 ${figure('/keys', 'API keys', String(keys.length), 'can be used')}
@@ -46,6 +47,24 @@ ${tenant.isSandbox && figure('/clock', 'Clock', 'Sandbox', 'has a clock of its o
         : table('Latest failed requests', ['Time', 'Status', 'Operation', 'Problem', 'Detail'], latest)
     }</section>`,
   });
+}
+
+/** What the service has given up, of the last 30 days: documents without a file, and other work. */
+async function failedJobs({ service: { store }, tenant, frame }: Visit): Promise<Content> {
+  const jobs = await store.read(tenant.id, (session) =>
+    session.all<{ name: string; data: { invoiceId?: string }; at: string; failure: string | null }>(sql`
+      select name, data, ended_at as at, failure from background_job
+      where tenant_id = ${tenant.id} and status = 'DEAD' and ended_at > now() - interval '30 days'
+      order by ended_at desc limit 20`),
+  );
+  if (jobs.length === 0) return '';
+  const rows = jobs.map(({ name, data: { invoiceId }, at, failure }) => [
+    when(at),
+    invoiceId === undefined ? name : html`${name}: <a href="${frame.base}/data/Invoice/${invoiceId}">invoice</a>`,
+    failure ?? '',
+  ]);
+  return html`<section class="card"><h2>Work that failed for good</h2>
+<p>The operator can retry it.</p>${table('Work that failed for good', ['Time', 'Work', 'Reason'], rows)}</section>`;
 }
 
 function isUsable({

@@ -948,6 +948,7 @@ create table engagement_document (
   status text collate "C" default 'DRAFT'::text not null,
   version_number integer not null,
   signed_at timestamp(3) with time zone,
+  file_failed_at timestamp(3) with time zone,
   constraint engagement_document_engagement_id_reference FOREIGN KEY (tenant_id, engagement_id) REFERENCES engagement(tenant_id, id),
   constraint engagement_document_file_id_reference FOREIGN KEY (tenant_id, file_id) REFERENCES file(tenant_id, id),
   constraint engagement_document_pkey PRIMARY KEY (tenant_id, id),
@@ -1331,6 +1332,7 @@ CASE
     ELSE total - amount_paid - amount_credited - amount_written_off
 END) stored not null,
   document jsonb,
+  pdf_failed_at timestamp(3) with time zone,
   constraint invoice_amount_credited_range CHECK (amount_credited >= 0::numeric),
   constraint invoice_amount_due_agrees CHECK (
 CASE

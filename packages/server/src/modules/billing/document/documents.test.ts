@@ -1,10 +1,11 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { extractText, getDocumentProxy } from 'unpdf';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { testService } from '../../../../test/service.ts';
 import { startBackground } from '../../../background/background.ts';
 import { enqueue } from '../../../background/job.ts';
+import { retryJob } from '../../../operator/jobs.ts';
 import { only } from '../../records/testing.ts';
 import { firm } from '../testing.ts';
 import { writeInvoice } from './write-invoice.ts';
@@ -158,6 +159,36 @@ describe('the document of an invoice', () => {
     await finished();
     const { invoiceNumber, pdfFileId } = await invoice(id);
     expect((await filesOf(invoiceNumber)).map((one) => one.id)).toEqual([pdfFileId]);
+  });
+
+  test('that cannot be written is an event of the invoice, until a retry succeeds', async () => {
+    const put = vi.spyOn(service.service.storage, 'put').mockRejectedValue(new Error('The disk is full.'));
+    const id = await post(await draftOf([{}]));
+    const jobs = async () =>
+      (
+        await service.store.ownerStatements(
+          `select id, status, failures from background_job where data->>'invoiceId' = $1 order by id`,
+          [id],
+        )
+      ).rows;
+    await expect.poll(jobs).toMatchObject([{ status: 'WAITING', failures: 1 }]);
+    await service.store.ownerStatements(
+      `with last as (update background_job set failures = 5, due_at = now() where data->>'invoiceId' = $1 returning name)
+       select pg_notify('background_job', name) from last`,
+      [id],
+    );
+    await expect.poll(jobs).toMatchObject([{ status: 'DEAD' }]);
+    expect(await invoice(id)).toMatchObject({ pdfFileId: null, pdfFailedAt: expect.any(String) });
+    put.mockRestore();
+    const [dead] = await jobs();
+    await retryJob({ service: { store: service.store } }, String(dead?.id));
+    await finished();
+    expect(await invoice(id)).toMatchObject({ pdfFileId: expect.any(String), pdfFailedAt: null });
+    expect(await eventsOf('Invoice', id)).toEqual([
+      ['CREATE', []],
+      ['UPDATE', ['pdfFailedAt']],
+      ['UPDATE', ['pdfFileId', 'pdfFailedAt']],
+    ]);
   });
 
   test('is not written for a rehearsal, a draft that is rejected by a rule, or an import', async () => {

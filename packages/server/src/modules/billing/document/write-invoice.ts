@@ -18,6 +18,8 @@ export const writeInvoice = defineJob({
   concurrency: 2,
   run: ({ tenant, data: { invoiceId }, signal, service, read, write }) =>
     writeInvoiceDocument({ tenantId: tenant.id, storage: service.storage, signal, read, write }, invoiceId),
+  died: (unit, { invoiceId }) =>
+    unit.plan((plan) => plan.setSystemFields(entityNamed('Invoice'), invoiceId, { pdfFailedAt: plan.now })),
 });
 
 /** Renders the document of an invoice and attaches the file. */
@@ -44,7 +46,7 @@ async function attachFile(
   if (!isDeepStrictEqual(current.face, face)) return false;
   await unit.plan((plan) => {
     const pdfFileId = addFile(plan, describe(current.file), content);
-    plan.setSystemFields(invoice, invoiceId, { pdfFileId });
+    plan.setSystemFields(invoice, invoiceId, { pdfFileId, pdfFailedAt: null });
   });
   await transaction.all(sql`
     update invoice set document = ${JSON.stringify(face)}::jsonb where tenant_id = ${tenantId} and id = ${invoiceId}`);
