@@ -8,7 +8,7 @@ import { followAttempts } from '../modules/billing/pay/reconcile.ts';
 import { createEngagements } from '../modules/engagements/create-engagements.ts';
 import { expireLetters } from '../modules/engagements/expire-letters.ts';
 import { writeLetter } from '../modules/engagements/write-letter.ts';
-import { removeOldEvents } from '../modules/events/delivery/remove-old-events.ts';
+import { removeOldEvents } from '../modules/events/delivery/retention.ts';
 
 /** All background work. A job or clock task that is not listed here does not run. */
 export const backgroundWork: BackgroundWork = {

@@ -4,7 +4,7 @@ import { deliveringService } from '../../test/delivery.ts';
 import { startReceiver } from '../../test/receiver.ts';
 import type { Tick } from '../background/clock.ts';
 import { writeAsSystem } from '../background/write-as-system.ts';
-import { removeOldEvents } from '../modules/events/delivery/remove-old-events.ts';
+import { removeOldEvents } from '../modules/events/delivery/retention.ts';
 import { keepPartitions } from '../platform/store/partitions.ts';
 import { runCommand } from './commands.ts';
 import { replayDeliveries, rotateWebhookSecret } from './deliveries.ts';

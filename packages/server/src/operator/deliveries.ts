@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
+import { type RepeatedEvent, sendAgain } from '../modules/events/delivery/acknowledge.ts';
 import { keptSince } from '../modules/events/delivery/retention.ts';
-import { type RepeatedEvent, sendAgain } from '../modules/events/delivery/send-again.ts';
 import { rotateSecret } from '../modules/events/signatures/webhook-secret.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/store.ts';

@@ -1,4 +1,6 @@
-import { type buildConnector, Client, type Dispatcher } from 'undici';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type buildConnector, Client, type Dispatcher, errors } from 'undici';
 
 type Request = Omit<Dispatcher.DispatchOptions, 'origin'>;
 
@@ -88,5 +90,134 @@ export class Connection {
 
   async destroy(): Promise<void> {
     await this.#client.destroy();
+  }
+}
+
+/** How much of a response is read, in bytes, and for how long, in milliseconds. */
+export const snippetBytes = 1_024;
+const snippetTime = 1_000;
+/** How often exchanges are looked at that may be late, in milliseconds. */
+const lookEvery = 100;
+
+export interface EventRequest {
+  readonly method: 'POST';
+  readonly path: string;
+  readonly headers: string[];
+  readonly body: Buffer;
+}
+
+export interface ReceiverResponse {
+  readonly statusCode: number;
+  readonly retryAfter: string | undefined;
+  /** Its beginning. */
+  readonly body: Buffer;
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** Those that have not ended. They are looked at together: a timer for each would cost as much as a signature. */
+export class Exchanges {
+  readonly #underWay = new Set<Exchange>();
+  #timer: NodeJS.Timeout | undefined;
+
+  add(exchange: Exchange): void {
+    this.#underWay.add(exchange);
+    this.#timer ??= setInterval(() => this.#endLate(), lookEvery).unref();
+  }
+
+  delete(exchange: Exchange): void {
+    this.#underWay.delete(exchange);
+  }
+
+  endAll(error: Error): void {
+    for (const exchange of this.#underWay) exchange.end(error);
+  }
+
+  #endLate(): void {
+    const now = performance.now();
+    for (const exchange of this.#underWay) {
+      if (exchange.lateAt <= now) exchange.end(new errors.HeadersTimeoutError());
+    }
+    if (this.#underWay.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+/**
+ * One request and the beginning of its response. It does without streams, which are most of the cost of a small
+ * request.
+ */
+export class Exchange implements Dispatcher.DispatchHandler, ReceiverResponse {
+  /** When it takes too long, in milliseconds of `performance.now()`. */
+  lateAt: number;
+  /** 0 until there is a response. */
+  statusCode = 0;
+  retryAfter: string | undefined;
+  body: Buffer = noBytes;
+  readonly #resolve: (response: ReceiverResponse) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #onEnd: (isComplete: boolean) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #hasEnded = false;
+  #error: Error | undefined;
+
+  /** @param onEnd is called with whether all of the response was received. */
+  constructor(
+    lateAt: number,
+    resolve: (response: ReceiverResponse) => void,
+    reject: (error: Error) => void,
+    onEnd: (isComplete: boolean) => void,
+  ) {
+    this.lateAt = lateAt;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#onEnd = onEnd;
+  }
+
+  /** Ends it, unless it has ended. */
+  end(error: Error): void {
+    if (this.#hasEnded) return;
+    this.#error = error;
+    this.#settle(false);
+    this.#controller?.abort(error);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#error !== undefined) controller.abort(this.#error);
+  }
+
+  onRequestUpgrade(_: Dispatcher.DispatchController, _status: number, _headers: object, socket: Duplex): void {
+    socket.destroy();
+    this.end(new errors.SocketError('The receiver switched protocols.'));
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
+    if (statusCode < 200) return;
+    const retryAfter = headers['retry-after'];
+    this.statusCode = statusCode;
+    this.retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
+    this.lateAt = performance.now() + snippetTime;
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.body = this.body.length === 0 ? chunk : Buffer.concat([this.body, chunk]);
+    if (this.body.length > snippetBytes) this.end(new errors.ResponseExceededMaxSizeError());
+  }
+
+  onResponseEnd(): void {
+    if (this.statusCode !== 0 && !this.#hasEnded) this.#settle(true);
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.end(error);
+  }
+
+  #settle(isComplete: boolean): void {
+    this.#hasEnded = true;
+    if (this.statusCode === 0) this.#reject(this.#error ?? new errors.SocketError('There was no response.'));
+    else this.#resolve(this);
+    this.#onEnd(isComplete);
   }
 }

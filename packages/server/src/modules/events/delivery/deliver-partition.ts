@@ -1,13 +1,20 @@
 import type { Tenant } from '../../../platform/auth/caller.ts';
 import { databaseClock } from '../../../platform/database-clock.ts';
 import type { AttemptRecord, Progress, Retry } from './acknowledge.ts';
-import type { DueEvent, PartitionRequest, Work } from './load.ts';
-import { mayReceive, passesFilter } from './match.ts';
+import { type DueEvent, mayReceive, type PartitionRequest, passesFilter, type Work } from './load.ts';
 import type { Message } from './message.ts';
 import type { Partition } from './partitions.ts';
-import { eventsByRow } from './rows.ts';
-import { breaksAfter, deactivatesAfter, mostAttempts, pauseAfter, retryDelay } from './schedule.ts';
-import { type Attempt, type Destination, type Sender, SenderClosed } from './sender.ts';
+import {
+  type Attempt,
+  breaksAfter,
+  type Destination,
+  deactivatesAfter,
+  mostAttempts,
+  pauseAfter,
+  retryDelay,
+  type Sender,
+  SenderClosed,
+} from './sender.ts';
 
 /** How many events are sent to one subscription at the same time. */
 const concurrency = 8;
@@ -230,4 +237,23 @@ class Batch {
   #defer({ id, entityId, position }: DueEvent, attempts: number, dueIn: number | undefined): void {
     this.#retries.push({ eventId: id, entityId, position, attempts: Math.min(attempts, mostAttempts - 1), dueIn });
   }
+}
+
+type OfRow = Pick<DueEvent, 'entityId' | 'position'>;
+
+/** The events of each row in their order. */
+export function eventsByRow<Event extends OfRow>(events: readonly Event[]): Event[][] {
+  // By a number first: V8 keeps a table of all texts that are keys, and adding one costs as much as the rest of preparing an event.
+  return [...Map.groupBy(events, ({ entityId }) => endOf(entityId)).values()].flatMap((some) =>
+    some.length === 1
+      ? [some]
+      : [...Map.groupBy(some, ({ entityId }) => entityId).values()].map((ofRow) =>
+          ofRow.sort((left, right) => left.position - right.position),
+        ),
+  );
+}
+
+/** The last digits of a UUID, which different rows rarely share. */
+function endOf(id: string): number {
+  return Number.parseInt(id.slice(-7), 16);
 }

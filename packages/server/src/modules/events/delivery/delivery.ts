@@ -9,13 +9,11 @@ import type { Service } from '../../../service/service.ts';
 import { currentSecret } from '../signatures/webhook-secret.ts';
 import { eventSubscription } from '../subscriptions/event-subscription.ts';
 import { type AttemptRecord, acknowledge, type Progress } from './acknowledge.ts';
-import { PositionAssigner } from './assign-positions.ts';
-import { Batches } from './batches.ts';
 import { deliverPartition, type EndReason, longestLease, type PartitionServices } from './deliver-partition.ts';
 import { loadWork, Messages, type PartitionRequest, type Work } from './load.ts';
-import { type Partition, Partitions, type Places, renewEvery } from './partitions.ts';
+import { type Partition, Partitions, type Places, PositionAssigner, renewEvery } from './partitions.ts';
+import { Batches, Slots } from './queues.ts';
 import { Sender, type SenderOptions } from './sender.ts';
-import { Slots } from './slots.ts';
 
 /** The parts of the service that deliveries use. */
 export type DeliveryService = Pick<Service, 'log' | 'store' | 'vault' | 'directory' | 'metrics' | 'deliveryAddresses'>;

@@ -1,11 +1,12 @@
+import { hasRole } from '@financial-automation/spec/roles';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Vault } from '../../../platform/auth/vault.ts';
 import type { Session } from '../../../platform/store/store.ts';
+import { readRolesOf } from '../catalog/catalog.ts';
 import { validSecrets } from '../signatures/webhook-secret.ts';
-import type { Subscriber } from './match.ts';
-import { Message, Secrets, type StoredEvent } from './message.ts';
-import { contentColumns, selectEvents } from './stored-events.ts';
+import { allLinks, isFiltered, ownPaymentLinks, rolesForFilter } from '../subscriptions/payment-filter.ts';
+import { contentColumns, Message, Secrets, type StoredEvent, selectEvents } from './message.ts';
 
 /** Which partition wants events, and at most how many. */
 export interface PartitionRequest {
@@ -190,4 +191,39 @@ export async function loadWork(
 
 function hasContent(row: DueRow): row is DueRow & StoredEvent {
   return typeof row.data === 'string';
+}
+
+/** What decides on the events that a subscription receives. */
+export interface Subscriber {
+  readonly entityType: string;
+  readonly filterExpression: string | null;
+  readonly createdByApiUserId: string;
+  /** The roles that the API user has now; undefined where the user is inactive. */
+  readonly roles: ReadonlySet<string> | undefined;
+}
+
+/** Whether the API user who subscribed may still receive what the subscription asks for. */
+export function mayReceive({ entityType, filterExpression, roles }: Subscriber): boolean {
+  if (roles === undefined) return false;
+  if (isFiltered(entityType)) {
+    if (filterExpression === ownPaymentLinks) return true;
+    const required = rolesForFilter(filterExpression);
+    if (required !== undefined && !hasRole(roles, required)) return false;
+  }
+  return hasRole(roles, readRolesOf(entityType));
+}
+
+/**
+ * Whether an event passes the filter of a subscription. Filters of other types than payments are not evaluated. A
+ * filter of a payment subscription that is none of the three was stored before they were required; it receives
+ * everything.
+ */
+export function passesFilter(
+  { entityType, filterExpression, createdByApiUserId }: Omit<Subscriber, 'roles'>,
+  { event: { source, linkCreator } }: { readonly event: Pick<Message['event'], 'source' | 'linkCreator'> },
+): boolean {
+  if (!isFiltered(entityType)) return true;
+  if (filterExpression === allLinks) return source === 'QUICK_PAYMENT_LINK';
+  if (filterExpression === ownPaymentLinks) return linkCreator === createdByApiUserId;
+  return true;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mostAttempts, parseRetryAfter, pauseAfter, retryDelay } from './schedule.ts';
+import { mostAttempts, parseRetryAfter, pauseAfter, retryDelay } from './sender.ts';
 
 const hour = 3_600_000;
 

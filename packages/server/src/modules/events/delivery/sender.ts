@@ -1,13 +1,18 @@
 import { isAscii } from 'node:buffer';
-import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { buildConnector, type Dispatcher, errors } from 'undici';
-import { millisecondsOf } from '../../../contract/durations.ts';
+import { buildConnector, errors } from 'undici';
+import { eventRetries, millisecondsOf } from '../../../contract/durations.ts';
 import { AddressBlocked, type DeliveryAddresses, NameNotResolved } from '../../../platform/addresses.ts';
 import { databaseClock } from '../../../platform/database-clock.ts';
-import { type Connection, Connections } from './connections.ts';
-import { parseRetryAfter } from './schedule.ts';
+import {
+  type Connection,
+  Connections,
+  type EventRequest,
+  Exchange,
+  Exchanges,
+  type ReceiverResponse,
+  snippetBytes,
+} from './connections.ts';
 
 /** What became of one attempt to deliver an event. */
 export interface Attempt {
@@ -53,11 +58,6 @@ const standardTimeout = millisecondsOf('eventResponse');
 const connectTimeout = 10_000;
 /** A kept connection that was closed shows within this time, in milliseconds. */
 const resendTime = 1_000;
-/** How much of a response is read, in bytes, and for how long, in milliseconds. */
-const snippetBytes = 1_024;
-const snippetTime = 1_000;
-/** How often exchanges are looked at that may be late, in milliseconds. */
-const lookEvery = 100;
 
 /**
  * Sends events over connections that are kept for a few seconds, to addresses that are allowed, and follows no
@@ -150,131 +150,8 @@ export class Sender {
   }
 }
 
-interface EventRequest {
-  readonly method: 'POST';
-  readonly path: string;
-  readonly headers: string[];
-  readonly body: Buffer;
-}
-
-interface ReceiverResponse {
-  readonly statusCode: number;
-  readonly retryAfter: string | undefined;
-  /** Its beginning. */
-  readonly body: Buffer;
-}
-
-const noBytes = Buffer.alloc(0);
-
 function millisecondsSince(started: number): number {
   return Math.round(performance.now() - started);
-}
-
-/** Those that have not ended. They are looked at together: a timer for each would cost as much as a signature. */
-class Exchanges {
-  readonly #underWay = new Set<Exchange>();
-  #timer: NodeJS.Timeout | undefined;
-
-  add(exchange: Exchange): void {
-    this.#underWay.add(exchange);
-    this.#timer ??= setInterval(() => this.#endLate(), lookEvery).unref();
-  }
-
-  delete(exchange: Exchange): void {
-    this.#underWay.delete(exchange);
-  }
-
-  endAll(error: Error): void {
-    for (const exchange of this.#underWay) exchange.end(error);
-  }
-
-  #endLate(): void {
-    const now = performance.now();
-    for (const exchange of this.#underWay) {
-      if (exchange.lateAt <= now) exchange.end(new errors.HeadersTimeoutError());
-    }
-    if (this.#underWay.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-}
-
-/**
- * One request and the beginning of its response. It does without streams, which are most of the cost of a small
- * request.
- */
-class Exchange implements Dispatcher.DispatchHandler, ReceiverResponse {
-  /** When it takes too long, in milliseconds of `performance.now()`. */
-  lateAt: number;
-  /** 0 until there is a response. */
-  statusCode = 0;
-  retryAfter: string | undefined;
-  body: Buffer = noBytes;
-  readonly #resolve: (response: ReceiverResponse) => void;
-  readonly #reject: (error: Error) => void;
-  readonly #onEnd: (isComplete: boolean) => void;
-  #controller: Dispatcher.DispatchController | undefined;
-  #hasEnded = false;
-  #error: Error | undefined;
-
-  /** @param onEnd is called with whether all of the response was received. */
-  constructor(
-    lateAt: number,
-    resolve: (response: ReceiverResponse) => void,
-    reject: (error: Error) => void,
-    onEnd: (isComplete: boolean) => void,
-  ) {
-    this.lateAt = lateAt;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.#onEnd = onEnd;
-  }
-
-  /** Ends it, unless it has ended. */
-  end(error: Error): void {
-    if (this.#hasEnded) return;
-    this.#error = error;
-    this.#settle(false);
-    this.#controller?.abort(error);
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#error !== undefined) controller.abort(this.#error);
-  }
-
-  onRequestUpgrade(_: Dispatcher.DispatchController, _status: number, _headers: object, socket: Duplex): void {
-    socket.destroy();
-    this.end(new errors.SocketError('The receiver switched protocols.'));
-  }
-
-  onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: IncomingHttpHeaders): void {
-    if (statusCode < 200) return;
-    const retryAfter = headers['retry-after'];
-    this.statusCode = statusCode;
-    this.retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
-    this.lateAt = performance.now() + snippetTime;
-  }
-
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.body = this.body.length === 0 ? chunk : Buffer.concat([this.body, chunk]);
-    if (this.body.length > snippetBytes) this.end(new errors.ResponseExceededMaxSizeError());
-  }
-
-  onResponseEnd(): void {
-    if (this.statusCode !== 0 && !this.#hasEnded) this.#settle(true);
-  }
-
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.end(error);
-  }
-
-  #settle(isComplete: boolean): void {
-    this.#hasEnded = true;
-    if (this.statusCode === 0) this.#reject(this.#error ?? new errors.SocketError('There was no response.'));
-    else this.#resolve(this);
-    this.#onEnd(isComplete);
-  }
 }
 
 function describeResponse(
@@ -362,4 +239,60 @@ function asError(error: unknown): Error {
 function reasonOf(error: unknown): string {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
   return typeof code === 'string' ? code : 'the connection failed';
+}
+
+/** How often an event is sent to a subscription before it is given up. */
+export const mostAttempts = eventRetries.length + 1;
+
+/** The longest pause that a receiver can ask for, in milliseconds. */
+const longestRetryAfter = millisecondsOf('retryAfter');
+
+/** After so many failed attempts in a row, nothing is sent for a while. */
+export const breaksAfter = 5;
+/** In milliseconds. */
+const shortestPause = 5_000;
+const longestPause = 300_000;
+
+/** A subscription whose attempts have all failed for so long is deactivated, in milliseconds. */
+export const deactivatesAfter = millisecondsOf('failingSubscription');
+
+/** Events that failed together are not sent again together. */
+function withJitter(milliseconds: number, random: number): number {
+  return Math.round(milliseconds * (1 + random / 10));
+}
+
+/**
+ * The time until an event is sent again, in milliseconds, or undefined where it is given up.
+ *
+ * @param attempt the number of the attempt that failed, from 1.
+ * @param retryAfter what the receiver asks for, in milliseconds.
+ * @param random from 0 to 1.
+ */
+export function retryDelay(attempt: number, retryAfter = 0, random = Math.random()): number | undefined {
+  const delay = eventRetries[attempt - 1];
+  return delay === undefined ? undefined : Math.max(withJitter(delay, random), Math.min(retryAfter, longestRetryAfter));
+}
+
+/**
+ * The time for which nothing is sent to a receiver, in milliseconds; 0 while it counts as working. After the pause, one event is
+ * sent to find out whether it works again.
+ *
+ * @param failures attempts that failed in a row.
+ * @param retryAfter what the receiver asks for, in milliseconds.
+ * @param random from 0 to 1.
+ */
+export function pauseAfter(failures: number, retryAfter = 0, random = Math.random()): number {
+  const requested = Math.min(retryAfter, longestRetryAfter);
+  if (failures < breaksAfter) return requested;
+  const pause = Math.min(shortestPause * 2 ** (failures - breaksAfter), longestPause);
+  return Math.max(withJitter(pause, random), requested);
+}
+
+/** The time that a `Retry-After` header asks for, in milliseconds; 0 where it has neither seconds nor a date in the future. */
+export function parseRetryAfter(header: string | undefined, now: number): number {
+  const text = header?.trim() ?? '';
+  if (/^\d{1,10}$/.test(text)) return Number(text) * 1_000;
+  // Every form of an HTTP date names the month. Other text that `Date` accepts is not meant as one.
+  const at = /[A-Za-z]{3}/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? 0 : Math.max(0, at - now);
 }

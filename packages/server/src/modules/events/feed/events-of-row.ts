@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Context } from '../../../service/context.ts';
-import { mayReceive } from '../delivery/match.ts';
+import { mayReceive } from '../delivery/load.ts';
 import type { StoredEvent } from '../delivery/message.ts';
-import { selectEvents } from '../delivery/stored-events.ts';
+import { selectEvents } from '../delivery/message.ts';
 import { allPayments, isFiltered } from '../subscriptions/payment-filter.ts';
 
 /**

@@ -5,7 +5,7 @@ import { startReceiver } from '../../../../test/receiver.ts';
 import { tickOf } from '../../billing/pay/testing.ts';
 import { firm } from '../../billing/testing.ts';
 import { recordsOf } from '../../records/testing.ts';
-import { removeOldEvents } from '../delivery/remove-old-events.ts';
+import { removeOldEvents } from '../delivery/retention.ts';
 
 interface Event {
   readonly id: string;

@@ -7,10 +7,9 @@ import { partitionsDue } from '../../../platform/store/trace.ts';
 import { readCursor, writeCursor } from '../../../query/cursor.ts';
 import type { Context, Handler } from '../../../service/context.ts';
 import { customRecord, findListedType, standardTypeNames } from '../catalog/catalog.ts';
-import { mayReceive, passesFilter, type Subscriber } from '../delivery/match.ts';
-import { messageText, type StoredEvent } from '../delivery/message.ts';
+import { mayReceive, passesFilter, type Subscriber } from '../delivery/load.ts';
+import { messageText, type StoredEvent, selectPositioned } from '../delivery/message.ts';
 import { keptDays } from '../delivery/retention.ts';
-import { selectPositioned } from '../delivery/stored-events.ts';
 import { checkFilter, checkPayments, isFiltered } from '../subscriptions/payment-filter.ts';
 
 type Event = components['schemas']['Event'];

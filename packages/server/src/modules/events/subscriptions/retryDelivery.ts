@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { Rejection } from '../../../contract/rejection.ts';
 import { partitionsDue } from '../../../platform/store/trace.ts';
 import type { Handler } from '../../../service/context.ts';
-import { activeSubscription } from '../subscriptions/active-subscription.ts';
-import { checkReader } from '../subscriptions/check-subscription.ts';
-import { keptSince } from './retention.ts';
-import { deliveriesOf, type RepeatedEvent, sendAgain } from './send-again.ts';
+import { deliveriesOf, type RepeatedEvent, sendAgain } from '../delivery/acknowledge.ts';
+import { keptSince } from '../delivery/retention.ts';
+import { activeSubscription } from './active-subscription.ts';
+import { checkReader } from './check-subscription.ts';
 
 /** Sends the event of an attempt again. */
 export const retryDelivery: Handler<'retryDelivery'> = async (context, { path: { id, deliveryId } }) => {

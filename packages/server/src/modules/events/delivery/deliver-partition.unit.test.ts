@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { eventsByRow } from './rows.ts';
+import { eventsByRow } from './deliver-partition.ts';
 
 const event = (entityId: string, position: number) => ({ entityId, position });
 const [one, other, last] = [

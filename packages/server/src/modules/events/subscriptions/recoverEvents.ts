@@ -4,11 +4,11 @@ import { propertiesOf } from '../../../contract/fields.ts';
 import type { Transaction } from '../../../platform/store/store.ts';
 import { partitionsDue } from '../../../platform/store/trace.ts';
 import type { Handler } from '../../../service/context.ts';
-import { type ActiveSubscription, activeSubscription } from '../subscriptions/active-subscription.ts';
-import { checkReader } from '../subscriptions/check-subscription.ts';
-import { passesFilter } from './match.ts';
-import { deliveriesOf, type RepeatedEvent, sendAgain } from './send-again.ts';
-import { filteredColumns } from './stored-events.ts';
+import { deliveriesOf, type RepeatedEvent, sendAgain } from '../delivery/acknowledge.ts';
+import { passesFilter } from '../delivery/load.ts';
+import { filteredColumns } from '../delivery/message.ts';
+import { type ActiveSubscription, activeSubscription } from './active-subscription.ts';
+import { checkReader } from './check-subscription.ts';
 
 /** How many events one call sends at most. */
 const mostEvents = propertiesOf(schemaOf('EventRecovery')).events?.maximum ?? 0;

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { numberOf } from '../../../contract/contract.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Handler } from '../../../service/context.ts';
-import { keptSince } from './retention.ts';
+import { keptSince } from '../delivery/retention.ts';
 
 type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { Slots } from './slots.ts';
+import { Slots } from './queues.ts';
 
 const started: string[] = [];
 beforeEach(() => void started.splice(0));
