@@ -100,6 +100,7 @@ async function reachable(session: Session, url: string): Promise<void> {
 
 function reportOf(session: Session, url: string, milliseconds: number, missed: readonly string[]): Report {
   reportDeath(session);
+  reportLoss(session);
   const { document, judged, seed, transport, plan, footprint, registry, options } = session;
   const findings = registry.findings();
   const operations = judged.map((operation): OperationReport => {
@@ -143,6 +144,20 @@ function reportDeath({ transport, registry, judged }: Session): void {
     place: undefined,
   });
   registry.write({ ...candidate, cause: 'server-died' }, transport.fatal);
+}
+
+/** Responses that were lost on the way. What a connection loses once, clients lose now and then, so nothing is repeated. */
+function reportLoss({ transport, registry, judged, includesCategory }: Session): void {
+  const { lost, fatal, requests } = transport;
+  const [first] = lost;
+  if (first === undefined || fatal.length > 0 || !includesCategory('robustness')) return;
+  const { method, url } = first.request;
+  const candidate = candidateOf('lost-response', { id: first.operation?.id ?? judged[0]?.id ?? '' }, '', {
+    title: `A connection was closed without a response, first during ${method} ${new URL(url).pathname}`,
+    actual: `${lost.length} of ${requests} requests: ${first.response.lost}`,
+    place: undefined,
+  });
+  registry.write({ ...candidate, cause: 'lost-response' }, lost.slice(0, 3));
 }
 
 function stoppedOf(session: Session, missed: readonly string[]): Stopped | undefined {

@@ -69,6 +69,20 @@ function only(...ids: string[]): Alter {
     operation !== undefined && !ids.includes(operation.id) ? { status: 404, headers: {} } : next(request);
 }
 
+it('coverage counts what a run may call, and the report names the rest', async () => {
+  const { url, close } = await startThings(new Things(), spec);
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const output = text(stdout);
+  stderr.resume();
+  const args = ['--spec', spec, '--url', url, '--min-coverage', '100'];
+  const code = await run(args, undefined, { stdout, stderr, directory: folder });
+  stdout.end();
+  await close();
+  expect(await output).toMatch(/^No findings in 7 of 7 operations/);
+  expect(await output).toMatch(/Not called\n {2}5 operations, which do not count: needs --disposable\./);
+  expect(code).toBe(0);
+});
+
 describe('a run that reaches too little', () => {
   const some = only('listThings', 'createThing', 'getThing', 'deleteThing', 'listPresets');
 

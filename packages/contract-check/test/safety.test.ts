@@ -145,3 +145,28 @@ it('the time is a limit even while a response is awaited, and the report says wh
   expect(milliseconds).toBeLessThan(5000);
   expect(stopped).toMatchObject({ reason: 'time', unchecked: ['listthings', 'listothers'] });
 });
+
+it('a response that is lost now and then is one error, although the request succeeds on another connection', async () => {
+  let count = 0;
+  const { options, close } = await things((request, response) => {
+    count += 1;
+    if (count % 25 === 0) request.socket.destroy();
+    else ok(response);
+  });
+  const { findings, notices } = await check(options);
+  close();
+  const lost = findings.filter(({ check }) => check === 'lost-response');
+  expect(lost).toMatchObject([{ severity: 'error', actual: expect.stringMatching(/^\d+ of \d+ requests: /) }]);
+  expect(lost[0]?.exchanges[0]?.request.url).toContain('http://127.0.0.1');
+  expect(notices.join()).not.toContain('every request must have a response');
+});
+
+it('a server that announces that it closes a connection loses nothing', async () => {
+  const { options, close } = await things((_request, response) => {
+    response.setHeader('connection', 'close');
+    ok(response);
+  });
+  const { findings } = await check(options);
+  close();
+  expect(findings.map(({ check }) => check)).not.toContain('lost-response');
+});

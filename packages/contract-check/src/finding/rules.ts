@@ -70,6 +70,9 @@ const fixed = {
     'undeclared-operation': warning('Declare the operation in the contract, or remove it from the server.'),
   }),
   ...of('robustness', {
+    'lost-response': error(
+      'A server must respond to every request, and announce that it closes a connection (`Connection: close`; RFC 9112, 9.6).',
+    ),
     'no-response': error('Every request must have a response.'),
     'server-died': error('No request may end the server.'),
     'server-error': error('Handle the input, or reject it with a declared 4xx: no request may cause a server error.'),

@@ -52,6 +52,8 @@ export interface ReceivedResponse {
   /** The parsed body, if it is valid JSON with a JSON media type. */
   readonly json: { readonly value: unknown } | undefined;
   readonly milliseconds: number;
+  /** How the connection failed before a response was received, also if the request then succeeded on another one. */
+  readonly lost?: string;
 }
 
 /** The URL in the `Location` header. */

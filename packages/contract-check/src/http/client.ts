@@ -11,6 +11,10 @@ export const noResponse = 0;
 /** In bytes. */
 const largestBody = 128 * 1024 * 1024;
 const largestHead = 1024 * 1024;
+/** A server that rejects a longer body can close the connection before it is sent, which loses the response. */
+const longestCertain = 65_536;
+/** In milliseconds. */
+const longestIdle = 1000;
 
 /** Connects to the server under test, with a pool of connections. Sends only what its gate admits. */
 export class HttpClient {
@@ -29,6 +33,9 @@ export class HttpClient {
       connect: { timeout: milliseconds },
       maxResponseSize: largestBody,
       maxHeaderSize: largestHead,
+      // A server may close a connection that is idle for long, and a request on its way is then lost.
+      keepAliveTimeout: longestIdle,
+      keepAliveMaxTimeout: longestIdle,
     });
   }
 
@@ -58,15 +65,22 @@ export class HttpClient {
         ...(signal === undefined ? {} : { signal }),
         ...(wire.body === undefined ? {} : { body: wire.body }),
       });
+    let lost: string | undefined;
+    const withLoss = (exchange: Exchange): Exchange =>
+      lost === undefined ? exchange : { ...exchange, response: { ...exchange.response, lost } };
     try {
-      // A kept-alive connection may be closed just when it is reused. That is unrelated to the request.
-      const got = await attempt().catch((error: unknown) => (isClosed(error) ? attempt() : Promise.reject(error)));
+      // The next connection shows whether the request is at fault.
+      const got = await attempt().catch((error: unknown) => {
+        if (!isClosed(error)) throw error;
+        if (Buffer.byteLength(wire.body ?? '') <= longestCertain) lost = reasonOf(error);
+        return attempt();
+      });
       const text = await this.#textOf(got, milliseconds);
-      return exchangeOf(got.statusCode, flat(got.headers), text);
+      return withLoss(exchangeOf(got.statusCode, flat(got.headers), text));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
       const isLate = codeOf(error) === 'UND_ERR_HEADERS_TIMEOUT';
-      return exchangeOf(noResponse, {}, isLate ? `No response after ${milliseconds / 1000} s` : reason);
+      const reason = isLate ? `No response after ${milliseconds / 1000} s` : reasonOf(error);
+      return withLoss(exchangeOf(noResponse, {}, reason));
     }
   }
 
@@ -96,6 +110,8 @@ export class HttpClient {
     return this.#pool.destroy();
   }
 }
+
+const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '');
 

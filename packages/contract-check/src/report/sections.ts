@@ -16,7 +16,9 @@ interface Entry {
 }
 
 /** What follows the findings and the coverage. */
-export function sectionsOf({ accepted, coverage, left, notices, stopped }: MaskedReport): Section[] {
+export function sectionsOf({ accepted, coverage, left, notices, operations, plan, stopped }: MaskedReport): Section[] {
+  const selected = new Set(operations.map(({ id }) => id));
+  const skipped = plan.filter((one) => one.skipped === 'needs --disposable' && selected.has(one.operation));
   const sections = [
     {
       title: 'Accepted',
@@ -26,6 +28,18 @@ export function sectionsOf({ accepted, coverage, left, notices, stopped }: Maske
       })),
     },
     { title: 'Not covered', entries: gapsIn(coverage) },
+    {
+      title: 'Not called',
+      entries:
+        skipped.length === 0
+          ? []
+          : [
+              {
+                text: `${counted(skipped.length, 'operation')}, which do not count: needs --disposable. --plan says why`,
+                names: skipped.map(({ operation }) => operation),
+              },
+            ],
+    },
     { title: 'Left on the server', entries: entriesOfLeft(left) },
     { title: 'Notes', entries: notices.map((text) => ({ text })) },
     { title: 'Ended early', entries: stopped === undefined ? [] : [{ text: stoppedText(stopped) }] },

@@ -80,7 +80,10 @@ export class Session {
     this.values = new Values(document, this.validators);
     this.judge = new Judge(document, this.validators, options);
     this.pool = new Pool(document, options.disposable !== true);
-    this.coverage = new CoverageBook(document, this.judged);
+    this.coverage = new CoverageBook(
+      document,
+      this.judged.filter((operation) => this.plan.isCalled(operation)),
+    );
     this.identities = new Identities(document, options);
     const base = new URL(url).pathname.replace(/\/$/, '');
     this.footprint = new Footprint(this.plan, this.pool, base);
@@ -182,9 +185,7 @@ export class Session {
   }
 
   /** Whether this run includes a category of checks. */
-  includesCategory(category: Category): boolean {
-    return this.options.checks?.includes(category) ?? true;
-  }
+  readonly includesCategory = (category: Category): boolean => this.options.checks?.includes(category) ?? true;
 
   isJudged(operation: Operation): boolean {
     return this.judged.includes(operation);

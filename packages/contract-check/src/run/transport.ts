@@ -49,6 +49,8 @@ export class Transport {
   readonly #deadline: AbortSignal;
   /** Requests without a response so far, in the order in which they were sent. */
   readonly #open = new Set<Exchange['request']>();
+  /** Exchanges for whose requests a connection was closed without a response. */
+  readonly lost: Exchange[] = [];
   /** Requests that were open when the server died; the last one most likely caused it. */
   fatal: readonly Exchange[] = [];
   stopped: StopReason | undefined;
@@ -164,6 +166,7 @@ export class Transport {
     this.#open.add(request);
     try {
       const exchange = await this.#client.send(operation, wire, signal);
+      if (exchange.response.lost !== undefined && !signal.aborted) this.lost.push({ ...exchange, operation });
       if (exchange.response.status !== noResponse) {
         this.hasResponded = true;
         if (wire.method === 'GET') this.#pulse = wire;

@@ -55,9 +55,9 @@ test('a generated value is nearly always valid, whatever the seed', () => {
   fc.assert(
     fc.property(fc.constantFrom(...requests), fc.integer(), ([id, schema], seed) => {
       const value = values.generate([schema], 'some', seed);
-      // Schemas with `not` are checked only by the validator.
-      if (shapeOf(ours, schema).sources.some((source) => 'not' in source)) return;
-      expect(validators.breaches(schema, value, 'request'), id).toEqual([]);
+      // What `not` says is checked only by the validator, also within a value.
+      const breaches = validators.breaches(schema, value, 'request').filter(({ keyword }) => keyword !== 'not');
+      expect(breaches, id).toEqual([]);
     }),
     { numRuns: 200 },
   );
