@@ -91,6 +91,12 @@ group('a property', () => {
     expect(descriptionOf(property)).toBe('Rate. Null without the `A` or `B` role. Writing it requires the `C` role.');
   });
 
+  it('describes which role reads the related rows that it filters by', () => {
+    const schemas = { Crew: { 'x-record': { readRoles: ['CREW_R'] } }, CrewRelationWhere: {} };
+    const property = { $ref: '#/components/schemas/CrewRelationWhere', description: 'Conditions on the crew.' };
+    expect(descriptionOf(property, schemas)).toBe('Conditions on the crew. Requires the `CREW_R` role.');
+  });
+
   it.each([
     [{ value: 'RED' }, 'Color. Default on creation: `RED`.'],
     [{ value: [] }, 'Color. Default on creation: `[]`.'],

@@ -96,6 +96,8 @@ export interface Schema {
   'x-write-roles'?: readonly string[];
   'x-state-machine'?: StateMachine;
   'x-on-create'?: { readonly value?: unknown; readonly rule?: string };
+  'x-record'?: { readonly readRoles: readonly string[] };
+  'x-entry-type'?: { readonly readRoles: readonly string[] };
 }
 
 function describeStates(schema: Schema): void {
@@ -109,10 +111,13 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
   seen.add(value);
   for (const part of Object.values(value)) describeSchemas(part, texts, seen);
   const schema: Schema = value;
-  const target = texts.get(nameIn(schema.$ref ?? ''));
+  const name = nameIn(schema.$ref ?? '');
+  const target = texts.get(name);
+  const relatedRoles = rolesToFilter(name, texts);
   const { 'x-read-roles': readRoles, 'x-write-roles': writeRoles, 'x-on-create': onCreate } = schema;
   const sentences = [
     ...(onCreate === undefined || isOnlyState(onCreate.value, target) ? [] : [onCreationInWords(onCreate)]),
+    ...(relatedRoles === undefined ? [] : [`Requires the ${either(relatedRoles)} role.`]),
     ...(readRoles === undefined ? [] : [`Null without the ${either(readRoles)} role.`]),
     ...(writeRoles === undefined ? [] : [`Writing it requires the ${either(writeRoles)} role.`]),
   ];
@@ -120,6 +125,14 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
   const text = (schema.description ?? target?.description ?? '').trimEnd();
   // A sentence directly after a list or a table would belong to it.
   schema.description = `${text}${text.includes('\n\n') ? '\n\n' : ' '}${sentences.join(' ')}`.trimStart();
+}
+
+const relation = /RelationWhere$/;
+
+/** The roles of which one is required to filter by related rows, by the name of the schema of the conditions: those that read them. */
+function rolesToFilter(name: string, schemas: ReadonlyMap<string, Schema>): readonly string[] | undefined {
+  const type = relation.test(name) ? schemas.get(name.replace(relation, '')) : undefined;
+  return (type?.['x-record'] ?? type?.['x-entry-type'])?.readRoles;
 }
 
 /** Whether the list of transitions already has this state as that of a new row. */

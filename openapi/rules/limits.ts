@@ -5,7 +5,7 @@
 import { isPublic, operationsOf, type Place, type Report, wholeContract } from './contract.ts';
 
 export const limits = wholeContract((root, report) => {
-  checkCosts(root, report);
+  checkWheres(root, report);
   checkJsonLimits(root, report);
   checkWriteLimits(root, report);
   const policies = root.get('x-rate-limit-policies')?.keys() ?? [];
@@ -61,7 +61,7 @@ function checkWriteLimits(root: Place, report: Report): void {
 }
 
 /** Callers read what a search costs in a table, and the server reads it as data: they must agree. */
-function checkCosts(root: Place, report: Report): void {
+function checkWheres(root: Place, report: Report): void {
   const costs = root.get('x-search-limits');
   if (costs === undefined) return;
   const text = root.text('info', 'description') ?? '';

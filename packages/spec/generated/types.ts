@@ -8653,13 +8653,13 @@ export interface components {
             unappliedCredit?: components["schemas"]["DecimalFilter"];
             paymentTermsDays?: components["schemas"]["IntegerFilter"];
             fiscalYearEndDay?: components["schemas"]["IntegerFilter"];
-            /** @description Conditions that a link to a contact meets. */
+            /** @description Conditions that a link to a contact meets. Requires the `CNTCT_R` role. */
             contactClients?: components["schemas"]["ContactClientRelationWhere"];
-            /** @description Conditions on the partner. */
+            /** @description Conditions on the partner. Requires the `STAFF_R` role. */
             partner?: components["schemas"]["StaffRelationWhere"];
-            /** @description Conditions on the manager. */
+            /** @description Conditions on the manager. Requires the `STAFF_R` role. */
             manager?: components["schemas"]["StaffRelationWhere"];
-            /** @description Conditions that a job of the client meets. */
+            /** @description Conditions that a job of the client meets. Requires the `JOB_R` role. */
             jobs?: components["schemas"]["JobRelationWhere"];
             /** @description Filters combined with AND. */
             _and?: components["schemas"]["ClientWhere"][];
@@ -11072,7 +11072,7 @@ export interface components {
             phone?: components["schemas"]["TextFilter"];
             mobile?: components["schemas"]["TextFilter"];
             portalEnabled?: components["schemas"]["BooleanFilter"];
-            /** @description Conditions that a link to a client meets. */
+            /** @description Conditions that a link to a client meets. Requires the `CNTCT_R` role. */
             contactClients?: components["schemas"]["ContactClientRelationWhere"];
             /** @description Filters combined with AND. */
             _and?: components["schemas"]["ContactWhere"][];
@@ -12409,7 +12409,8 @@ export interface components {
              * @example 1.50
              */
             budgetRemainingHours: DecimalString | null;
-            client: components["schemas"]["ProjectClient"];
+            /** @description Summary of the client. Null without the `CLNT_R` role. */
+            client: components["schemas"]["ProjectClient"] | null;
             /** @description Active assignments to the job, in order of creation. A job has at most 100. */
             staffAssignments: components["schemas"]["StaffJobAssignment"][];
             taskCounts: components["schemas"]["ProjectTaskCounts"];
@@ -12539,7 +12540,7 @@ export interface components {
             percentComplete?: components["schemas"]["DecimalFilter"];
             budgetRemainingHours?: components["schemas"]["DecimalFilter"];
             currency?: components["schemas"]["TextFilter"];
-            /** @description Conditions on the client. */
+            /** @description Conditions on the client. Requires the `CLNT_R` role. */
             client?: components["schemas"]["ClientRelationWhere"];
             /** @description Conditions that an active assignment to the job meets. */
             staffAssignments?: components["schemas"]["StaffJobAssignmentRelationWhere"];
@@ -13608,11 +13609,11 @@ export interface components {
             isBillable?: components["schemas"]["BooleanFilter"];
             hireDate?: components["schemas"]["DateFilter"];
             terminationDate?: components["schemas"]["DateFilter"];
-            /** @description Conditions on the staff type. */
+            /** @description Conditions on the staff type. Requires the `STAFF_R` role. */
             staffType?: components["schemas"]["StaffTypeRelationWhere"];
-            /** @description Conditions on the department. */
+            /** @description Conditions on the department. Requires the `REF_R` role. */
             department?: components["schemas"]["DepartmentRelationWhere"];
-            /** @description Conditions on the office. */
+            /** @description Conditions on the office. Requires the `REF_R` role. */
             office?: components["schemas"]["OfficeRelationWhere"];
             /** @description Filters combined with AND. */
             _and?: components["schemas"]["StaffWhere"][];
@@ -14536,8 +14537,8 @@ export interface components {
              * @example 1250.00
              */
             amount: DecimalString;
-            /** @description Number of that invoice. */
-            invoiceNumber: string;
+            /** @description Number of that invoice. Null without the `INVC_R` role. */
+            invoiceNumber: string | null;
             /**
              * Nullable instant
              * Format: date-time
@@ -14866,7 +14867,7 @@ export interface components {
             surchargeAmount?: components["schemas"]["DecimalFilter"];
             feeAmount?: components["schemas"]["DecimalFilter"];
             netAmount?: components["schemas"]["DecimalFilter"];
-            /** @description Conditions on the client that paid. */
+            /** @description Conditions on the client that paid. Requires the `CLNT_R` role. */
             client?: components["schemas"]["ClientRelationWhere"];
             /** @description Conditions that an allocation of the payment meets. */
             allocations?: components["schemas"]["PaymentAllocationRelationWhere"];
@@ -15607,9 +15608,9 @@ export interface components {
             changedById?: components["schemas"]["UuidFilter"];
             changedAt?: components["schemas"]["InstantFilter"];
             total?: components["schemas"]["DecimalFilter"];
-            /** @description Conditions on the draft after the revision. */
+            /** @description Conditions on the draft after the revision. Requires the `DINVC_R` role. */
             draftInvoice?: components["schemas"]["DraftInvoiceRelationWhere"];
-            /** @description Conditions on the client of the draft. */
+            /** @description Conditions on the client of the draft. Requires the `CLNT_R` role. */
             client?: components["schemas"]["ClientRelationWhere"];
             /** @description Filters combined with AND. */
             _and?: components["schemas"]["DraftInvoiceHistoryWhere"][];
@@ -16398,8 +16399,8 @@ export interface components {
              * @description Readable number of the client.
              */
             clientRef: string;
-            /** @description Name of the client. */
-            clientName: string;
+            /** @description Name of the client. Null without the `CLNT_R` role. */
+            clientName: string | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -16647,7 +16648,7 @@ export interface components {
             daysPastDue?: components["schemas"]["IntegerFilter"];
             currency?: components["schemas"]["TextFilter"];
             sentAt?: components["schemas"]["InstantFilter"];
-            /** @description Conditions on the client that is billed. */
+            /** @description Conditions on the client that is billed. Requires the `CLNT_R` role. */
             client?: components["schemas"]["ClientRelationWhere"];
             /** @description Conditions that an allocation to the invoice meets. */
             allocations?: components["schemas"]["InvoiceAllocationRelationWhere"];
@@ -16990,11 +16991,11 @@ export interface components {
             reversesId?: components["schemas"]["UuidFilter"];
             reason?: components["schemas"]["TextFilter"];
             recordedByApiUserId?: components["schemas"]["UuidFilter"];
-            /** @description Conditions on the client. */
+            /** @description Conditions on the client. Requires the `CLNT_R` role. */
             client?: components["schemas"]["ClientRelationWhere"];
-            /** @description Conditions on the job. */
+            /** @description Conditions on the job. Requires the `JOB_R` role. */
             job?: components["schemas"]["JobRelationWhere"];
-            /** @description Conditions on the staff member. */
+            /** @description Conditions on the staff member. Requires the `STAFF_R` role. */
             staff?: components["schemas"]["StaffRelationWhere"];
             /** @description Filters combined with AND. */
             _and?: components["schemas"]["LedgerEntryWhere"][];
@@ -17428,7 +17429,7 @@ export interface components {
         };
         /**
          * Task job
-         * @description Summary of the job of a task. Changes in it do not change the `version` of the task.
+         * @description Summary of the job of a task.
          */
         TaskJob: {
             /**
@@ -17445,7 +17446,7 @@ export interface components {
             jobRef: string;
             /** @description Name of the job. */
             name: string;
-        };
+        } | null;
         /**
          * Task assignee
          * @description Summary of the assignee of a task.
@@ -17553,10 +17554,11 @@ export interface components {
             isBillable: boolean;
             /** @description Description, or null. */
             description: string | null;
+            /** @description Summary of the job. Changes in it do not change the `version` of the task. Null without the `JOB_R` role. */
             job: components["schemas"]["TaskJob"];
             /** @description Current values of the task type. Changes in them do not change the `version` of the task. */
             taskType: components["schemas"]["TaskType"];
-            /** @description Summary of the assignee, or null. Changes in it do not change the `version` of the task. */
+            /** @description Summary of the assignee, or null. Changes in it do not change the `version` of the task. Null without the `STAFF_R` role. */
             assignee: components["schemas"]["TaskAssignee"] | null;
             /**
              * Nullable instant
@@ -17621,11 +17623,11 @@ export interface components {
             budgetHours?: components["schemas"]["DecimalFilter"];
             actualHours?: components["schemas"]["DecimalFilter"];
             sequence?: components["schemas"]["IntegerFilter"];
-            /** @description Conditions on the job. */
+            /** @description Conditions on the job. Requires the `JOB_R` role. */
             job?: components["schemas"]["JobRelationWhere"];
-            /** @description Conditions on the task type. */
+            /** @description Conditions on the task type. Requires the `TASK_R` role. */
             taskType?: components["schemas"]["TaskTypeRelationWhere"];
-            /** @description Conditions on the assignee. */
+            /** @description Conditions on the assignee. Requires the `STAFF_R` role. */
             assignee?: components["schemas"]["StaffRelationWhere"];
             /** @description Filters combined with AND. */
             _and?: components["schemas"]["TaskWhere"][];
@@ -18138,11 +18140,11 @@ export interface components {
             ageDays?: components["schemas"]["IntegerFilter"];
             writeUpAmount?: components["schemas"]["DecimalFilter"];
             currency?: components["schemas"]["TextFilter"];
-            /** @description Conditions on the client. */
+            /** @description Conditions on the client. Requires the `CLNT_R` role. */
             client?: components["schemas"]["ClientRelationWhere"];
-            /** @description Conditions on the job. */
+            /** @description Conditions on the job. Requires the `JOB_R` role. */
             job?: components["schemas"]["JobRelationWhere"];
-            /** @description Conditions on the staff member. Rows without one do not match. */
+            /** @description Conditions on the staff member. Rows without one do not match. Requires the `STAFF_R` role. */
             staff?: components["schemas"]["StaffRelationWhere"];
             /** @description Filters combined with AND. */
             _and?: components["schemas"]["WipEntryWhere"][];
@@ -18591,13 +18593,13 @@ export interface components {
             invoiceId?: components["schemas"]["UuidFilter"];
             isLocked?: components["schemas"]["BooleanFilter"];
             lockReason?: components["schemas"]["TextFilter"];
-            /** @description Conditions on the staff member. */
+            /** @description Conditions on the staff member. Requires the `STAFF_R` role. */
             staff?: components["schemas"]["StaffRelationWhere"];
-            /** @description Conditions on the job. Entries without one do not match. */
+            /** @description Conditions on the job. Entries without one do not match. Requires the `JOB_R` role. */
             job?: components["schemas"]["JobRelationWhere"];
-            /** @description Conditions on the task. Entries without one do not match. */
+            /** @description Conditions on the task. Entries without one do not match. Requires the `TASK_R` role. */
             task?: components["schemas"]["TaskRelationWhere"];
-            /** @description Conditions on the client of the job. Entries without a job do not match. */
+            /** @description Conditions on the client of the job. Entries without a job do not match. Requires the `CLNT_R` role. */
             client?: components["schemas"]["ClientRelationWhere"];
             /** @description Filters combined with AND. */
             _and?: components["schemas"]["TimeEntryWhere"][];
@@ -18977,11 +18979,11 @@ export interface components {
             invoiceId?: components["schemas"]["UuidFilter"];
             isLocked?: components["schemas"]["BooleanFilter"];
             lockReason?: components["schemas"]["TextFilter"];
-            /** @description Conditions on the staff member. */
+            /** @description Conditions on the staff member. Requires the `STAFF_R` role. */
             staff?: components["schemas"]["StaffRelationWhere"];
-            /** @description Conditions on the job. */
+            /** @description Conditions on the job. Requires the `JOB_R` role. */
             job?: components["schemas"]["JobRelationWhere"];
-            /** @description Conditions on the client of the job. */
+            /** @description Conditions on the client of the job. Requires the `CLNT_R` role. */
             client?: components["schemas"]["ClientRelationWhere"];
             /** @description Filters combined with AND. */
             _and?: components["schemas"]["ExpenseEntryWhere"][];
@@ -20030,9 +20032,10 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
-            /** @description Name of the job. */
-            name: string;
-            status: components["schemas"]["JobStatus"];
+            /** @description Name of the job. Null without the `JOB_R` role. */
+            name: string | null;
+            /** @description Status of the job. Null without the `JOB_R` role. */
+            status: components["schemas"]["JobStatus"] | null;
             /**
              * UUID
              * Format: uuid
@@ -20040,15 +20043,12 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
-            /** @description Key of the job in the firm's practice-management system, or null. */
+            /** @description Key of the job in the firm's practice-management system, or null. Null without the `JOB_R` role. */
             pmsRef: string | null;
-            /**
-             * External ref
-             * @description Readable number of the job.
-             */
-            jobRef: string;
-            /** @description Keys of the job in other systems. */
-            sysRefs: components["schemas"]["SysRef"][];
+            /** @description Readable number of the job. Null without the `JOB_R` role. */
+            jobRef: string | null;
+            /** @description Keys of the job in other systems. Null without the `JOB_R` role. */
+            sysRefs: components["schemas"]["SysRef"][] | null;
             /** @description Whether the link is active. The job itself can be active or inactive. */
             isActive: boolean;
         };
@@ -20298,9 +20298,9 @@ export interface components {
             feeAmount?: components["schemas"]["DecimalFilter"];
             depositAmount?: components["schemas"]["DecimalFilter"];
             currency?: components["schemas"]["TextFilter"];
-            /** @description Conditions on the client. */
+            /** @description Conditions on the client. Requires the `CLNT_R` role. */
             client?: components["schemas"]["ClientRelationWhere"];
-            /** @description Conditions that a linked job meets. */
+            /** @description Conditions that a linked job meets. Requires the `JOB_R` role. */
             jobs?: components["schemas"]["JobRelationWhere"];
             /** @description Filters combined with AND. */
             _and?: components["schemas"]["EngagementWhere"][];
@@ -22338,10 +22338,11 @@ export interface components {
             isBillable: boolean;
             /** @description Description, or null. */
             description: string | null;
+            /** @description Summary of the job. Changes in it do not change the `version` of the task. Null without the `JOB_R` role. */
             job: components["schemas"]["TaskJob"];
             /** @description Current values of the task type. Changes in them do not change the `version` of the task. */
             taskType: components["schemas"]["TaskTypeEventData"];
-            /** @description Summary of the assignee, or null. Changes in it do not change the `version` of the task. */
+            /** @description Summary of the assignee, or null. Changes in it do not change the `version` of the task. Null without the `STAFF_R` role. */
             assignee: components["schemas"]["TaskAssignee"] | null;
             /**
              * Nullable instant
@@ -24746,8 +24747,8 @@ export interface components {
              * @description Readable number of the client.
              */
             clientRef: string;
-            /** @description Name of the client. */
-            clientName: string;
+            /** @description Name of the client. Null without the `CLNT_R` role. */
+            clientName: string | null;
             /**
              * Nullable UUID
              * Format: uuid
@@ -24992,10 +24993,11 @@ export interface components {
             isBillable: boolean;
             /** @description Description, or null. */
             description: string | null;
+            /** @description Summary of the job. Changes in it do not change the `version` of the task. Null without the `JOB_R` role. */
             job: components["schemas"]["TaskJob"];
             /** @description Current values of the task type. Changes in them do not change the `version` of the task. */
             taskType: components["schemas"]["TaskType"];
-            /** @description Summary of the assignee, or null. Changes in it do not change the `version` of the task. */
+            /** @description Summary of the assignee, or null. Changes in it do not change the `version` of the task. Null without the `STAFF_R` role. */
             assignee: components["schemas"]["TaskAssignee"] | null;
             /**
              * Nullable instant

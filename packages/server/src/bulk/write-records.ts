@@ -61,7 +61,7 @@ export function writeRecords(
       }),
     );
     const stored = await storedRows(unit, outcomes);
-    const known = await idsOfFailed(unit, names, outcomes, types);
+    const known = await idsOfFailed(context, unit, names, outcomes, types);
     const records = outcomes.map((outcome, index): WriteItem => {
       if ('rejection' in outcome) return failedItem(index, names[index], known.get(index) ?? null, outcome.rejection);
       const { type, written } = outcome.result;
@@ -190,8 +190,12 @@ async function storedRows(unit: UnitOfWork, outcomes: readonly Outcome[]): Promi
   return rows;
 }
 
-/** Returns the IDs of stored rows that failed items name, by the index of the item. */
+/**
+ * Returns the IDs of stored rows that failed items name, by the index of the item. Callers who may not write rows of the type do not
+ * learn which exist.
+ */
 async function idsOfFailed(
+  { holds }: Context,
   unit: UnitOfWork,
   names: readonly ItemNames[],
   outcomes: readonly Outcome[],
@@ -200,9 +204,10 @@ async function idsOfFailed(
   const ids = new Map<number, string>();
   const failed = outcomes.flatMap((outcome, index) => {
     const { type, systemRef } = names[index] ?? nameless;
-    const entity = types.get(type ?? '')?.entity;
+    const { entity, writeRoles = [] } = types.get(type ?? '') ?? {};
     if (!('rejection' in outcome) || systemRef === null || entity === undefined) return [];
-    return outcome.rejection.code === 'RECORD_NOT_FOUND' ? [] : [{ index, entity, systemRef }];
+    const isHidden = outcome.rejection.code === 'RECORD_NOT_FOUND' || (writeRoles.length > 0 && !holds(writeRoles));
+    return isHidden ? [] : [{ index, entity, systemRef }];
   });
   for (const [entity, group] of Map.groupBy(failed, (one) => one.entity)) {
     const rows = await unit.transaction.all<{ id: string; systemRef: string }>(sql`

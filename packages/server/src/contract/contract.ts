@@ -149,6 +149,28 @@ function withoutOwnChecks<Node>(node: Node): Node {
   return Object.fromEntries(others.map(([key, value]) => [key, withoutOwnChecks(value)])) as Node;
 }
 
+const eventRoles = new Map(
+  Object.values(contract.webhooks).map(
+    ({ post: { 'x-event': event } }) => [event.entityType, event.readRoles] as const,
+  ),
+);
+
+/** Returns the roles of which one is required to read rows of a type; undefined if the contract names none. */
+export function readRolesOf(type: string): readonly string[] | undefined {
+  const schema = contract.components.schemas[type];
+  const rows = schema?.['x-record'] ?? schema?.['x-code-type'] ?? schema?.['x-entry-type'];
+  return rows?.readRoles ?? eventRoles.get(type);
+}
+
+const readingRoles = new Set(
+  [...Object.keys(contract.components.schemas), ...eventRoles.keys()].flatMap((type) => readRolesOf(type) ?? []),
+);
+
+/** Whether one of the roles reads rows of a type, so that a field that requires them shows such a row. */
+export function readRows(roles: readonly string[]): boolean {
+  return roles.some((role) => readingRoles.has(role));
+}
+
 /** Adds entity types whose schemas have other names in the bundle. */
 function withTypes(bundle: Contract): Contract {
   const { components } = bundle;

@@ -4,7 +4,7 @@ import type { ItemRejection } from '../contract/rejection.ts';
 import { CheckViolation, ForeignKeyViolation, UniqueViolation } from '../platform/store/errors.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { type ConstraintError, explain } from './constraints.ts';
-import { membersShown } from './embed.ts';
+import { membersShown, writtenMembers } from './embed.ts';
 import type { AnyEntity, Embed, Owned, OwnedLink } from './model.ts';
 import type { PendingRow, PendingRows, PlainRow } from './pending-rows.ts';
 import type { AnyRow, AnyStoredRow } from './row.ts';
@@ -177,8 +177,8 @@ class Writer {
   /** Replaces the owned rows of rows whose list has changed. */
   async replaceOwned(entity: AnyEntity, field: Field, owned: Owned, rows: readonly PendingRow[]): Promise<void> {
     const { tenantId } = this.#options;
-    const { links = {}, computed = {} } = owned;
-    const members = membersOf(field).filter(({ name }) => links[name] === undefined && computed[name] === undefined);
+    const { links = {} } = owned;
+    const members = writtenMembers(owned, field).filter(({ name }) => links[name] === undefined);
     const changed = rows.filter(
       ({ loaded, row }) => loaded === undefined || isFieldChanged(entity, field, loaded.row, row),
     );

@@ -1,7 +1,7 @@
 import { isEventEnabled } from '../contract/events.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import { recordChanges, type TracedChange } from '../platform/store/trace.ts';
-import { withoutRestricted } from './field-access.ts';
+import { asEvent } from './field-access.ts';
 import type { AnyEntity } from './model.ts';
 import type { Origin } from './plan.ts';
 import type { AnyStoredRow } from './row.ts';
@@ -29,8 +29,7 @@ export async function writeAuditAndEvents(
     const kind = kindOf(before, after);
     const isSent = isEventEnabled(tenant.settings, entity.type, kind) || entity.isCustom;
     const isAnnounced = isSent && rulesOf(entity).isAnnounced?.(after) !== false;
-    // The roles of subscribers are not known yet, so events exclude restricted fields.
-    const data = entity.isRestricted ? { data: withoutRestricted(entity, after) } : {};
+    const data = entity.isRestricted ? { data: asEvent(entity, after) } : {};
     return {
       entityType: entity.type,
       entityId: id,

@@ -122,7 +122,18 @@ export function ownedRows(owned: Owned, field: Field, row: string): RawBuilder<u
       and ${sql.ref(`${child}.${owner}`)} = ${sql.ref(`${row}.id`)})`;
 }
 
-function ownedMember({ links = {}, computed = {} }: Owned, member: Field, child: string): RawBuilder<unknown> {
+/** The members of owned rows that are written with them: others are embedded or calculated when they are read. */
+export function writtenMembers({ embeds = {}, computed = {} }: Owned, field: Field): readonly Field[] {
+  return membersOf(field).filter(({ name }) => embeds[name] === undefined && computed[name] === undefined);
+}
+
+function ownedMember(
+  { links = {}, embeds = {}, computed = {} }: Owned,
+  member: Field,
+  child: string,
+): RawBuilder<unknown> {
+  const embed = embeds[member.name];
+  if (embed !== undefined) return embedded(embed, member, child);
   const compute = computed[member.name];
   if (compute !== undefined) return compute(child);
   const link = links[member.name];

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { schemaOf } from '../contract/contract.ts';
+import { readRolesOf, schemaOf } from '../contract/contract.ts';
 import { columnOf, type Field, fieldsOf, holdsField, membersOf } from '../contract/fields.ts';
 import { embedded, jsonObject, ownedRows } from './embed.ts';
 import type { Embed, Entity, Owned, RelatedField, Relation, Searchable } from './model.ts';
@@ -44,6 +44,7 @@ export function manyIn(
 ): Relation {
   const rows: Searchable = {
     table,
+    readRoles: [],
     relations: {},
     relatedField: () => undefined,
     within(row, tenantId) {
@@ -149,6 +150,7 @@ export function createEntity<Type extends EntityType>(
     machine: machineOf(type, shown),
     writable,
     isCustom: custom !== undefined,
+    readRoles: readRolesOf(schema),
     isRestricted: shown.some((field) => holdsField(field, ({ readRoles }) => readRoles.length > 0)),
     rowRoles: schemaOf(schema)['x-row-roles'] ?? {},
     isAudited: audited,

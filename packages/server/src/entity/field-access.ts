@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { readRows } from '../contract/contract.ts';
 import { type Field, holdsField, membersOf } from '../contract/fields.ts';
 import type { AnyEntity } from './model.ts';
 import { perEntity } from './select.ts';
@@ -37,14 +38,29 @@ export function visibleToWriter<Row extends object>(holds: Holds, entity: AnyEnt
   return mask(embedded, mask(own, row as Values, holds, 'writer'), holds) as Row;
 }
 
-/** A row without restricted values: such a field is null, and so is an object with one, unless it is another row. */
-export function withoutRestricted<Row extends object>(entity: AnyEntity, row: Row): Row {
+/**
+ * A row as events carry it, to all subscribers: values that require a role of their own, such as rates, are null, and so is an object
+ * with one, unless it is another row. Rows that it embeds are in it, and are left out for subscribers who may not read them.
+ */
+export function asEvent<Row extends object>(entity: AnyEntity, row: Row): Row {
   if (!entity.isRestricted) return row;
   const { own } = fieldsByOwner(entity);
-  const whole = own.filter((field) => field.kind === 'object' && holdsField(field, isRestricted));
-  const masked = mask(entity.shown, row as Values, () => false);
+  const whole = own.filter((field) => field.kind === 'object' && holdsField(field, isSecret));
+  const masked = mask(entity.shown, row as Values, readRows);
   return { ...masked, ...Object.fromEntries(whole.map((field) => [field.name, null])) } as Row;
 }
+
+/** Whether a reader with these roles may read all rows that rows of this entity embed. */
+export function seesEmbedded(holds: Holds, entity: AnyEntity): boolean {
+  return rolesToSeeEmbedded(entity).every((roles) => holds(roles));
+}
+
+const rolesToSeeEmbedded = perEntity(({ shown }) => {
+  const found: (readonly string[])[] = [];
+  const collect = ({ readRoles }: Field) => readRows(readRoles) && found.push(readRoles) === 0;
+  for (const field of shown) holdsField(field, collect);
+  return found;
+});
 
 /** The fields of the row itself, and those that embed other rows. */
 const fieldsByOwner = perEntity(({ shown, embeds }) => ({
@@ -52,8 +68,9 @@ const fieldsByOwner = perEntity(({ shown, embeds }) => ({
   embedded: shown.filter((field) => embeds.has(field)),
 }));
 
-function isRestricted({ readRoles }: Field): boolean {
-  return readRoles.length > 0;
+/** Whether a value requires a role of its own, and not that of a row that it belongs to. */
+function isSecret({ readRoles }: Field): boolean {
+  return readRoles.length > 0 && !readRows(readRoles);
 }
 
 function mask(
@@ -63,14 +80,25 @@ function mask(
   audience: 'reader' | 'writer' = 'reader',
 ): Values {
   const visible: Record<string, unknown> = { ...values };
-  for (const field of fields) {
+  for (const field of restrictedAmong(fields)) {
     const value = visible[field.name];
-    if (typeof value !== 'object' && field.readRoles.length === 0) continue;
     const roles = audience === 'reader' ? field.readRoles : [...field.readRoles, ...field.writeRoles];
     if (field.readRoles.length > 0 && !holds(roles)) visible[field.name] = null;
     else if (value !== null && value !== undefined) visible[field.name] = maskMembers(field, value, holds, audience);
   }
   return visible;
+}
+
+const restricted = new WeakMap<readonly Field[], readonly Field[]>();
+
+/** The fields that are restricted, or have members that are. */
+function restrictedAmong(fields: readonly Field[]): readonly Field[] {
+  let found = restricted.get(fields);
+  if (found === undefined) {
+    found = fields.filter((field) => holdsField(field, ({ readRoles }) => readRoles.length > 0));
+    restricted.set(fields, found);
+  }
+  return found;
 }
 
 function maskMembers(field: Field, value: unknown, holds: Holds, audience: 'reader' | 'writer'): unknown {

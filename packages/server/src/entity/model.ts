@@ -32,6 +32,11 @@ export interface AnyEntity {
   readonly writable: boolean;
   /** Whether a tenant defined the type. */
   readonly isCustom: boolean;
+  /**
+   * The roles of which one is required to read rows. Empty for rows that belong to the row that relates to them; undefined if the
+   * contract names none, and then nothing can relate to them.
+   */
+  readonly readRoles: readonly string[] | undefined;
   /** Whether rows have fields that some readers must not see. */
   readonly isRestricted: boolean;
   /** By a field and its value, the roles of which one is required to see rows with that value. */
@@ -53,7 +58,7 @@ export interface AnyEntity {
 }
 
 /** A target of searches: rows of an entity, or of a table that belongs to entities. */
-export type Searchable = Pick<AnyEntity, 'table' | 'relations' | 'relatedField' | 'within' | 'value'>;
+export type Searchable = Pick<AnyEntity, 'table' | 'readRoles' | 'relations' | 'relatedField' | 'within' | 'value'>;
 
 export interface Entity<Type extends EntityType> extends AnyEntity {
   readonly schema: Type;
@@ -110,6 +115,8 @@ export interface Owned {
   readonly owner: string;
   /** Members that are lists of references, each stored as a row of a table that belongs to the owned row. */
   readonly links?: Readonly<Record<string, OwnedLink>>;
+  /** Members that embed a value of a row that the owned row refers to. */
+  readonly embeds?: Readonly<Record<string, Embed>>;
   /** Members that are calculated: SQL expressions over the owned row with the alias. */
   readonly computed?: Readonly<Record<string, (row: string) => RawBuilder<unknown>>>;
 }

@@ -1,5 +1,6 @@
 import { isDecimal } from '../contract/decimal.ts';
 import { type Field, membersOf } from '../contract/fields.ts';
+import { writtenMembers } from './embed.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyRow } from './row.ts';
 import { asJson, sameValue } from './values.ts';
@@ -24,13 +25,14 @@ export function isFieldChanged(entity: AnyEntity, field: Field, previous: AnyRow
   return !sameValue(stored(before), stored(after));
 }
 
-/** Owned rows without members that are calculated when they are read: writers omit these. */
+/** Owned rows without members that are read from elsewhere: writers omit these. */
 function withoutComputed(entity: AnyEntity, field: Field, value: unknown): unknown {
-  const computed = entity.owned.get(field)?.computed;
-  if (computed === undefined || !Array.isArray(value)) return value;
-  const names = membersOf(field).flatMap(({ name }) => (name in computed ? [] : [name]));
+  const owned = entity.owned.get(field);
+  if (owned === undefined || !Array.isArray(value)) return value;
+  const written = writtenMembers(owned, field);
+  if (written.length === membersOf(field).length) return value;
   return value.map((one) => {
     const members = new Map(Object.entries(one));
-    return Object.fromEntries(names.map((name) => [name, members.get(name)]));
+    return Object.fromEntries(written.map(({ name }) => [name, members.get(name)]));
   });
 }

@@ -1,5 +1,6 @@
 import { zero } from '../contract/decimal.ts';
-import { type Field, membersOf } from '../contract/fields.ts';
+import type { Field } from '../contract/fields.ts';
+import { writtenMembers } from './embed.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyInput } from './row.ts';
 import { perEntity } from './select.ts';
@@ -12,10 +13,10 @@ export function readInput(entity: AnyEntity, input: AnyInput): AnyInput {
   const values = normalized(inputFields(entity), withoutUndefined(input));
   if (entity.owned.size === 0) return values;
   const completed: Record<string, unknown> = { ...values };
-  for (const [field, { computed = {} }] of entity.owned) {
+  for (const [field, owned] of entity.owned) {
     const rows = completed[field.name];
     if (!Array.isArray(rows)) continue;
-    const empty = emptyValues(membersOf(field).filter(({ name }) => !(name in computed)));
+    const empty = emptyValues(writtenMembers(owned, field));
     completed[field.name] = rows.map((row) => ({ ...empty, ...withoutUndefined(row) }));
   }
   return completed;

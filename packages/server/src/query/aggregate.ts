@@ -5,7 +5,7 @@ import type { AnyEntity } from '../entity/entity.ts';
 import { conditionsToSee } from '../entity/field-access.ts';
 import { plannedForValues, type Session } from '../platform/store/session.ts';
 import { type AggregateRequest, checkAggregate } from './aggregate-request.ts';
-import { checkCost } from './cost.ts';
+import { checkWhere } from './check-where.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { type Figure, figureOf, keyOf } from './figures.ts';
 import { afterClauses, type OrderKey, orderClause, orderKey } from './order.ts';
@@ -32,7 +32,7 @@ interface Output {
  * Creates the read of one page of the groups of an entity's rows. Invalid requests are rejected here, before they wait for a
  * connection.
  *
- * @throws Rejection like `checkAggregate`, `checkCost`, `conditionOf` and `readCursor`.
+ * @throws Rejection like `checkAggregate`, `checkWhere`, `conditionOf` and `readCursor`.
  */
 export function aggregateReader(
   { tenantId, holds, vault, name }: Pick<PageScope, 'tenantId' | 'holds' | 'vault' | 'name'>,
@@ -41,7 +41,7 @@ export function aggregateReader(
 ): (session: Session) => Promise<Page> {
   const { where = {}, groupBy = [], measures, orderBy = [], pageSize = standardPageSize, cursor } = request;
   checkAggregate(entity, holds, request);
-  checkCost(entity, where);
+  checkWhere(entity, where, holds);
   const query = { operation: name, tenantId, where, orderBy: [groupBy, measures, orderBy] };
   const columns = columnsOf(entity, request);
   const keys = orderOf(columns, orderBy);

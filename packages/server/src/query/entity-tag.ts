@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { Rejection } from '../contract/rejection.ts';
-import type { AnyEntity } from '../entity/entity.ts';
-import { visibleTo } from '../entity/field-access.ts';
-import type { AnyStoredRow } from '../entity/row.ts';
+import type { AnyEntity, Entity } from '../entity/entity.ts';
+import { visibleTo, visibleToWriter } from '../entity/field-access.ts';
+import type { AnyStoredRow, EntityType, StoredRow } from '../entity/row.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import { hasStrongTag } from '../http/headers.ts';
 import { serialize } from '../http/serialized.ts';
@@ -16,6 +16,17 @@ import type { Context } from '../service/context.ts';
 export function entityTag(row: { readonly version: number }): string {
   const digest = hash('sha256', serialize(row), 'hex').slice(0, 16);
   return `"${digest}-${row.version}"`;
+}
+
+/** Returns a row that an operation has written, as the caller may see it, and the tag of what a read by ID returns. */
+export async function writtenRow<Type extends EntityType>(
+  unit: UnitOfWork,
+  { holds }: Reader,
+  entity: Entity<Type>,
+  id: string,
+): Promise<{ readonly row: StoredRow<Type>; readonly tag: string }> {
+  const stored = await unit.storedRow(entity, id);
+  return { row: visibleToWriter(holds, entity, stored), tag: entityTag(visibleTo(holds, entity, stored)) };
 }
 
 /**

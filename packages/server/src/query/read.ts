@@ -8,8 +8,8 @@ import { eitherCursorOrPage } from '../http/findings.ts';
 import { invalid } from '../http/problem.ts';
 import type { Vault } from '../platform/auth/vault.ts';
 import { plannedForValues, type Session } from '../platform/store/session.ts';
+import { checkWhere } from './check-where.ts';
 import { dependsOnOperands, type Where } from './clause.ts';
-import { checkCost } from './cost.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { afterClauses, orderClause, orderKeys } from './order.ts';
 import { prepared } from './prepared.ts';
@@ -88,7 +88,7 @@ export interface PageRead<Row> {
  * Creates the read of one page of an entity's rows, by offset, cursor or page number. Invalid requests are rejected here,
  * before they wait for a connection, unless they are costly.
  *
- * @throws Rejection like `checkCost`, `conditionOf` and `readCursor`.
+ * @throws Rejection like `checkWhere`, `conditionOf` and `readCursor`.
  */
 export function pageReader<Type extends EntityType>(
   scope: PageScope,
@@ -123,7 +123,7 @@ function fromMark(
 
 /** @typeParam Row what the entity's table returns: it matches the contract, and responses are validated against it */
 function readerOf<Row extends object>(scope: PageScope, entity: AnyEntity, request: PageRequest): PageRead<Row> {
-  const isCostly = checkCost(entity, request.where ?? {}) >= costly;
+  const isCostly = checkWhere(entity, request.where ?? {}, scope.holds) >= costly;
   const build = () => pageRun<Row>(scope, entity, request);
   // While a costly search waits for its turn, it holds what was sent, and not a statement of more than 100 KB.
   return { isCostly, run: isCostly ? (session) => build()(session) : build() };

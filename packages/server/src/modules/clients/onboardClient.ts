@@ -1,8 +1,7 @@
 import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import { visibleTo } from '../../entity/field-access.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { entityTag } from '../../query/entity-tag.ts';
+import { writtenRow } from '../../query/entity-tag.ts';
 import type { Handler } from '../../service/context.ts';
 import { contact } from '../contacts/contact.ts';
 import { contactClient } from '../contacts/contact-client.ts';
@@ -25,8 +24,8 @@ const contactRoles = [
 export const onboardClient: Handler<'onboardClient'> = (context, { body }) =>
   context.write(async (unit) => {
     const result = await unit.plan((plan) => onboard(plan, body));
-    const created = visibleTo(context.holds, client, await unit.storedRow(client, result.clientId));
-    const headers = { Location: `/gql/v1/client/${result.clientId}`, ETag: entityTag(created) };
+    const { tag } = await writtenRow(unit, context, client, result.clientId);
+    const headers = { Location: `/gql/v1/client/${result.clientId}`, ETag: tag };
     return { status: 201, headers, body: result };
   });
 

@@ -1,4 +1,4 @@
-import { entityTag } from '../../query/entity-tag.ts';
+import { writtenRow } from '../../query/entity-tag.ts';
 import type { Handler } from '../../service/context.ts';
 import { checkClientRef } from '../clients/active-client.ts';
 import { engagement } from './engagement.ts';
@@ -13,7 +13,7 @@ export const createEngagement: Handler<'createEngagement'> = (context, { body })
       return planEngagement(plan, body);
     });
     await writeLetters(unit, id);
-    const stored = await unit.storedRow(engagement, id);
-    const headers = { Location: `/gql/v1/engagement/${id}`, ETag: entityTag(stored) };
-    return { status: 201, headers, body: stored };
+    const written = await writtenRow(unit, context, engagement, id);
+    const headers = { Location: `/gql/v1/engagement/${id}`, ETag: written.tag };
+    return { status: 201, headers, body: written.row };
   });

@@ -1,6 +1,6 @@
-import { type RawBuilder, sql } from 'kysely';
 import { Rejection } from '../../contract/rejection.ts';
 import { checkDateOrder } from '../../entity/date-order.ts';
+import { embedValue } from '../../entity/embed.ts';
 import { defineEntity, many, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import { checkMinorUnits } from '../../entity/minor-units.ts';
@@ -45,13 +45,13 @@ export const engagement = defineEntity('Engagement', {
     jobs: {
       table: 'engagement_job',
       owner: 'engagement_id',
-      computed: {
+      embeds: {
         name: ofJob('name'),
         status: ofJob('status'),
-        clientId: ofJob('client_id'),
-        pmsRef: ofJob('pms_ref'),
-        jobRef: ofJob('job_ref'),
-        sysRefs: ofJob('sys_refs'),
+        clientId: ofJob('clientId'),
+        pmsRef: ofJob('pmsRef'),
+        jobRef: ofJob('jobRef'),
+        sysRefs: ofJob('sysRefs'),
       },
     },
   },
@@ -90,10 +90,9 @@ export const engagement = defineEntity('Engagement', {
   },
 });
 
-/** SQL of a column of the linked job. */
-function ofJob(column: string): (row: string) => RawBuilder<unknown> {
-  return (row) => sql`(select j.${sql.ref(column)} from job j
-    where j.tenant_id = ${sql.ref(`${row}.tenant_id`)} and j.id = ${sql.ref(`${row}.id`)})`;
+/** A field of the linked job. */
+function ofJob(field: keyof Row<'Job'> & string) {
+  return embedValue('Job', 'id', field, { onChange: 'label' });
 }
 
 const names: Readonly<Record<Row<'Engagement'>['type'], string>> = {

@@ -2,7 +2,7 @@ import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { lockVersion } from '../../entity/lock-version.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { entityTag, versionToMatch } from '../../query/entity-tag.ts';
+import { versionToMatch, writtenRow } from '../../query/entity-tag.ts';
 import type { Handler } from '../../service/context.ts';
 import { job } from '../projects/job.ts';
 import { engagement } from './engagement.ts';
@@ -17,8 +17,8 @@ export const updateEngagement: Handler<'updateEngagement'> = (context, { path, b
     const version = await versionToMatch(unit, context, engagement, id);
     await unit.plan((plan) => change(plan, id, version, body));
     await writeLetters(unit, id);
-    const stored = await unit.storedRow(engagement, id);
-    return { status: 200, headers: { ETag: entityTag(stored) }, body: stored };
+    const { row, tag } = await writtenRow(unit, context, engagement, id);
+    return { status: 200, headers: { ETag: tag }, body: row };
   });
 
 function change(plan: Plan, id: string, version: number | undefined, body: Input<'updateEngagement'>['body']): void {

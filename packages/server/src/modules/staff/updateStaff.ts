@@ -1,6 +1,5 @@
-import { visibleTo, visibleToWriter } from '../../entity/field-access.ts';
 import { lockVersion } from '../../entity/lock-version.ts';
-import { entityTag, versionToMatch } from '../../query/entity-tag.ts';
+import { versionToMatch, writtenRow } from '../../query/entity-tag.ts';
 import type { Handler } from '../../service/context.ts';
 import { staff } from './staff.ts';
 
@@ -12,8 +11,6 @@ export const updateStaff: Handler<'updateStaff'> = (context, { path, body }) =>
       lockVersion(plan, staff, path.staffId, version);
       plan.update(staff, path.staffId, body);
     });
-    const { holds } = context;
-    const stored = await unit.storedRow(staff, path.staffId);
-    const headers = { ETag: entityTag(visibleTo(holds, staff, stored)) };
-    return { status: 200, headers, body: visibleToWriter(holds, staff, stored) };
+    const { row, tag } = await writtenRow(unit, context, staff, path.staffId);
+    return { status: 200, headers: { ETag: tag }, body: row };
   });

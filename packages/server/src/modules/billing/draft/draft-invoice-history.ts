@@ -23,6 +23,7 @@ const snapshotValues: Readonly<Record<string, (row: string) => RawBuilder<unknow
 /** A search filters by what a response includes: the draft as it was after the revision. */
 const snapshot: Searchable = {
   table: 'draft_invoice_history',
+  readRoles: [],
   relations: {},
   relatedField: () => undefined,
   within: (row, tenantId) => sql<boolean>`${sql.ref(`${row}.tenant_id`)} = ${tenantId}`,

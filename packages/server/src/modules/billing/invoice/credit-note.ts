@@ -51,7 +51,9 @@ export function checkCreditUnapplied(plan: Plan, note: Document): void {
   if (!isCreditNote(note)) return;
   const { paymentNumber, allocations } = creditOf(plan, note.id);
   if (allocations.length === 0) return;
-  const invoices = new Intl.ListFormat('en').format(allocations.slice(0, 10).map(({ invoiceNumber }) => invoiceNumber));
+  const invoices = new Intl.ListFormat('en').format(
+    allocations.slice(0, 10).map(({ invoiceNumber }) => invoiceNumber ?? ''),
+  );
   throw new Rejection(
     'INVALID_STATE',
     `The credit of the credit note, ${paymentNumber}, is applied to ${invoices}. Unapply it first.`,

@@ -9,7 +9,7 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { checkBound } from '../../../entity/row-bounds.ts';
 import { invalid } from '../../../http/problem.ts';
-import { entityTag } from '../../../query/entity-tag.ts';
+import { writtenRow } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { unknownClientRef } from '../../clients/active-client.ts';
 import { client } from '../../clients/client.ts';
@@ -24,9 +24,9 @@ export const createQuickPaymentLink: Handler<'createQuickPaymentLink'> = (contex
   context.write(async (unit) => {
     const page = `${context.service.config.publicUrl}/pay`;
     const id = await unit.plan((plan) => createLink(plan, context.caller.apiUserId, page, body));
-    const stored = await unit.storedRow(quickPaymentLink, id);
-    const headers = { Location: `/gql/v1/quick_payment_link/${id}`, ETag: entityTag(stored) };
-    return { status: 201, headers, body: stored };
+    const written = await writtenRow(unit, context, quickPaymentLink, id);
+    const headers = { Location: `/gql/v1/quick_payment_link/${id}`, ETag: written.tag };
+    return { status: 201, headers, body: written.row };
   });
 
 /**

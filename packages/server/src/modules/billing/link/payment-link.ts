@@ -7,6 +7,9 @@ import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 
+/** The number of the invoice that a row refers to. */
+export const invoiceNumber = embedValue('Invoice', 'invoiceId', 'invoiceNumber', { onChange: 'label' });
+
 /** A link to a page on which a client pays once. It is restricted to its invoices, amount or note. */
 export const quickPaymentLink = defineEntity('QuickPaymentLink', {
   table: 'quick_payment_link',
@@ -15,7 +18,7 @@ export const quickPaymentLink = defineEntity('QuickPaymentLink', {
     invoices: {
       table: 'quick_payment_link_invoice',
       owner: 'quick_payment_link_id',
-      computed: { invoiceNumber: invoiceNumberOf },
+      embeds: { invoiceNumber },
     },
   },
   rules: {
@@ -32,12 +35,6 @@ export const quickPaymentLink = defineEntity('QuickPaymentLink', {
 /** The hash by which the database finds a link: a search for the token itself would leak by its timing. */
 export function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
-}
-
-/** SQL of the number of the invoice that a row refers to. */
-export function invoiceNumberOf(row: string) {
-  return sql`(select i.invoice_number from invoice i
-    where i.tenant_id = ${sql.ref(`${row}.tenant_id`)} and i.id = ${sql.ref(`${row}.invoice_id`)})`;
 }
 
 /** The IDs of the active links for an invoice, by the ID of the invoice. */

@@ -3,7 +3,7 @@ import { type Decimal, sum, zero } from '../../../contract/decimal.ts';
 /** The part of a payment that is allocated to an invoice. */
 export interface Allocation {
   readonly invoiceId: string;
-  readonly invoiceNumber: string;
+  readonly invoiceNumber: string | null;
   readonly amount: Decimal;
   /** Null while the payment is pending. */
   readonly allocatedAt: string | null;

@@ -18,7 +18,7 @@ import { type Cover, type CoverEvent, coverInvoice, dueOf, invoice, isOpen } fro
 import { lockBalances } from '../ledger/balances.ts';
 import { allocationDate } from '../ledger/ledger-entry.ts';
 import { enterPayment } from '../ledger/payment-entries.ts';
-import { invoiceNumberOf, readLinks } from '../link/payment-link.ts';
+import { invoiceNumber, readLinks } from '../link/payment-link.ts';
 import { type Allocation, type Share, sumOf, takeNewest } from './allocations.ts';
 
 type PaymentChange = PendingChange<'Payment'>;
@@ -54,7 +54,8 @@ export const payment = defineEntity('Payment', {
     allocations: {
       table: 'payment_allocation',
       owner: 'payment_id',
-      computed: { invoiceNumber: invoiceNumberOf, date: allocationDate },
+      embeds: { invoiceNumber },
+      computed: { date: allocationDate },
     },
   },
   computed: { netAmount: (row) => sql.ref(`${row}.net_amount`) },
@@ -297,7 +298,7 @@ function completeAllocations(
     const at = values.status === 'PENDING' ? null : more.gt(zero) ? plan.now : (before?.allocatedAt ?? plan.now);
     return {
       invoiceId,
-      invoiceNumber: target?.invoiceNumber ?? '',
+      invoiceNumber: target?.invoiceNumber ?? null,
       amount,
       allocatedAt: at,
       date: before?.date ?? null,

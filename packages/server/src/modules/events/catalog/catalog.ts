@@ -1,6 +1,6 @@
 import type { components } from '@financial-automation/spec';
 import { schemaUrls, type TypeExtension } from '../../../bulk/standard-types.ts';
-import { contract, type EventDeclaration, type EventOperation, schemaOf } from '../../../contract/contract.ts';
+import { contract, type EventOperation, readRolesOf, schemaOf } from '../../../contract/contract.ts';
 import { isEventEnabled } from '../../../contract/events.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { customTypeNames, findCustomTypes } from '../../records/custom-type.ts';
@@ -31,8 +31,7 @@ const standardTypes: ReadonlyMap<string, EventType> = new Map(
 /** The names of all types of the contract. */
 export const standardTypeNames: readonly string[] = [...standardTypes.keys()];
 
-const customReadRoles = Object.values(contract.webhooks).find(({ post }) => post['x-event'].entityType === customRecord)
-  ?.post['x-event'].readRoles;
+const customReadRoles = readRolesOf(customRecord) ?? [];
 
 /** All types of a tenant, by name: those of the contract, and the active ones that it defined. */
 export async function listEventTypes(session: Session, tenantId: number): Promise<readonly EventType[]> {
@@ -55,7 +54,7 @@ export async function findListedType(session: Session, tenantId: number, name: s
 }
 
 /** The roles that read rows of a type. One that the contract does not have is a type that a tenant defined. */
-export function readRolesOf(entityType: string): readonly string[] {
+export function rolesToRead(entityType: string): readonly string[] {
   return standardTypes.get(entityType)?.readRoles ?? customType(entityType).readRoles;
 }
 
@@ -68,7 +67,7 @@ function enabledTypes(): EventType[] {
   const standard = webhooks.filter(({ event }) => event.entityType !== customRecord);
   return [...Map.groupBy(standard, ({ event }) => event.entityType)].map(([name, group]) => ({
     name,
-    readRoles: readRoles(group.map(({ event }) => event)),
+    readRoles: knownReadRoles(name),
     entries: (settings) =>
       group.map(({ name: webhook, post, event }) => ({
         ...entryOf(name, event.operation, isEventEnabled(settings, name, event.operation), `${post.summary}.`),
@@ -77,13 +76,10 @@ function enabledTypes(): EventType[] {
   }));
 }
 
-function readRoles(events: readonly EventDeclaration[]): readonly string[] {
-  const [first] = events;
-  if (first?.readRoles !== undefined) return first.readRoles;
-  const schema = schemaOf(first?.entityType ?? '');
-  const rows = schema['x-record'] ?? schema['x-code-type'] ?? schema['x-entry-type'];
-  if (rows === undefined) throw new Error(`The contract declares no roles that read rows of ${first?.entityType}.`);
-  return rows.readRoles;
+function knownReadRoles(type: string): readonly string[] {
+  const roles = readRolesOf(type);
+  if (roles === undefined) throw new Error(`The contract declares no roles that read rows of ${type}.`);
+  return roles;
 }
 
 function disabledTypes(): EventType[] {
@@ -101,7 +97,7 @@ function disabledTypes(): EventType[] {
 function customType(name: string): EventType {
   return {
     name,
-    readRoles: customReadRoles ?? [],
+    readRoles: customReadRoles,
     entries: () =>
       operations.map((operation) => ({
         ...entryOf(name, operation, true, `A record of the type ${name} was ${deeds[operation]}.`),

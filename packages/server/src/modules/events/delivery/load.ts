@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Vault } from '../../../platform/auth/vault.ts';
 import type { Session } from '../../../platform/store/store.ts';
-import { readRolesOf } from '../catalog/catalog.ts';
+import { rolesToRead } from '../catalog/catalog.ts';
 import { validSecrets } from '../signatures/webhook-secret.ts';
 import { allLinks, isFiltered, ownPaymentLinks, rolesForFilter } from '../subscriptions/payment-filter.ts';
-import { contentColumns, Message, Secrets, type StoredEvent, selectEvents } from './message.ts';
+import { contentColumns, Message, messageText, Secrets, type StoredEvent, selectEvents } from './message.ts';
 
 /** Which partition wants events, and at most how many. */
 export interface PartitionRequest {
@@ -85,7 +85,7 @@ export class Messages {
     }
     if (missing.length === 0) return found;
     for (const row of await session.all<StoredEvent>(sql`${selectEvents(tenant.id, sql`id = any(${missing})`)}`)) {
-      const message = new Message(tenant.name, row, true);
+      const message = new Message(messageText(tenant.name, row), row, true);
       this.#kept.set(keyOf(row.id), message);
       found.set(row.id, message);
     }
@@ -158,18 +158,20 @@ export async function loadWork(
     ${messages === undefined ? content : sql``}`);
   const events = due.filter(({ id }) => id !== null);
   const kept = await messages?.read(session, tenant, [...new Set(events.map(({ id }) => id))]);
-  const messageOf = (row: DueRow) => (hasContent(row) ? new Message(tenant.name, row, false) : kept?.get(row.id));
+  const messageOf = (row: DueRow) =>
+    hasContent(row) ? new Message(messageText(tenant.name, row), row, false) : kept?.get(row.id);
   const found = events.length === 0 ? [] : await validSecrets(session, vault, tenant.id);
   const secrets = new Secrets(found.map(({ secret }) => secret));
   const byRequest = Map.groupBy(due, ({ request }) => request);
   return requests.map(({ subscriptionId, most }, request) => {
     const row = subscriptions.find(({ id }) => id === subscriptionId);
     const rows = byRequest.get(request) ?? [];
+    const roles = new Set(row?.roles);
     const own = rows
       .filter(({ id }) => id !== null)
       .map((row): DueEvent => {
         const { id, entityId, position, attempts, isRetry, isBehind } = row;
-        return { id, entityId, position, attempts, isRetry, isBehind, message: messageOf(row) };
+        return { id, entityId, position, attempts, isRetry, isBehind, message: messageOf(row)?.visibleTo(roles) };
       });
     const fresh = own.filter(({ isRetry }) => !isRetry).sort((left, right) => left.position - right.position);
     const retries = own.filter(({ isRetry }) => isRetry);
@@ -178,8 +180,7 @@ export async function loadWork(
     const isFull = end?.isBehind === true;
     const lastOfAll = isFull ? undefined : end?.position;
     return {
-      subscription:
-        row?.active === true ? { ...row, roles: row.roles === null ? undefined : new Set(row.roles) } : undefined,
+      subscription: row?.active === true ? { ...row, roles: row.roles === null ? undefined : roles } : undefined,
       secrets,
       due: [...retries, ...fresh],
       position: isCut ? fresh.at(-1)?.position : lastOfAll,
@@ -210,7 +211,7 @@ export function mayReceive({ entityType, filterExpression, roles }: Subscriber):
     const required = rolesForFilter(filterExpression);
     if (required !== undefined && !hasRole(roles, required)) return false;
   }
-  return hasRole(roles, readRolesOf(entityType));
+  return hasRole(roles, rolesToRead(entityType));
 }
 
 /**

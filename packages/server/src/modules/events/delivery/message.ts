@@ -1,6 +1,9 @@
 import { createHmac } from 'node:crypto';
+import { hasRole } from '@financial-automation/spec/roles';
 import { type RawBuilder, sql } from 'kysely';
 import type { EventOperation } from '../../../contract/contract.ts';
+import { seesEmbedded, visibleTo } from '../../../entity/field-access.ts';
+import { entityOf } from '../../../entity/registry.ts';
 
 /** An event as it is stored. */
 export interface StoredEvent {
@@ -65,11 +68,16 @@ export class Message {
   #signed: Signed | undefined;
 
   /** @param isKept whether it is used for longer than one delivery. */
-  constructor(tenant: string, stored: StoredEvent, isKept: boolean) {
-    const { id, entityType, operation, entityId, recordedAt, traceparent, source, linkCreator } = stored;
-    const text = messageText(tenant, stored);
+  constructor(text: string, event: Message['event'], isKept: boolean) {
+    const { id, entityType, operation, entityId, recordedAt, traceparent, source, linkCreator } = event;
     this.body = isKept ? bytesOf(text) : Buffer.from(text);
     this.event = { id, entityType, operation, entityId, recordedAt, traceparent, source, linkCreator };
+  }
+
+  /** The event as a subscriber with these roles may read it. */
+  visibleTo(roles: ReadonlySet<string>): Message {
+    if (seesWhole(this.event.entityType, roles)) return this;
+    return new Message(visibleText(this.body.toString(), this.event.entityType, roles), this.event, false);
   }
 
   /**
@@ -120,6 +128,20 @@ export function messageText(tenant: string, stored: StoredEvent): string {
   // The row is put in as the database writes it: parsing it would change numbers, and cost more than all the rest. What
   // is in quotes here is a name, an ID or an instant, which has nothing to escape.
   return `{"id":"${id}","entityType":"${entityType}","operation":"${operation}","entityId":"${entityId}","tenant":"${tenant}","occurredAt":"${occurredAt}","sequence":${sequence},"data":${data},"changedFields":${changed}}`;
+}
+
+/** The text of an event as a reader with these roles may read it: without rows of other types that its row embeds. */
+export function visibleText(text: string, entityType: string, roles: ReadonlySet<string>): string {
+  const entity = entityOf(entityType);
+  if (entity === undefined || seesWhole(entityType, roles)) return text;
+  const event = JSON.parse(text);
+  return JSON.stringify({ ...event, data: visibleTo((required) => hasRole(roles, required), entity, event.data) });
+}
+
+/** Whether a reader with these roles may read all rows that rows of a type embed. Those of types that tenants define embed none. */
+function seesWhole(entityType: string, roles: ReadonlySet<string>): boolean {
+  const entity = entityOf(entityType);
+  return entity === undefined || seesEmbedded((required) => hasRole(roles, required), entity);
 }
 
 /** In memory of its own. `Buffer.from` takes a part of a larger piece, all of which is kept with it. */

@@ -8,7 +8,7 @@ import { readCursor, writeCursor } from '../../../query/cursor.ts';
 import type { Context, Handler } from '../../../service/context.ts';
 import { customRecord, findListedType, standardTypeNames } from '../catalog/catalog.ts';
 import { mayReceive, passesFilter, type Subscriber } from '../delivery/load.ts';
-import { messageText, type StoredEvent, selectPositioned } from '../delivery/message.ts';
+import { messageText, type StoredEvent, selectPositioned, visibleText } from '../delivery/message.ts';
 import { keptDays } from '../delivery/retention.ts';
 import { checkFilter, checkPayments, isFiltered } from '../subscriptions/payment-filter.ts';
 
@@ -178,7 +178,7 @@ async function pageAfter(session: Session, context: Context, query: Query, after
   if (isCut) rows.length = pageSize;
   const data = rows
     .filter((event) => passesFilter(subscriberOf(event.entityType), { event }))
-    .map((event): Event => JSON.parse(messageText(tenant.name, event)));
+    .map((event): Event => JSON.parse(visibleText(messageText(tenant.name, event), event.entityType, caller.roles)));
   return { data, position: (isCut ? rows.at(-1)?.position : undefined) ?? end, hasMore: isCut || end < newest };
 }
 

@@ -2,7 +2,7 @@ import type { Input } from '../../../contract/handler.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { invalid } from '../../../http/problem.ts';
 import type { Context } from '../../../service/context.ts';
-import { findEventType, readRolesOf } from '../catalog/catalog.ts';
+import { findEventType, rolesToRead } from '../catalog/catalog.ts';
 import type { ActiveSubscription } from './active-subscription.ts';
 import { checkPayments, isFiltered } from './payment-filter.ts';
 
@@ -40,7 +40,7 @@ export function checkReader(
 ): void {
   const { entityType } = subscription;
   if (isFiltered(entityType) && checkPayments(context, subscription)) return;
-  const roles = readRolesOf(entityType);
+  const roles = rolesToRead(entityType);
   if (context.holds(roles)) return;
   throw new Rejection('FORBIDDEN', `Receiving events of ${entityType} requires the ${roles.join(' or ')} role.`);
 }

@@ -1,4 +1,4 @@
-import { entityTag } from '../../../query/entity-tag.ts';
+import { writtenRow } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { checkDeliveryUrl, checkEvents, checkReader } from './check-subscription.ts';
 import { eventSubscription } from './event-subscription.ts';
@@ -16,8 +16,8 @@ export const createEventSubscription: Handler<'createEventSubscription'> = async
   return context.write(async (unit) => {
     const system = { entityType, operations, createdByApiUserId };
     const { row } = await unit.plan((plan) => plan.create(eventSubscription, fields, { system }));
-    const stored = await unit.storedRow(eventSubscription, row.id);
-    const headers = { Location: `/api/v1/event-subscriptions/${row.id}`, ETag: entityTag(stored) };
-    return { status: 201, headers, body: stored };
+    const written = await writtenRow(unit, context, eventSubscription, row.id);
+    const headers = { Location: `/api/v1/event-subscriptions/${row.id}`, ETag: written.tag };
+    return { status: 201, headers, body: written.row };
   });
 };

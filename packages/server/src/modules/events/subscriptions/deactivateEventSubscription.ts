@@ -1,5 +1,5 @@
 import { lockVersion } from '../../../entity/lock-version.ts';
-import { entityTag, versionToMatch } from '../../../query/entity-tag.ts';
+import { versionToMatch, writtenRow } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { eventSubscription } from './event-subscription.ts';
 
@@ -11,6 +11,6 @@ export const deactivateEventSubscription: Handler<'deactivateEventSubscription'>
       const row = lockVersion(plan, eventSubscription, path.id, version);
       if (row.active) plan.remove(eventSubscription, path.id);
     });
-    const stored = await unit.storedRow(eventSubscription, path.id);
-    return { status: 200, headers: { ETag: entityTag(stored) }, body: stored };
+    const { row, tag } = await writtenRow(unit, context, eventSubscription, path.id);
+    return { status: 200, headers: { ETag: tag }, body: row };
   });

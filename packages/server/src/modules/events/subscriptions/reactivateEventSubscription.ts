@@ -1,5 +1,5 @@
 import { lockVersion } from '../../../entity/lock-version.ts';
-import { entityTag, versionToMatch } from '../../../query/entity-tag.ts';
+import { versionToMatch, writtenRow } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { checkReader } from './check-subscription.ts';
 import { eventSubscription } from './event-subscription.ts';
@@ -16,6 +16,6 @@ export const reactivateEventSubscription: Handler<'reactivateEventSubscription'>
       checkReader(context, row);
       plan.update(eventSubscription, path.id, {}, { system: { active: true, deactivatedAt: null } });
     });
-    const stored = await unit.storedRow(eventSubscription, path.id);
-    return { status: 200, headers: { ETag: entityTag(stored) }, body: stored };
+    const { row, tag } = await writtenRow(unit, context, eventSubscription, path.id);
+    return { status: 200, headers: { ETag: tag }, body: row };
   });

@@ -1,5 +1,5 @@
 import { lockVersion } from '../../../entity/lock-version.ts';
-import { entityTag, versionToMatch } from '../../../query/entity-tag.ts';
+import { versionToMatch, writtenRow } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { checkDeliveryUrl, checkReader } from './check-subscription.ts';
 import { eventSubscription } from './event-subscription.ts';
@@ -20,11 +20,7 @@ export const updateEventSubscription: Handler<'updateEventSubscription'> = async
       }
       plan.update(eventSubscription, path.id, body);
     });
-    const stored = await unit.storedRow(eventSubscription, path.id);
-    return {
-      status: 200,
-      headers: { ETag: entityTag(stored) },
-      body: stored,
-    };
+    const { row, tag } = await writtenRow(unit, context, eventSubscription, path.id);
+    return { status: 200, headers: { ETag: tag }, body: row };
   });
 };

@@ -4,7 +4,7 @@ import { allOperations } from '../../../contract/contract.ts';
 import { setTenantSetting } from '../../../operator/tenant-settings.ts';
 import { newId } from '../../../platform/store/new-id.ts';
 import { recordsOf } from '../../records/testing.ts';
-import { type CatalogEntry, readRolesOf } from '../catalog/catalog.ts';
+import { type CatalogEntry, rolesToRead } from '../catalog/catalog.ts';
 import { isFiltered, paymentFilters } from './payment-filter.ts';
 
 const path = '/api/v1/event-subscriptions';
@@ -23,7 +23,7 @@ interface Kind {
 }
 
 const kinds = [...new Set(catalog.body.data.map(({ entityType }) => entityType))].flatMap((entityType): Kind[] => {
-  const roles = [readRolesOf(entityType)];
+  const roles = [rolesToRead(entityType)];
   if (!isFiltered(entityType))
     return [{ body: { entityType } }, { body: { entityType, filterExpression: 'ownPaymentLinksOnly' } }].map(
       (kind) => ({ ...kind, roles }),

@@ -16,13 +16,13 @@ const advice =
   'Replace alternatives of _eq with one _in, start patterns with text, combine conditions on the same related row in one relation, or split the search.';
 
 /**
- * Measures a where clause before any of it runs: its depth, its predicates, and the cost of its parts by the weights of
- * the contract.
+ * Checks a where clause before any of it runs: its depth, its predicates, the cost of its parts by the weights of the contract, and
+ * that the caller may read the related rows that it filters by, because conditions find out what they are.
  *
  * @returns the cost.
- * @throws Rejection `SEARCH_TOO_COMPLEX` with a pointer to the first part beyond a limit.
+ * @throws Rejection `SEARCH_TOO_COMPLEX` with a pointer to the first part beyond a limit, or `FORBIDDEN` with one to the relation.
  */
-export function checkCost(entity: Searchable, where: Where): number {
+export function checkWhere(entity: Searchable, where: Where, holds: (roles: readonly string[]) => boolean): number {
   const count = { parts: 0, predicates: 0, cost: 0 };
   countClause(entity, where, '/where', 1, false);
   return count.cost;
@@ -49,6 +49,7 @@ export function checkCost(entity: Searchable, where: Where): number {
         countPart(to(), onward, value, at, depth, false);
         return;
       }
+      checkReadRoles(to(), key, at);
       // Without conditions, it tests whether a related row exists, which is also a predicate.
       if (Object.keys(value as Where).length === 0) countPredicate(at);
       countClause(to(), value as Where, at, depth + 1, false);
@@ -58,6 +59,12 @@ export function checkCost(entity: Searchable, where: Where): number {
         addCost(costOf(operator, operand), `${at}/${operator}`);
       }
     }
+  }
+
+  function checkReadRoles({ readRoles }: Searchable, relation: string, pointer: string): void {
+    if (readRoles !== undefined && (readRoles.length === 0 || holds(readRoles))) return;
+    const detail = `Conditions on ${relation} require the ${readRoles?.join(' or ')} role.`;
+    throw new Rejection('FORBIDDEN', detail, { errors: [{ in: 'body', pointer, code: 'FORBIDDEN', detail }] });
   }
 
   function countPredicate(pointer: string): void {
