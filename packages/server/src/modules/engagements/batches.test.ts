@@ -51,7 +51,7 @@ test('createEngagementBatch › creates many engagements with each transaction, 
     errors: [{ index: 60, pointer: '/engagements/60/clientId' }],
   });
   const refs = await Promise.all(body.engagementIds.map(async (id) => (await firm.calls.get(id)).body.engagementRef));
-  expect(refs).toEqual(refs.toSorted());
+  expect(new Set(refs).size).toBe(119);
   // One for its creation, start and end each, and one for 50 engagements. With one for each, 500 wrote 10 MB.
   const audit = await service.store.read(service.tenant.id, (session) =>
     session.all(sql`select from audit_log where tenant_id = ${service.tenant.id} and entity_id = ${batchId}`),
