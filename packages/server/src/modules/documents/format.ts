@@ -16,3 +16,10 @@ export function formatNumber(amount: string, places: number, most = places): str
 export function formatDay(day: string): string {
   return Temporal.PlainDate.from(day).toLocaleString('en-US', { dateStyle: 'long' });
 }
+
+/** Formats an instant in a time zone, such as September 8, 2026 at 2:12 PM PDT. */
+export function formatInstant(instant: string, timeZone: string): string {
+  const zoned = Temporal.Instant.from(instant).toZonedDateTimeISO(timeZone);
+  const time = zoned.toLocaleString('en-US', { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' });
+  return `${formatDay(zoned.toPlainDate().toString())} at ${time}`;
+}

@@ -1,4 +1,4 @@
-import { formatAmount, formatDay } from '../documents/format.ts';
+import { formatAmount, formatDay, formatInstant } from '../documents/format.ts';
 import { heightOf, type Pages, renderPages } from '../documents/pages.ts';
 import type { Letter } from './letter.ts';
 import { feeTypeNames, sectionsOf } from './letter-text.ts';
@@ -31,7 +31,7 @@ function setLetter(page: Pages, letter: Letter): void {
   page.space(8);
   for (const [heading, text] of sectionsOf(letter)) setSection(page, heading, text);
   page.space(12);
-  for (const signer of letter.signers) setSignature(page, signer, letter.isSigned);
+  for (const signer of letter.signers) setSignature(page, signer, letter);
 }
 
 function factsOf(letter: Letter): (readonly [string, string])[] {
@@ -77,10 +77,10 @@ function setSection(page: Pages, heading: string, text: string): void {
   page.text(text);
 }
 
-function setSignature(page: Pages, { name, signedAt }: Letter['signers'][number], isSigned: boolean): void {
+function setSignature(page: Pages, { name, signedAt }: Letter['signers'][number], letter: Letter): void {
   page.reserve(5 * heightOf());
   page.space(2 * heightOf());
-  if (isSigned && signedAt !== null) page.text(`Signed on ${signedAt} UTC`);
+  if (letter.isSigned && signedAt !== null) page.text(`Signed on ${formatInstant(signedAt, letter.timeZone)}`);
   page.space(2);
   page.rule({ left: margin, width: page.width / 2 });
   page.space(4);

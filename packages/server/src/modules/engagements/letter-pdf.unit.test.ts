@@ -12,6 +12,7 @@ const letter: Letter = {
   isSigned: false,
   createdAt: '2026-09-08T16:31:20.904Z',
   date: '2026-09-08',
+  timeZone: 'America/Los_Angeles',
   engagementRef: 'E-2026-0112',
   name: '2026 tax engagement',
   type: 'TAX',
@@ -79,12 +80,14 @@ test('an engagement letter is the same from the worker thread, which also propag
 
 test('the signed copy of an engagement letter contains the signatures with their times', async () => {
   const signers = [
-    { name: 'Ines Calder', signedAt: '2026-09-10 21:12' },
-    { name: 'Tomas Reyes', signedAt: '2026-09-09 08:00' },
+    { name: 'Ines Calder', signedAt: '2026-09-10T21:12:30Z' },
+    { name: 'Tomas Reyes', signedAt: '2026-09-09T04:00:00Z' },
   ];
   const text = (await textOf(await renderLetter({ ...letter, isSigned: true, signers }))).join(' ');
   expect(text).toMatch(/signed copy/);
-  expect(text).toMatch(/Signed on 2026-09-10 21:12 UTC\s+Ines Calder\s+Signed on 2026-09-09 08:00 UTC\s+Tomas Reyes/);
+  expect(text).toMatch(
+    /Signed on September 10, 2026 at 2:12\sPM PDT\s+Ines Calder\s+Signed on September 8, 2026 at 9:00\sPM PDT\s+Tomas Reyes/,
+  );
 });
 
 test.each([

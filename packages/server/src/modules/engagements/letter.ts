@@ -18,6 +18,8 @@ export interface Letter {
   readonly createdAt: string;
   /** The day of the letter, in the tenant's time zone. */
   readonly date: string;
+  /** Name of the tenant's time zone (IANA). */
+  readonly timeZone: string;
   readonly engagementRef: string;
   readonly name: string;
   readonly type: Engagement['type'];
@@ -47,7 +49,7 @@ export async function readLetter(session: Session, tenantId: number, documentId:
   const row = await session.first<StoredLetter>(sql`
     select d.engagement_id as "engagementId", e.client_id as "clientId", d.file_name as "fileName",
       d.document_type_id = ${documentTypes.signedCopy.id} as "isSigned", d.created_at as "createdAt",
-      tenant_day(d.created_at) as date,
+      tenant_day(d.created_at) as date, current_setting('app.time_zone') as "timeZone",
       e.engagement_ref as "engagementRef", e.name, e.type, e.fiscal_year as "fiscalYear", e.start_date as "startDate",
       e.end_date as "endDate", e.fee_amount::text as "feeAmount", e.fee_type as "feeType",
       e.deposit_amount::text as "depositAmount", e.currency, o.legal_name as "firmName",
@@ -60,7 +62,7 @@ export async function readLetter(session: Session, tenantId: number, documentId:
         from engagement_staff es join staff s on s.tenant_id = es.tenant_id and s.id = es.staff_id
         where es.tenant_id = e.tenant_id and es.engagement_id = e.id) as staff,
       (select coalesce(json_agg(json_build_object('name', k.display_name, 'signedAt',
-          to_char(es.signed_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI')) order by es.position), '[]')
+          to_char(es.signed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) order by es.position), '[]')
         from engagement_signer es join contact k on k.tenant_id = es.tenant_id and k.id = es.contact_id
         where es.tenant_id = e.tenant_id and es.engagement_id = e.id) as signers
     from engagement_document d

@@ -103,7 +103,9 @@ describe('the letter of an engagement', () => {
       { status: 'SIGNED', signedAt, documentTypeName: 'Engagement letter' },
       { status: 'SIGNED', signedAt, documentTypeName: 'Signed copy', fileName: expect.stringMatching(/ signed\.pdf$/) },
     ]);
-    expect(await textOf(copy?.fileId ?? null)).toMatch(/Signed on 2026-09-10 21:12 UTC\s+Ines Calder/);
+    expect(await textOf(copy?.fileId ?? null)).toMatch(
+      /Signed on September 10, 2026 at \d{1,2}:12\s[AP]M \S+\s+Ines Calder/,
+    );
     expect(await textOf(letter?.fileId ?? null)).not.toContain('Signed on');
   });
 

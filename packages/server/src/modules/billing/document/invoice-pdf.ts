@@ -135,7 +135,10 @@ function setLines(page: Pages, face: InvoiceFace, lines: readonly DocumentLine[]
     setRunningHead(page, face);
     setHead();
   });
-  for (const row of rows) {
+  for (const [index, row] of rows.entries()) {
+    // Totals are never alone on a page: the last lines go with them.
+    if (index === rows.length - together)
+      page.reserve(heightOfLast(page, rows.slice(-together), description) + heightOfTotals(face));
     const [first = '', ...rest] = page.lines(row.description, description.width, small);
     page.reserve((rest.length > 0 ? 2 : 1) * heightOf(small) + 8);
     page.line(first, small, description);
@@ -161,23 +164,41 @@ function setRunningHead(page: Pages, face: InvoiceFace): void {
   page.space(heightOf(label) + 10);
 }
 
-function setTotals(page: Pages, face: InvoiceFace): void {
-  const { currency, taxName, taxes, subtotal, discountTotal, interestTotal, total } = face;
-  const places = placesOf(currency);
-  const rows = [
+/** The number of lines that are on the page of the totals, at least. */
+const together = 2;
+
+function heightOfLast(page: Pages, rows: readonly { readonly description: string }[], { width }: Column): number {
+  const lines = rows.flatMap(({ description }) => page.lines(description, width, small));
+  return lines.length * heightOf(small) + rows.length * 8;
+}
+
+function heightOfTotals(face: InvoiceFace): number {
+  return (sumsOf(face).length + 4) * heightOf() + 22;
+}
+
+/** What makes up the total, with its name. */
+function sumsOf(face: InvoiceFace): readonly (readonly [string, string])[] {
+  const { currency, taxName, taxes, subtotal, discountTotal, interestTotal } = face;
+  const taxed = taxes.map(({ ratePercent, amount, tax }) => {
+    const base = formatNumber(amount, placesOf(currency));
+    return [`${taxName ?? 'Tax'} ${formatNumber(ratePercent, 0, 4)}% of ${base}`, tax] as const;
+  });
+  return [
     ['Subtotal', subtotal],
-    ...(isZero(discountTotal) ? [] : [['Discounts', `-${discountTotal}`]]),
-    ...(isZero(interestTotal) ? [] : [['Interest', interestTotal]]),
-    ...taxes.map(({ ratePercent, amount, tax }) => [
-      `${taxName ?? 'Tax'} ${formatNumber(ratePercent, 0, 4)}% of ${formatNumber(amount, places)}`,
-      tax,
-    ]),
-  ] as const;
+    ...(isZero(discountTotal) ? [] : [['Discounts', `-${discountTotal}`] as const]),
+    ...(isZero(interestTotal) ? [] : [['Interest', interestTotal] as const]),
+    ...taxed,
+  ];
+}
+
+function setTotals(page: Pages, face: InvoiceFace): void {
+  const { currency, total, voidedOn } = face;
+  const places = placesOf(currency);
+  page.reserve(heightOfTotals(face));
   page.space(6);
-  page.reserve((rows.length + 4) * heightOf() + 16);
   const [, right] = halves(page);
   const numbers: Column = { ...right, width: right.width - 4, align: 'right' };
-  for (const [name = '', amount = ''] of rows) {
+  for (const [name, amount] of sumsOf(face)) {
     const text = formatNumber(amount, places);
     const names = { left: right.left, width: right.width - page.widthOf(text, small) - gap };
     page.line(text, small, numbers);
@@ -187,12 +208,12 @@ function setTotals(page: Pages, face: InvoiceFace): void {
   page.rule(right);
   page.space(5);
   const last = isCredit(face) ? 'Amount credited' : 'Amount due';
-  const amount = formatAmount(isCredit(face) ? total.replace('-', '') : total, currency);
+  const amount = formatAmount(voidedOn === null ? total.replace(isCredit(face) ? '-' : '', '') : '0', currency);
   const large: Style = { weight: 'bold', size: 12 };
   const isNarrow = page.widthOf(`${last}${amount}`, large) + gap > numbers.width;
   setTotal(page, 'Total', formatAmount(total, currency), { weight: 'bold' }, numbers);
   setTotal(page, last, amount, isNarrow ? { weight: 'bold' } : large, numbers);
-  if (!isCredit(face)) setTotal(page, 'Due by', formatDay(face.dueDate), label, numbers);
+  if (!isCredit(face) && voidedOn === null) setTotal(page, 'Due by', formatDay(face.dueDate), label, numbers);
 }
 
 function isCredit({ documentType }: InvoiceFace): boolean {

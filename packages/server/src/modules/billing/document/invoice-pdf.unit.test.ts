@@ -89,6 +89,20 @@ test('the PDF of a voided invoice is stamped on every page', async () => {
   expect(pages.length).toBeGreaterThan(1);
   for (const text of pages) expect(text).toContain('VOID');
   expect(pages[0]).toMatch(/Voided\s+October 2, 2026/);
+  // Nothing is due any more.
+  expect(pages.at(-1)).toMatch(/Amount due\s+USD 0\.00/);
+  expect(pages.at(-1)).not.toContain('Due by');
+});
+
+test('the totals of an invoice are never alone on a page, however many lines there are', async () => {
+  for (let count = 15; count <= 62; count++) {
+    const lines = Array.from({ length: count }, (_, index) => ({ ...line, description: `Work ${index + 1}.` }));
+    const pages = await pagesOf({ ...invoice, lines });
+    expect([count, pages.find((text) => text.includes('Subtotal'))]).toEqual([
+      count,
+      expect.stringContaining(`Work ${count - 1}.`),
+    ]);
+  }
 });
 
 test('the PDF of an invoice is the same each time, also from the worker thread', async () => {
