@@ -16549,7 +16549,7 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description When the service gave up writing the current PDF, after its last retry; null if it succeeded or still tries. Ask the operator
+             * @description When writing the current PDF failed for good, after its last retry; null if it succeeded or still tries. Ask the operator
              *     to retry, or change `memo` or `purchaseOrder`, to have it written.
              * @example 2026-10-01T16:30:00.000Z
              */
@@ -20883,7 +20883,7 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description When the service gave up generating the file, after its last retry; null if it succeeded or still tries. The operator can retry.
+             * @description When generating the file failed for good, after its last retry; null if it succeeded or still tries. The operator can retry.
              * @example 2026-10-01T16:30:00.000Z
              */
             fileFailedAt: string | null;
@@ -24897,7 +24897,7 @@ export interface components {
             /**
              * Nullable instant
              * Format: date-time
-             * @description When the service gave up writing the current PDF, after its last retry; null if it succeeded or still tries. Ask the operator
+             * @description When writing the current PDF failed for good, after its last retry; null if it succeeded or still tries. Ask the operator
              *     to retry, or change `memo` or `purchaseOrder`, to have it written.
              * @example 2026-10-01T16:30:00.000Z
              */
