@@ -96,7 +96,7 @@ test('an unreachable server is reported at the start, without its password', asy
   nowhere.port = '1';
   const opening = openStore({ databaseUrl: nowhere.href });
   await expect(opening).rejects.toMatchObject({
-    name: 'DatabaseUnavailable',
+    name: 'ServerAway',
     message: `The PostgreSQL server at ${nowhere.host} cannot be reached (ECONNREFUSED).`,
   });
 });
