@@ -51,8 +51,12 @@ class Visitor {
   }
 
   async signIn(apiKey: string): Promise<WireResponse> {
-    const response = await this.post('/sign-in', { apiKey });
-    this.cookie = response.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    const page = await this.get('');
+    const formKey = /name="formKey" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+    const cookie = page.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    const response = await this.post('/sign-in', { apiKey, formKey }, { Cookie: cookie });
+    const [session = ''] = response.headers['set-cookie']?.[0]?.split(';') ?? [];
+    this.cookie = session.startsWith('console_session=') ? session : '';
     return response;
   }
 }
@@ -111,9 +115,29 @@ describe('signing in', () => {
   });
 
   test('ends by signing out', async () => {
-    const one = await visitor();
+    const [one, other] = [await visitor(), await visitor()];
     const response = await one.submit('', '/sign-out');
     expect(response.headers['set-cookie']?.[0]).toMatch(/^console_session=; .*Max-Age=0;/);
+    // Also for whoever has a copy of the cookie, and only this session.
+    expect([(await one.get('')).status, (await other.get('')).status]).toEqual([401, 200]);
+  });
+
+  test('requires the form of this browser, so that no other site signs somebody in', async () => {
+    const { key: apiKey } = await newKey('ops');
+    const page = await new Visitor().get('');
+    const formKey = /name="formKey" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+    const other = await new Visitor().get('');
+    const cookieOf = ({ headers }: WireResponse) => headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+    const attempts = [
+      [{ apiKey }, { Cookie: cookieOf(page) }],
+      [{ apiKey, formKey }, {}],
+      [{ apiKey, formKey }, { Cookie: cookieOf(other) }],
+    ] as const;
+    for (const [fields, headers] of attempts)
+      expect(await new Visitor().post('/sign-in', fields, headers)).toMatchObject({ status: 403 });
+    expect(await new Visitor().post('/sign-in', { apiKey, formKey }, { Cookie: cookieOf(page) })).toMatchObject({
+      status: 303,
+    });
   });
 });
 

@@ -1,8 +1,9 @@
 import type { Rejection } from '../../contract/rejection.ts';
 import { html } from '../../http/html.ts';
 import type { PageResult } from '../../http/result.ts';
+import type { Vault } from '../../platform/auth/vault.ts';
 import { alert, type Frame, framed, plainPage } from './layout.ts';
-import { consoleRole, sessionCookie } from './session.ts';
+import { consoleRole, newSignInForm, sessionCookie } from './session.ts';
 import type { Visit } from './visit.ts';
 
 /** The results of requests for the console, beside its pages. They depend on the URL at which browsers reach it. */
@@ -10,8 +11,10 @@ export class ConsoleResults {
   /** Path of the console in the browser. */
   readonly base: string;
   readonly #isSecure: boolean;
+  readonly #vault: Vault;
 
-  constructor(publicUrl: string) {
+  constructor(publicUrl: string, vault: Vault) {
+    this.#vault = vault;
     this.base = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/console`;
     this.#isSecure = publicUrl.startsWith('https:');
   }
@@ -30,15 +33,17 @@ export class ConsoleResults {
     return withHeaders(result, { 'Set-Cookie': sessionCookie(this.base, this.#isSecure) });
   }
 
-  signInPage(error?: string): string {
-    return plainPage(
+  signInPage(status: number, error?: string): PageResult {
+    const { key, cookie } = newSignInForm(this.#vault, this.base, this.#isSecure);
+    const text = plainPage(
       'Sign in',
       html`<p class="lead">See what happens in your tenant: requests, deliveries, keys and data.</p>${error !== undefined && alert('bad', html`<p>${error}</p>`)}
-<form method="post" action="${this.base}/sign-in"><label for="apiKey">API key <span class="hint">of an API user with the role ${consoleRole}</span></label>
+<form method="post" action="${this.base}/sign-in"><input type="hidden" name="formKey" value="${key}"><label for="apiKey">API key <span class="hint">of an API user with the role ${consoleRole}</span></label>
 <input type="password" id="apiKey" name="apiKey" required autocomplete="off" autofocus>
 <div class="row"><button>Sign in</button></div></form>
 <p class="soft">You stay signed in for an hour. The key itself is not stored.</p>`,
     );
+    return withHeaders(shown(text, status), { 'Set-Cookie': cookie });
   }
 
   withoutRole(): PageResult {

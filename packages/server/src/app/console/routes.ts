@@ -11,6 +11,7 @@ import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { Service } from '../../service/service.ts';
 import { toRejection } from '../failure.ts';
 import { dataPage, listPage, rowPage } from './data-pages.ts';
+import { endSession } from './ended-sessions.ts';
 import type { Frame } from './layout.ts';
 import { requestPage, requestsPage } from './request-pages.ts';
 import { ConsoleResults, shown } from './results.ts';
@@ -66,7 +67,7 @@ const changes: readonly (readonly [pattern: RegExp, change: Change])[] = [
 
 /** Pages on which a firm's administrator sees what happens in its tenant, with the rights that the API gives to the same key. */
 export function consoleRoutes(service: Service): readonly Route[] {
-  const results = new ConsoleResults(service.config.publicUrl);
+  const results = new ConsoleResults(service.config.publicUrl, service.vault);
   return [
     {
       name: 'console',
@@ -92,8 +93,7 @@ async function handle(service: Service, results: ConsoleResults, exchange: Excha
   if (isForm && path === '/sign-in') return signIn(service, results, exchange);
   const session = readSession(vault, exchange.header('cookie'));
   const known = session && (await callerOf(service, session));
-  if (session === undefined || known === undefined)
-    return isForm ? results.redirect('') : shown(results.signInPage(), 401);
+  if (session === undefined || known === undefined) return isForm ? results.redirect('') : results.signInPage(401);
   const { tenant, caller } = known;
   exchange.tenant = tenant.name;
   checkAccess(tenant, exchange);
@@ -102,7 +102,10 @@ async function handle(service: Service, results: ConsoleResults, exchange: Excha
   const fields = isForm ? await readFields(exchange, tenant.name, caller.apiUserId) : new URLSearchParams();
   if (fields === undefined || (isForm && !isFormKey(vault, session, fields.get('formKey') ?? '')))
     return results.foreignForm();
-  if (isForm && path === '/sign-out') return results.signedOut(results.redirect(''));
+  if (isForm && path === '/sign-out') {
+    await endSession(service.store, tenant.id, session);
+    return results.signedOut(results.redirect(''));
+  }
   const turn = await exchange.turn(tenant.name, caller.apiUserId);
   const query = new URLSearchParams(
     Object.entries(exchange.query).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),

@@ -19,6 +19,7 @@ export interface ConsoleSession {
   readonly signingKey: string;
   /** Seconds since 1970. */
   readonly until: number;
+  readonly id: string;
   /** The signed text, to which forms are bound. */
   readonly text: string;
 }
@@ -39,20 +40,39 @@ export function readSession(vault: Vault, cookies: string | undefined): ConsoleS
     keyId = '',
     signingKey = '',
     until = '',
+    id = '',
     signature = '',
-  } = /^(?<text>(?<tenant>[a-z0-9_]+)\.(?<keyId>[0-9a-f-]{36})\.(?<signingKey>[\w-]{1,100})\.(?<until>\d{1,12})\.[\w-]+)\.(?<signature>[\w-]+)$/.exec(
+  } = /^(?<text>(?<tenant>[a-z0-9_]+)\.(?<keyId>[0-9a-f-]{36})\.(?<signingKey>[\w-]{1,100})\.(?<until>\d{1,12})\.(?<id>[\w-]+))\.(?<signature>[\w-]+)$/.exec(
     value ?? '',
   )?.groups ?? {};
   if (text === '' || !vault.verify('console session', text, signature)) return undefined;
   return Number(until) * 1000 <= databaseClock.now()
     ? undefined
-    : { tenant, keyId, signingKey, until: Number(until), text };
+    : { tenant, keyId, signingKey, until: Number(until), id, text };
 }
 
 /** The `Set-Cookie` header; without a value, it removes the cookie. Strict: no other site can send it with a request. */
 export function sessionCookie(path: string, isSecure: boolean, value = ''): string {
   const lasts = value === '' ? 0 : sessionLasts;
   return `${cookieName}=${value}; Path=${path}; Max-Age=${lasts}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+}
+
+const formCookieName = 'console_form';
+
+/** A sign-in form, which nobody is signed in for yet: its key is bound to a cookie that only this browser has. */
+export function newSignInForm(
+  vault: Vault,
+  path: string,
+  isSecure: boolean,
+): { readonly key: string; readonly cookie: string } {
+  const id = randomBytes(18).toString('base64url');
+  const attributes = `Path=${path}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+  return { key: vault.sign('console sign-in', id), cookie: `${formCookieName}=${id}; ${attributes}` };
+}
+
+export function isSignInKey(vault: Vault, cookies: string | undefined, key: string): boolean {
+  const id = new RegExp(`(?:^|; *)${formCookieName}=([\\w-]{24})(?:;|$)`).exec(cookies ?? '')?.[1];
+  return id !== undefined && vault.verify('console sign-in', id, key);
 }
 
 /** The anti-forgery key of forms, bound to the session. */

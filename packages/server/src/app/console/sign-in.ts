@@ -9,19 +9,22 @@ import { createToken } from '../../modules/authentication/createToken.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { Service } from '../../service/service.ts';
 import { toRejection } from '../failure.ts';
-import { type ConsoleResults, shown, withHeaders } from './results.ts';
-import { type ConsoleSession, consoleRole, startSession } from './session.ts';
+import { isEnded } from './ended-sessions.ts';
+import { type ConsoleResults, withHeaders } from './results.ts';
+import { type ConsoleSession, consoleRole, isSignInKey, startSession } from './session.ts';
 import { openContext, operationOf } from './visit.ts';
 
 /** The API user of a session as it is now: keys are revoked, and roles change, while people are signed in. */
 export async function callerOf(
-  { directory, keys }: Service,
-  { tenant: name, keyId, signingKey }: ConsoleSession,
+  { directory, keys, store }: Service,
+  session: ConsoleSession,
 ): Promise<{ tenant: Tenant; caller: Caller } | undefined> {
+  const { tenant: name, keyId, signingKey } = session;
   const tenant = await directory.tenant(name);
   const key = tenant && (await directory.key(tenant.id, keyId));
   if (tenant === undefined || key === undefined || !key.usable) return undefined;
   if ((await keys.publicKey(signingKey)) === undefined) return undefined;
+  if (await isEnded(store, tenant.id, session)) return undefined;
   const { apiUserId, apiUserName, roles, staffId } = key;
   return { tenant, caller: { apiUserId, apiUserName, roles: new Set(roles), staffId } };
 }
@@ -32,7 +35,11 @@ export async function signIn(service: Service, results: ConsoleResults, exchange
   const endAttempt = failureLimit.attempt(exchange.address);
   try {
     const fields = await readFields(exchange, '', exchange.address);
-    if (fields === undefined) return results.foreignForm();
+    const isOwn = isSignInKey(vault, exchange.header('cookie'), fields?.get('formKey') ?? '');
+    if (fields === undefined || !isOwn) {
+      endAttempt(false);
+      return results.foreignForm();
+    }
     const operation = operationOf('createToken');
     const context = openContext(service, exchange, operation);
     const bytes = Buffer.from(JSON.stringify({ apiKey: fields.get('apiKey')?.trim() ?? '' }));
@@ -54,6 +61,6 @@ export async function signIn(service: Service, results: ConsoleResults, exchange
     const problem = toRejection(error, exchange.log);
     endAttempt(isFailedAttempt(problem));
     const text = [400, 401].includes(problem.status) ? 'This is not a valid API key.' : problem.message;
-    return withHeaders(shown(results.signInPage(text), problem.status), problem.headers);
+    return withHeaders(results.signInPage(problem.status, text), problem.headers);
   }
 }

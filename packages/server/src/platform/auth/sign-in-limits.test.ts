@@ -124,8 +124,15 @@ describe('the exchange of API keys', () => {
 test('failed sign-ins on the console count like failed key exchanges', async () => {
   const signIn = async (apiKey: string) => {
     const headers = { 'Content-Type': 'application/x-www-form-urlencoded', ...from('192.0.2.77') };
-    const body = new URLSearchParams({ apiKey }).toString();
-    const response = await fetch(`${address}/console/sign-in`, { method: 'POST', headers, body, redirect: 'manual' });
+    const form = await fetch(`${address}/console`);
+    const formKey = /name="formKey" value="([^"]+)"/.exec(await form.text())?.[1] ?? '';
+    const Cookie = form.headers.get('Set-Cookie')?.split(';')[0] ?? '';
+    const response = await fetch(`${address}/console/sign-in`, {
+      method: 'POST',
+      headers: { ...headers, Cookie },
+      body: new URLSearchParams({ apiKey, formKey }).toString(),
+      redirect: 'manual',
+    });
     return response.status;
   };
   const statuses: number[] = [];

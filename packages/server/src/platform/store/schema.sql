@@ -793,6 +793,16 @@ alter table draft_invoice_line_wip enable row level security, force row level se
 create policy tenant_isolation on draft_invoice_line_wip for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
 grant delete, insert, select on draft_invoice_line_wip to financial_automation_service;
 
+create table ended_session (
+  tenant_id integer not null,
+  id text collate "C" not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint ended_session_pkey PRIMARY KEY (tenant_id, id)
+);
+alter table ended_session enable row level security, force row level security;
+create policy tenant_isolation on ended_session for all to public using (tenant_id = current_setting('app.tenant_id'::text)::integer) with check (tenant_id = current_setting('app.tenant_id'::text)::integer);
+grant delete, insert, select on ended_session to financial_automation_service;
+
 create table engagement (
   tenant_id integer not null,
   id uuid not null,
