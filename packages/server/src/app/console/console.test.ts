@@ -260,12 +260,13 @@ describe('pages', () => {
 test('rows of a custom type have their fields, references and events', async () => {
   const client = await newClient({ name: 'Referred LLC' });
   const fields = [
+    { name: 'id', displayName: 'Number', type: 'TEXT' },
     { name: 'stage', displayName: 'Stage', type: 'TEXT' },
     { name: 'client', displayName: 'Client', type: 'REFERENCE', referencedEntityType: 'Client' },
   ];
   const defined = await call('POST', '/api/v1/records/custom', { name: 'Lead', displayName: 'Sales lead', fields });
   expect(defined.status).toBe(201);
-  const record = { type: 'Lead', systemRef: 'L-1', attributes: { stage: 'new', client: client.id } };
+  const record = { type: 'Lead', systemRef: 'L-1', attributes: { id: 'N-1', stage: 'new', client: client.id } };
   expect((await call('POST', '/api/v1/records', { records: [record] })).status).toBe(200);
   const one = await visitor();
   expect((await one.get('/data')).text).toContain('href="/console/data/Lead">Sales lead</a>');

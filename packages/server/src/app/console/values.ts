@@ -8,11 +8,11 @@ const mostItems = 20;
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A row of a lookup has its fields in `attributes`. */
+/** A row of a lookup has its fields in `attributes`; a field that a firm names `id` must not replace the row's own. */
 export function flatRow(value: unknown): Row {
   const row: Row = Object(value);
   const { attributes, ...rest } = row;
-  return typeof attributes === 'object' && attributes !== null ? { ...rest, ...attributes } : row;
+  return typeof attributes === 'object' && attributes !== null ? { ...attributes, ...rest } : row;
 }
 
 /** Renders a value by its schema: references are links. */
