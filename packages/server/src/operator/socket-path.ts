@@ -8,8 +8,8 @@ export function socketIn(dataDir: string): string {
   return join(dataDir, 'operator.sock');
 }
 
-/** In bytes, of every supported system: macOS allows the shortest paths. */
-const maxSocketPath = 103;
+/** In bytes, as the system limits it. */
+const maxSocketPath = process.platform === 'darwin' ? 103 : 107;
 
 /** @throws Error with a sentence if the path of the directory is too long for a socket in it */
 export function checkDataDir(dataDir: string): void {
