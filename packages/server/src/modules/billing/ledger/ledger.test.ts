@@ -3,6 +3,7 @@ import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../../../test/service.ts';
+import { databaseClock } from '../../../platform/database-clock.ts';
 import { only } from '../../records/testing.ts';
 import { firm } from '../testing.ts';
 import { findBreaches } from './invariants.ts';
@@ -149,7 +150,7 @@ describe('the entries of a story', () => {
   });
 
   test('is known from the time at which it was recorded', async () => {
-    const soon = () => new Promise((resolve) => setTimeout(resolve, 5)).then(() => new Date().toISOString());
+    const soon = () => new Promise((resolve) => setTimeout(resolve, 5)).then(() => databaseClock.date().toISOString());
     const invoice = await bill('90.00', '2026-01-15');
     const before = await soon();
     await change('Invoice', invoice.systemRef, { status: 'WRITTEN_OFF', writeOffReason: 'Insolvent' });

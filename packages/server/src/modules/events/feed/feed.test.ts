@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { deliveringService } from '../../../../test/delivery.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
+import { databaseClock } from '../../../platform/database-clock.ts';
 import { tickOf } from '../../billing/pay/testing.ts';
 import { firm } from '../../billing/testing.ts';
 import { recordsOf } from '../../records/testing.ts';
@@ -159,7 +160,7 @@ describe('retryDelivery and recoverEvents', () => {
 
   test('send an event again, and all that failed or occurred while the subscription was inactive, in their order', async () => {
     const delivery = await service.start();
-    const since = new Date(Date.now() - 5).toISOString();
+    const since = new Date(databaseClock.now() - 5).toISOString();
     await groups('Earlier');
     const receiver = await startReceiver();
     const { id } = await subscribe(receiver);
@@ -200,12 +201,15 @@ describe('retryDelivery and recoverEvents', () => {
       select tenant_id, ${none}, ${id}, event_id, entity_type, operation, entity_id, 1, 'https://x.example.com', 'FAILED', 1, now()
       from event_waiting limit 1`);
     expect((await again(id, none)).status).toBe(404);
-    expect((await recover(none, new Date().toISOString())).status).toBe(404);
+    expect((await recover(none, databaseClock.date().toISOString())).status).toBe(404);
     expect((await recover(id, 'yesterday')).status).toBe(400);
     const reader = await signIn({ roles: ['EVNT_SUB_R'] });
     expect(
-      (await reader.call('POST', `/api/v1/event-subscriptions/${id}/recover`, { since: new Date().toISOString() }))
-        .status,
+      (
+        await reader.call('POST', `/api/v1/event-subscriptions/${id}/recover`, {
+          since: databaseClock.date().toISOString(),
+        })
+      ).status,
     ).toBe(403);
   });
 });
