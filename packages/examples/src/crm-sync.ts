@@ -11,7 +11,7 @@ interface Account {
   email: string;
   /** From the firm. */
   status?: string;
-  overdueBalance?: string;
+  outstandingBalance?: string;
   /** What was pushed last, and the version of the client that resulted or was pulled. */
   pushed?: string;
   version?: number;
@@ -80,9 +80,9 @@ async function pull(): Promise<number> {
       if (event.entityType !== 'Client') continue;
       const account = crm.accounts.find(({ id }) => id === event.data.systemRef);
       if (account === undefined || event.data.version < (account.version ?? 0)) continue;
-      const { status, overdueBalance, version } = event.data;
-      if (account.status !== status || account.overdueBalance !== overdueBalance) applied += 1;
-      Object.assign(account, { status, overdueBalance, version });
+      const { status, outstandingBalance, version } = event.data;
+      if (account.status !== status || account.outstandingBalance !== outstandingBalance) applied += 1;
+      Object.assign(account, { status, outstandingBalance, version });
     }
     crm.position = page.nextCursor;
     await save();

@@ -8,10 +8,10 @@ const api = createClient({
   tenant: process.env.API_TENANT ?? 'hartwell',
   apiKey: process.env.API_KEY ?? '',
 });
-const today = new Date().toISOString().slice(0, 10);
+const today = await firmsDay();
 const yearStart = `${today.slice(0, 4)}-01-01`;
 
-const [receivables, work, revenue, hours] = await Promise.all([
+const [receivables, work, billed, hours] = await Promise.all([
   orThrow(
     api.call('aggregateLedgerEntries', {
       body: {
@@ -25,7 +25,7 @@ const [receivables, work, revenue, hours] = await Promise.all([
     api.call('aggregateLedgerEntries', {
       body: {
         where: { account: { _eq: 'WIP' }, businessDate: { _lte: today } },
-        groupBy: [{ column: 'workDate', daysBefore: today, boundaries: [0, 31, 61, 91] }],
+        groupBy: [{ column: 'currency' }, { column: 'workDate', daysBefore: today, boundaries: [0, 31, 61, 91] }],
         measures: { unbilled: { function: 'SUM', column: 'amount' } },
       },
     }),
@@ -34,8 +34,12 @@ const [receivables, work, revenue, hours] = await Promise.all([
     api.call('aggregateInvoices', {
       body: {
         where: { status: { _neq: 'VOIDED' }, invoiceDate: { _gte: yearStart } },
-        groupBy: [{ column: 'invoiceDate', by: 'MONTH' }],
-        measures: { revenue: { function: 'SUM', column: 'subtotal' }, invoices: { function: 'COUNT' } },
+        groupBy: [{ column: 'invoiceDate', by: 'MONTH' }, { column: 'currency' }],
+        measures: {
+          total: { function: 'SUM', column: 'total' },
+          tax: { function: 'SUM', column: 'taxTotal' },
+          documents: { function: 'COUNT' },
+        },
         orderBy: [{ column: 'invoiceDate', direction: 'asc' }],
       },
     }),
@@ -63,11 +67,16 @@ print(
 );
 print(
   'Work in progress by age in days',
-  work.data.map(({ key, values }) => [`from ${key.workDate}`, values.unbilled]),
+  work.data.map(({ key, values }) => [`${key.currency} from ${key.workDate}`, values.unbilled]),
 );
 print(
-  'Revenue by month',
-  revenue.data.map(({ key, values }) => [String(key.invoiceDate).slice(0, 7), values.revenue, values.invoices]),
+  'Billed by month less credit notes: total, tax in it, documents',
+  billed.data.map(({ key, values }) => [
+    `${String(key.invoiceDate).slice(0, 7)} ${key.currency}`,
+    values.total,
+    values.tax,
+    values.documents,
+  ]),
 );
 print(
   'Approved hours by month',
@@ -76,6 +85,14 @@ print(
     values.hours,
   ]),
 );
+
+/** Today where the firm is, which can be another day than here. A sandbox has a clock of its own. */
+async function firmsDay(): Promise<string> {
+  const [org] = (await orThrow(api.call('listOrgs'))).data;
+  const clock = await api.call('getSandboxClock');
+  const now = clock.status === 200 ? new Date(clock.body.now) : new Date();
+  return new Intl.DateTimeFormat('en-CA', { timeZone: org?.timeZone }).format(now);
+}
 
 function print(title: string, rows: readonly (readonly unknown[])[]): void {
   console.log(`\n${title}`);

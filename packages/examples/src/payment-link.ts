@@ -30,7 +30,12 @@ console.log(`Invoice ${invoice.invoiceNumber} is ${status}, and ${amountDue} is 
 
 async function oldestOpenInvoice(): Promise<Schema<'Invoice'>> {
   const body = {
-    where: { status: { _in: ['POSTED' as const, 'PARTIALLY_PAID' as const] }, amountPending: { _eq: '0.00' } },
+    where: {
+      status: { _in: ['POSTED' as const, 'PARTIALLY_PAID' as const] },
+      // A credit note is posted, too, with 0.00 due.
+      amountDue: { _gt: '0.00' },
+      amountPending: { _eq: '0.00' },
+    },
     orderBy: [{ dueDate: 'asc' as const }],
     pageSize: 1,
   };

@@ -79,9 +79,26 @@ describe('warehouse-sync', () => {
 describe('dashboard', () => {
   it('prints figures of each kind', async () => {
     const output = (await run('dashboard')).join('\n');
-    for (const title of ['Receivables', 'Work in progress', 'Revenue', 'Approved hours'])
+    for (const title of ['Receivables', 'Work in progress', 'Billed', 'Approved hours'])
       expect(output).toMatch(new RegExp(`^${title}[^\\n]*\\n {2}\\S[^\\n]* [1-9][\\d.]+`, 'm'));
     expect(output).toMatch(/^ {2}\d{4}-\d\d billable /m);
+  });
+
+  it('prints what the documents of a month and currency add up to', async () => {
+    const [, section = ''] = /^Billed[^\n]*\n([\s\S]*?)\n\n/m.exec((await run('dashboard')).join('\n')) ?? [];
+    const rows = section.split('\n').map((line) => line.trim().split(/ +/));
+    const printed = rows.map(([month, currency, total]) => [`${month} ${currency}`, total]);
+
+    const api = createClient({ baseUrl: running.address, tenant: 'hartwell', apiKey });
+    const year = rows[0]?.[0]?.slice(0, 4);
+    const cents = new Map<string, bigint>();
+    for await (const { status, invoiceDate, currency, total } of api.rows('searchInvoices', { body: {} })) {
+      if (status === 'VOIDED' || invoiceDate.slice(0, 4) !== year) continue;
+      const month = `${invoiceDate.slice(0, 7)} ${currency}`;
+      cents.set(month, (cents.get(month) ?? 0n) + BigInt(total.replace('.', '')));
+    }
+    expect(printed).not.toEqual([]);
+    expect(new Map(printed.map(([month, total]) => [month, BigInt(String(total).replace('.', ''))]))).toEqual(cents);
   });
 });
 
