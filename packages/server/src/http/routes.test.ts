@@ -51,6 +51,7 @@ function stable(name: string, value: string): string {
     .replaceAll(/"[0-9a-f]{16}-(\d+)"/g, '"TAG-$1"')
     .replaceAll(/W\/"[^"]+"/g, 'W/"TAG"')
     .replaceAll(/payment_session=[\w-]+/g, 'payment_session=SESSION')
+    .replaceAll(/console_form=[\w-]+/g, 'console_form=FORM')
     .replaceAll(/\/pay\/[\w-]{20,}/g, '/pay/TOKEN')
     .replaceAll(/bytes (\d+-\d+|\*)\/\d{4,}/g, 'bytes $1/many')
     .replaceAll(/'sha256-[^']+'/g, `'HASH'`);
@@ -172,7 +173,12 @@ async function recordConsole(): Promise<void> {
   const path = '/console';
   for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'POST']) await record(`console, ${method}`, { method, path });
   const signIn = { method: 'POST', path: `${path}/sign-in` };
-  await record('console, wrong key', { ...signIn, headers: form, body: 'apiKey=x' });
+  const { text, headers } = await wire(address, { path });
+  const [, formKey = ''] = /name="formKey" value="([^"]+)"/.exec(text) ?? [];
+  const Cookie = String(headers['set-cookie']).split(';')[0];
+  const body = new URLSearchParams({ apiKey: 'x', formKey }).toString();
+  await record('console, wrong key', { ...signIn, headers: { ...form, Cookie }, body });
+  await record('console, no form key', { ...signIn, headers: form, body: 'apiKey=x' });
   await record('console, no form', { ...signIn, headers: json, body: '{}' });
 }
 
