@@ -15,6 +15,7 @@ export const conditions: Record<string, (operation: Operation) => boolean> = {
   returnsRow,
   readsRow: (operation) => isOneRow(operation) && operation.method === 'get',
   changesRow,
+  changesItems,
   // Writes have a limit of their own.
   writes: ({ place }) => place.get('x-rate-limit')?.value === 'write' && place.get('x-dry-run') === undefined,
   readsByPost: ({ method, place }) => method === 'post' && place.get('x-rate-limit')?.value === 'read',
@@ -26,13 +27,13 @@ export const conditions: Record<string, (operation: Operation) => boolean> = {
   looksUp: ({ id }) => /^lookup[A-Z]/.test(id),
 };
 
-/** Whether it changes one row, which the path names, or rows of which a version can be expected. */
+/** Whether it changes one row, which the path names. */
 export function changesRow(operation: Operation): boolean {
-  return (isOneRow(operation) && operation.method !== 'get') || expectsVersions(operation);
+  return isOneRow(operation) && operation.method !== 'get';
 }
 
 /** Whether the items of its body have the version that they expect, as one of them can by `If-Match`. */
-function expectsVersions({ body }: Operation): boolean {
+export function changesItems({ body }: Operation): boolean {
   const schemas = body === undefined ? [] : contentOf(body);
   const lists = schemas.flatMap((schema) => schema.map('properties'));
   return lists.some(([, list]) => list.get('items', 'properties', 'ifVersion') !== undefined);

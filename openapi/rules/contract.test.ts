@@ -34,6 +34,38 @@ describe('the bundle', () => {
     });
   });
 
+  test('has no optional parameter that tools send by themselves, but those whose default says the same as no parameter', () => {
+    const document = JSON.parse(text);
+    interface Parameter {
+      readonly name: string;
+      readonly required?: boolean;
+      readonly example?: unknown;
+      readonly schema: { readonly $ref?: string; readonly default?: unknown; readonly examples?: unknown };
+    }
+    const optional = Object.values<Parameter>(document.components.parameters).filter(
+      ({ required }) => required !== true,
+    );
+    const schemaOf = ({ schema }: Parameter) => ({
+      ...document.components.schemas[schema.$ref?.split('/').at(-1) ?? ''],
+      ...schema,
+    });
+    expect(optional.filter((one) => one.example !== undefined || schemaOf(one).examples !== undefined)).toEqual([]);
+    const defaults = optional.flatMap((one) =>
+      one.schema.default === undefined ? [] : [`${one.name}: ${one.schema.default}`],
+    );
+    expect([...new Set(defaults)].toSorted()).toEqual([
+      'Dry-Run: false',
+      'If-Match: *',
+      'includeDownloadUrl: false',
+      'includeInactive: false',
+      'includeTotal: false',
+      'page: 0',
+      'pageSize: 100',
+      'pageSize: 50',
+    ]);
+    expect(Object.values<object>(document.paths).filter((item) => 'parameters' in item)).toEqual([]);
+  });
+
   // Section 2.7 of domain.md: which types the records API writes, and how.
   test('has the standard record types', () => {
     const records = [...text.matchAll(/"x-record":\{"operations":(\[.*?\])/g)].map(

@@ -2,7 +2,7 @@
  * The headers that the service reads of every call must be declared on every call. Otherwise the validator does not check
  * them, the client does not send them and the reference does not show them.
  */
-import { changesRow, isOneRow } from './conditions.ts';
+import { changesItems, changesRow, isOneRow } from './conditions.ts';
 import { eachOperation, isPublic, parameterNamed } from './contract.ts';
 
 export const parameters = eachOperation((operation, report) => {
@@ -18,7 +18,7 @@ export const parameters = eachOperation((operation, report) => {
   }
 
   // Two people who change the same row must be able to notice.
-  if (changesRow(operation) !== (parameterNamed(operation, 'If-Match') !== undefined)) {
+  if ((changesRow(operation) || changesItems(operation)) !== (parameterNamed(operation, 'If-Match') !== undefined)) {
     report(place, 'Declare `If-Match` where an operation changes one row, and only there.');
   }
   if ((isOneRow(operation) && method === 'get') !== (parameterNamed(operation, 'If-None-Match') !== undefined)) {

@@ -3,6 +3,7 @@ import type { Oas3Decorator, Oas3Preprocessor, Oas3Rule } from '@redocly/openapi
 import { aggregates } from './aggregates.ts';
 import { bounds } from './bounds.ts';
 import { byType } from './by-type.ts';
+import { callable } from './callable.ts';
 import { closedBodies } from './closed-bodies.ts';
 import { completeResponses } from './complete-responses.ts';
 import { completed, withOperationDefaults } from './completed.ts';
@@ -107,6 +108,7 @@ export const decorators: Record<string, Oas3Decorator> = {
   renamed,
   titled,
   described,
+  callable,
   referenced,
 };
 

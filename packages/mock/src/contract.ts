@@ -21,6 +21,8 @@ export interface Parameter {
   in: 'path' | 'query' | 'header';
   required: boolean;
   example: unknown;
+  /** Of an optional parameter, which tools must not send by themselves. */
+  'x-example'?: unknown;
 }
 
 export interface Example {
@@ -87,7 +89,10 @@ export function operationsOf(contract: Contract): Operation[] {
       parameters: parameters.map((reference) => {
         const parameter = resolve<Parameter>(contract, reference);
         // All types share the parameter `id` and its example. The example of the response has an id of the right type.
-        const example = (parameter.name === 'id' ? idInResponse(responses) : undefined) ?? parameter.example;
+        const example =
+          (parameter.name === 'id' ? idInResponse(responses) : undefined) ??
+          parameter.example ??
+          parameter['x-example'];
         return { ...parameter, example, required: parameter.required ?? false };
       }),
       body: bodyOf(contract, raw),

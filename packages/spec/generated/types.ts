@@ -12,24 +12,7 @@ export interface paths {
     "/v1/auth/token": {
         parameters: {
             query?: never;
-            header?: {
-                /**
-                 * @description Tenant of the request. If omitted, the tenant of the API key. Another tenant is rejected.
-                 * @example hartwell
-                 */
-                Tenant?: components["parameters"]["OptionalTenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -66,24 +49,7 @@ export interface paths {
     "/gql/v1/clients": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -110,24 +76,7 @@ export interface paths {
     "/gql/v1/clients/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -156,24 +105,7 @@ export interface paths {
     "/gql/v1/clients/aggregate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -204,31 +136,8 @@ export interface paths {
     "/gql/v1/client/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -255,24 +164,7 @@ export interface paths {
     "/api/v1/clients/v1/onboard": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -307,24 +199,7 @@ export interface paths {
     "/gql/v1/client_types": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -366,24 +241,7 @@ export interface paths {
     "/gql/v1/tax_regions": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -426,24 +284,7 @@ export interface paths {
     "/gql/v1/client_groups": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -471,24 +312,7 @@ export interface paths {
     "/gql/v1/client_business_entities": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -516,24 +340,7 @@ export interface paths {
     "/gql/v1/contact_clients": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -561,24 +368,7 @@ export interface paths {
     "/gql/v1/contact_infos": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -606,24 +396,7 @@ export interface paths {
     "/gql/v1/departments": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -650,24 +423,7 @@ export interface paths {
     "/gql/v1/industries": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -695,24 +451,7 @@ export interface paths {
     "/gql/v1/offices": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -739,24 +478,7 @@ export interface paths {
     "/gql/v1/orgs": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -784,24 +506,7 @@ export interface paths {
     "/gql/v1/service_lines": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -829,24 +534,7 @@ export interface paths {
     "/gql/v1/contacts": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -874,24 +562,7 @@ export interface paths {
     "/gql/v1/contacts/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -919,31 +590,8 @@ export interface paths {
     "/gql/v1/contact/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -970,31 +618,8 @@ export interface paths {
     "/gql/v1/contacts/by_client/{clientId}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the client.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                clientId: components["parameters"]["ClientId"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -1021,24 +646,7 @@ export interface paths {
     "/api/v1/contacts/upsert": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1084,24 +692,7 @@ export interface paths {
     "/gql/v1/jobs": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1129,31 +720,8 @@ export interface paths {
     "/gql/v1/job/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -1183,24 +751,7 @@ export interface paths {
     "/gql/v1/job_templates": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1228,24 +779,7 @@ export interface paths {
     "/gql/v1/projects": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1274,24 +808,7 @@ export interface paths {
     "/gql/v1/projects/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1323,24 +840,7 @@ export interface paths {
     "/gql/v1/projects/aggregate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1371,31 +871,8 @@ export interface paths {
     "/gql/v1/project/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -1426,24 +903,7 @@ export interface paths {
     "/api/v1/projects/create_from_template": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1485,24 +945,7 @@ export interface paths {
     "/api/v1/projects/assign_staff": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1542,24 +985,7 @@ export interface paths {
     "/api/v1/projects/remove_staff": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1595,24 +1021,7 @@ export interface paths {
     "/gql/v1/staff": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1640,24 +1049,7 @@ export interface paths {
     "/gql/v1/staff/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1689,31 +1081,8 @@ export interface paths {
     "/gql/v1/staff/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -1743,24 +1112,7 @@ export interface paths {
     "/api/v1/staff": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1791,31 +1143,8 @@ export interface paths {
     "/api/v1/staff/{staffId}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the staff member.
-                 * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
-                 */
-                staffId: components["parameters"]["StaffId"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         get?: never;
@@ -1854,24 +1183,7 @@ export interface paths {
     "/api/v1/staff/type/batch/create": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1902,24 +1214,7 @@ export interface paths {
     "/api/v1/staff/type/batch/lookup": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1947,24 +1242,7 @@ export interface paths {
     "/gql/v1/payments": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -1991,24 +1269,7 @@ export interface paths {
     "/gql/v1/payments/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2036,24 +1297,7 @@ export interface paths {
     "/gql/v1/payments/aggregate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2084,31 +1328,8 @@ export interface paths {
     "/gql/v1/payment/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -2136,24 +1357,7 @@ export interface paths {
     "/api/v1/clients/v1/link/payment": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2201,24 +1405,7 @@ export interface paths {
     "/gql/v1/draft_invoice_histories": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2246,24 +1433,7 @@ export interface paths {
     "/gql/v1/draft_invoice_histories/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2293,31 +1463,8 @@ export interface paths {
     "/gql/v1/draft_invoice/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -2343,24 +1490,7 @@ export interface paths {
     "/gql/v1/invoices": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2388,24 +1518,7 @@ export interface paths {
     "/gql/v1/invoices/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2433,24 +1546,7 @@ export interface paths {
     "/gql/v1/invoices/aggregate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2481,31 +1577,8 @@ export interface paths {
     "/gql/v1/invoice/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -2532,24 +1605,7 @@ export interface paths {
     "/gql/v1/ledger_entries": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2578,24 +1634,7 @@ export interface paths {
     "/gql/v1/ledger_entries/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2627,24 +1666,7 @@ export interface paths {
     "/gql/v1/ledger_entries/aggregate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2676,31 +1698,8 @@ export interface paths {
     "/gql/v1/ledger_entry/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -2728,31 +1727,8 @@ export interface paths {
     "/gql/v1/quick_payment_link/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -2778,24 +1754,7 @@ export interface paths {
     "/api/v1/invoices/unpaid": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2823,24 +1782,7 @@ export interface paths {
     "/v1/task-types": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2867,24 +1809,7 @@ export interface paths {
     "/v1/task-types/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -2912,31 +1837,8 @@ export interface paths {
     "/v1/task/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -2965,24 +1867,7 @@ export interface paths {
     "/v1/tasks/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3011,24 +1896,7 @@ export interface paths {
     "/v1/tasks/aggregate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3059,24 +1927,7 @@ export interface paths {
     "/gql/v1/wip": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3104,24 +1955,7 @@ export interface paths {
     "/gql/v1/wips/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3150,24 +1984,7 @@ export interface paths {
     "/gql/v1/wips/aggregate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3198,31 +2015,8 @@ export interface paths {
     "/gql/v1/wip/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -3249,24 +2043,7 @@ export interface paths {
     "/gql/v1/time_entries": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3295,24 +2072,7 @@ export interface paths {
     "/gql/v1/time_entries/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3342,24 +2102,7 @@ export interface paths {
     "/gql/v1/time_entries/aggregate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3390,31 +2133,8 @@ export interface paths {
     "/gql/v1/time_entry/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -3442,24 +2162,7 @@ export interface paths {
     "/gql/v1/expense_entries": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3488,24 +2191,7 @@ export interface paths {
     "/gql/v1/expense_entries/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3534,24 +2220,7 @@ export interface paths {
     "/gql/v1/expense_entries/aggregate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3582,31 +2251,8 @@ export interface paths {
     "/gql/v1/expense_entry/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -3634,24 +2280,7 @@ export interface paths {
     "/api/v1/codes/types": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3678,31 +2307,8 @@ export interface paths {
     "/api/v1/codes/schema/{type}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description Type of code. Other values return 404.
-                 * @example WorkCode
-                 */
-                type: components["parameters"]["CodeTypePath"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -3728,24 +2334,7 @@ export interface paths {
     "/api/v1/codes": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3787,31 +2376,8 @@ export interface paths {
     "/api/v1/codes/batch/{type}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description Type of code. Other values return 404.
-                 * @example WorkCode
-                 */
-                type: components["parameters"]["CodeTypePath"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         get?: never;
@@ -3838,24 +2404,7 @@ export interface paths {
     "/api/v1/entries/types": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -3882,31 +2431,8 @@ export interface paths {
     "/api/v1/entries/schema/{type}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description Type of entry. Other values return 404.
-                 * @example TimeEntry
-                 */
-                type: components["parameters"]["EntryTypePath"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -3932,24 +2458,7 @@ export interface paths {
     "/api/v1/entries": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4002,31 +2511,8 @@ export interface paths {
     "/api/v1/entries/batch/{type}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description Type of entry. Other values return 404.
-                 * @example TimeEntry
-                 */
-                type: components["parameters"]["EntryTypePath"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         get?: never;
@@ -4053,24 +2539,7 @@ export interface paths {
     "/gql/v1/engagements": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4098,24 +2567,7 @@ export interface paths {
     "/gql/v1/engagements/search": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4144,24 +2596,7 @@ export interface paths {
     "/gql/v1/engagements/aggregate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4192,31 +2627,8 @@ export interface paths {
     "/gql/v1/engagement/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -4244,31 +2656,8 @@ export interface paths {
     "/api/v1/engagements/{engagementId}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the engagement.
-                 * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
-                 */
-                engagementId: components["parameters"]["EngagementId"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         get?: never;
@@ -4309,24 +2698,7 @@ export interface paths {
     "/api/v1/engagements/create": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4361,24 +2733,7 @@ export interface paths {
     "/api/v1/engagements/batch/create": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4414,31 +2769,8 @@ export interface paths {
     "/api/v1/engagements/batch/{batchId}/status": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the batch.
-                 * @example 0199a1c2-0d09-7c01-8a4f-5d2e9b60f101
-                 */
-                batchId: components["parameters"]["BatchId"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -4465,31 +2797,8 @@ export interface paths {
     "/gql/v1/engagement_documents/by_engagement/{engagementId}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the engagement.
-                 * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
-                 */
-                engagementId: components["parameters"]["EngagementId"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -4515,24 +2824,7 @@ export interface paths {
     "/api/v1/records": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4626,24 +2918,7 @@ export interface paths {
     "/api/v1/records/types": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4670,31 +2945,8 @@ export interface paths {
     "/api/v1/records/schema/{type}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description Name of a standard or custom record type. A type that does not exist returns 404.
-                 * @example Opportunity
-                 */
-                type: components["parameters"]["RecordTypeName"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -4720,31 +2972,8 @@ export interface paths {
     "/api/v1/records/batch/{type}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description Name of a standard or custom record type. A type that does not exist returns 404.
-                 * @example Opportunity
-                 */
-                type: components["parameters"]["RecordTypeName"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         get?: never;
@@ -4773,24 +3002,7 @@ export interface paths {
     "/api/v1/records/custom": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4838,32 +3050,8 @@ export interface paths {
     "/api/v1/records/custom/{name}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description Name of the custom record type, with the same spelling and case as when it was created. A type that does not exist returns
-                 *     404.
-                 * @example Opportunity
-                 */
-                name: components["parameters"]["CustomTypeNamePath"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -4916,24 +3104,7 @@ export interface paths {
     "/api/v1/event-subscriptions/catalog": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4960,24 +3131,7 @@ export interface paths {
     "/api/v1/event-subscriptions": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5027,31 +3181,8 @@ export interface paths {
     "/api/v1/event-subscriptions/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -5109,31 +3240,8 @@ export interface paths {
     "/api/v1/event-subscriptions/{id}/reactivate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         get?: never;
@@ -5165,31 +3273,8 @@ export interface paths {
     "/api/v1/event-subscriptions/{id}/deliveries": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the subscription.
-                 * @example 0199a1c2-1b02-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["SubscriptionId"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -5216,36 +3301,8 @@ export interface paths {
     "/api/v1/event-subscriptions/{id}/deliveries/{deliveryId}/retry": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the subscription.
-                 * @example 0199a1c2-1b02-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["SubscriptionId"];
-                /**
-                 * @description ID of a delivery attempt.
-                 * @example 0199a1c2-1b03-7c01-8a4f-5d2e9b60f101
-                 */
-                deliveryId: components["parameters"]["DeliveryId"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         get?: never;
@@ -5278,31 +3335,8 @@ export interface paths {
     "/api/v1/event-subscriptions/{id}/recover": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the subscription.
-                 * @example 0199a1c2-1b02-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["SubscriptionId"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         get?: never;
@@ -5337,24 +3371,7 @@ export interface paths {
     "/api/v1/events": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5394,24 +3411,7 @@ export interface paths {
     "/api/v1/event-subscriptions/webhook/secret": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5438,24 +3438,7 @@ export interface paths {
     "/api/v1/sandbox/clock": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5504,24 +3487,7 @@ export interface paths {
     "/api/v1/webhook/test/generate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5550,24 +3516,7 @@ export interface paths {
     "/api/v1/webhook/test/validate": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5596,24 +3545,7 @@ export interface paths {
     "/api/v1/files": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5642,31 +3574,8 @@ export interface paths {
     "/api/v1/files/{id}": {
         parameters: {
             query?: never;
-            header: {
-                /**
-                 * @description Tenant of the request. It must be the tenant of the token.
-                 * @example hartwell
-                 */
-                Tenant: components["parameters"]["Tenant"];
-                /**
-                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
-                 *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
-                traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
-                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
-            };
-            path: {
-                /**
-                 * @description ID of the row.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
-                id: components["parameters"]["Id"];
-            };
+            header?: never;
+            path?: never;
             cookie?: never;
         };
         /**
@@ -35006,21 +32915,14 @@ export interface components {
         };
     };
     parameters: {
-        /**
-         * @description Tenant of the request. If omitted, the tenant of the API key. Another tenant is rejected.
-         * @example hartwell
-         */
+        /** @description Tenant of the request. If omitted, the tenant of the API key. Another tenant is rejected. */
         OptionalTenant: string;
         /**
          * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
          *     never fails a call.
-         * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
          */
         Traceparent: string;
-        /**
-         * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-         * @example hartwell-crm
-         */
+        /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
         ClientIdHeader: string;
         /**
          * @description Tenant of the request. It must be the tenant of the token.
@@ -35034,8 +32936,7 @@ export interface components {
         Id: string;
         /**
          * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-         *     without a body.
-         * @example "9f2c41d07be3a655-3"
+         *     without a body. Any other value matches no tag.
          */
         IfNoneMatch: string;
         /**
@@ -35043,35 +32944,21 @@ export interface components {
          *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
          *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
          *     fails without effect releases its key.
-         * @example onboard-harbor-2026-10-01
          */
         IdempotencyKey: string;
         /**
          * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
          *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-         *     rate limits.
-         * @example true
+         *     rate limits. `false` is the same as no header.
          */
-        DryRun: "true";
-        /**
-         * @description Number of rows to skip. It counts rows, not pages.
-         * @example 0
-         */
+        DryRun: string;
+        /** @description Number of rows to skip. It counts rows, not pages. */
         Page: number;
-        /**
-         * @description Maximum number of rows to return.
-         * @example 50
-         */
+        /** @description Maximum number of rows to return. */
         PageSize: number;
-        /**
-         * @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected.
-         * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
-         */
+        /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
         CursorQuery: string;
-        /**
-         * @description Whether to count all matching rows.
-         * @example false
-         */
+        /** @description Whether to count all matching rows. */
         IncludeTotal: boolean;
         /**
          * @description ID of the client.
@@ -35086,7 +32973,6 @@ export interface components {
         /**
          * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
          *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-         * @example "9f2c41d07be3a655-3"
          */
         IfMatch: string;
         /**
@@ -35094,21 +32980,21 @@ export interface components {
          * @example C-01042
          */
         ClientRef: string;
-        /**
-         * @description Page number. The first page is 0.
-         * @example 0
-         */
+        /** @description Page number. The first page is 0. */
         PageNumber: number;
-        /**
-         * @description Number of rows per page.
-         * @example 50
-         */
+        /** @description Number of rows per page. */
         PageLength: number;
         /**
          * @description Type of code. Other values return 404.
          * @example WorkCode
          */
         CodeTypePath: components["schemas"]["CodeType"];
+        /**
+         * @description Only for a call of one item: `ETag` of its row as you read it, a list of them, or `*` for any. If none of them is the current tag of
+         *     the row, because what you read has changed or the tag is of another row, or there is no row, the call returns 412. With several
+         *     items it returns 400; send `ifVersion` with each.
+         */
+        IfMatchOfOne: string;
         /**
          * @description Type of entry. Other values return 404.
          * @example TimeEntry
@@ -35129,10 +33015,7 @@ export interface components {
          * @example Opportunity
          */
         RecordTypeName: string;
-        /**
-         * @description Whether to include inactive types.
-         * @example false
-         */
+        /** @description Whether to include inactive types. */
         IncludeInactive: boolean;
         /**
          * @description Name of the custom record type, with the same spelling and case as when it was created. A type that does not exist returns
@@ -35140,109 +33023,54 @@ export interface components {
          * @example Opportunity
          */
         CustomTypeNamePath: string;
-        /**
-         * @description True for enabled combinations, false for the others. If omitted, all are returned.
-         * @example true
-         */
+        /** @description True for enabled combinations, false for the others. If omitted, all are returned. */
         Enabled: boolean;
         /**
          * @description ID of the subscription.
          * @example 0199a1c2-1b02-7c01-8a4f-5d2e9b60f101
          */
         SubscriptionId: string;
-        /**
-         * @description Only attempts to which the receiver responded with this HTTP status.
-         * @example 200
-         */
+        /** @description Only attempts to which the receiver responded with this HTTP status. */
         HttpStatusCode: number;
-        /**
-         * @description Only attempts at this instant or later.
-         * @example 2026-10-01T00:00:00.000Z
-         */
+        /** @description Only attempts at this instant or later. */
         AttemptedFrom: string;
-        /**
-         * @description Only attempts before this instant.
-         * @example 2026-10-02T00:00:00.000Z
-         */
+        /** @description Only attempts before this instant. */
         AttemptedTo: string;
         /**
          * @description ID of a delivery attempt.
          * @example 0199a1c2-1b03-7c01-8a4f-5d2e9b60f101
          */
         DeliveryId: string;
-        /**
-         * @description Only events of this entity type. A type without events returns 400.
-         * @example Invoice
-         */
+        /** @description Only events of this entity type. A type without events returns 400. */
         EventEntityTypeIs: string;
-        /**
-         * @description Only events of this operation.
-         * @example CREATE
-         */
+        /** @description Only events of this operation. */
         EventOperationIs: components["schemas"]["EventOperation"];
         /**
          * @description Payments to include. Without it, the list has no payments. `paymentLinkOnly` and `allPayments` require the `PYMT_EVNT_ALL` role,
          *     which `API_ADMIN` does not imply.
-         * @example ownPaymentLinksOnly
          */
         PaymentFilter: components["schemas"]["PaymentFilterExpression"];
-        /**
-         * @description `nextCursor` of the previous page, or the `id` of an event. Without it, the list starts with the oldest event.
-         * @example 0199a1c2-1b04-7c01-8a4f-5d2e9b60f101
-         */
+        /** @description `nextCursor` of the previous page, or the `id` of an event. Without it, the list starts with the oldest event. */
         AfterEvent: string;
-        /**
-         * @description Maximum number of events per page.
-         * @example 100
-         */
+        /** @description Maximum number of events per page. */
         EventPageSize: number;
-        /**
-         * @description Source of the files. Repeat the parameter to match any of several sources.
-         * @example [
-         *       "DELIVERABLE",
-         *       "CLIENT_REQUEST"
-         *     ]
-         */
+        /** @description Source of the files. Repeat the parameter to match any of several sources. */
         FileSources: components["schemas"]["FileSource"][];
-        /**
-         * @description Status of the files.
-         * @example AVAILABLE
-         */
+        /** @description Status of the files. */
         FileStatusIs: components["schemas"]["FileStatus"];
-        /**
-         * @description Only files about this client.
-         * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-         */
+        /** @description Only files about this client. */
         FileClient: string;
-        /**
-         * @description Only files about this job.
-         * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f102
-         */
+        /** @description Only files about this job. */
         FileJob: string;
-        /**
-         * @description Only files about this engagement.
-         * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
-         */
+        /** @description Only files about this engagement. */
         FileEngagement: string;
-        /**
-         * @description Part of the file name, without regard to case.
-         * @example bank statements
-         */
+        /** @description Part of the file name, without regard to case. */
         FileNameContains: string;
-        /**
-         * @description Only files created at this instant or later.
-         * @example 2026-09-01T07:00:00.000Z
-         */
+        /** @description Only files created at this instant or later. */
         CreatedAfter: string;
-        /**
-         * @description Only files created before this instant.
-         * @example 2026-10-02T07:00:00.000Z
-         */
+        /** @description Only files created before this instant. */
         CreatedBefore: string;
-        /**
-         * @description Whether to include a download URL. Requires the `FILE_DL` role.
-         * @example true
-         */
+        /** @description Whether to include a download URL. Requires the `FILE_DL` role. */
         IncludeDownloadUrl: boolean;
         /**
          * @description ID of the event. It is the same in every attempt: if you have already processed this ID, ignore the event.
@@ -35261,10 +33089,7 @@ export interface components {
          * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
          */
         WebhookSignature: string;
-        /**
-         * @description Trace of the call that caused the event (W3C Trace Context).
-         * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-         */
+        /** @description Trace of the call that caused the event (W3C Trace Context). */
         WebhookTraceparent: string;
     };
     requestBodies: never;
@@ -35369,21 +33194,14 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Tenant of the request. If omitted, the tenant of the API key. Another tenant is rejected.
-                 * @example hartwell
-                 */
+                /** @description Tenant of the request. If omitted, the tenant of the API key. Another tenant is rejected. */
                 Tenant?: components["parameters"]["OptionalTenant"];
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -35463,13 +33281,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -35516,13 +33330,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -35569,13 +33379,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -35622,18 +33428,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -35684,27 +33485,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -35759,25 +33554,13 @@ export interface operations {
     getClientTypes: {
         parameters: {
             query?: {
-                /**
-                 * @description Number of rows to skip. It counts rows, not pages.
-                 * @example 0
-                 */
+                /** @description Number of rows to skip. It counts rows, not pages. */
                 page?: components["parameters"]["Page"];
-                /**
-                 * @description Maximum number of rows to return.
-                 * @example 50
-                 */
+                /** @description Maximum number of rows to return. */
                 pageSize?: components["parameters"]["PageSize"];
-                /**
-                 * @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected.
-                 * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
-                 */
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
                 cursor?: components["parameters"]["CursorQuery"];
-                /**
-                 * @description Whether to count all matching rows.
-                 * @example false
-                 */
+                /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
             header: {
@@ -35789,13 +33572,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -35836,13 +33615,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -35880,25 +33655,13 @@ export interface operations {
     getTaxRegions: {
         parameters: {
             query?: {
-                /**
-                 * @description Number of rows to skip. It counts rows, not pages.
-                 * @example 0
-                 */
+                /** @description Number of rows to skip. It counts rows, not pages. */
                 page?: components["parameters"]["Page"];
-                /**
-                 * @description Maximum number of rows to return.
-                 * @example 50
-                 */
+                /** @description Maximum number of rows to return. */
                 pageSize?: components["parameters"]["PageSize"];
-                /**
-                 * @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected.
-                 * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
-                 */
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
                 cursor?: components["parameters"]["CursorQuery"];
-                /**
-                 * @description Whether to count all matching rows.
-                 * @example false
-                 */
+                /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
             header: {
@@ -35910,13 +33673,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -35957,13 +33716,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36010,13 +33765,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36063,13 +33814,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36116,13 +33863,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36169,13 +33912,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36222,13 +33961,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36275,13 +34010,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36328,13 +34059,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36381,13 +34108,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36434,13 +34157,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36487,13 +34206,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36540,13 +34255,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36593,18 +34304,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -36646,25 +34352,13 @@ export interface operations {
     listContactsByClient: {
         parameters: {
             query?: {
-                /**
-                 * @description Number of rows to skip. It counts rows, not pages.
-                 * @example 0
-                 */
+                /** @description Number of rows to skip. It counts rows, not pages. */
                 page?: components["parameters"]["Page"];
-                /**
-                 * @description Maximum number of rows to return.
-                 * @example 50
-                 */
+                /** @description Maximum number of rows to return. */
                 pageSize?: components["parameters"]["PageSize"];
-                /**
-                 * @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected.
-                 * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
-                 */
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
                 cursor?: components["parameters"]["CursorQuery"];
-                /**
-                 * @description Whether to count all matching rows.
-                 * @example false
-                 */
+                /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
             header: {
@@ -36676,13 +34370,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path: {
@@ -36730,27 +34420,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -36812,13 +34496,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36865,18 +34545,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -36927,13 +34602,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -36980,13 +34651,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -37033,13 +34700,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -37086,13 +34749,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -37139,18 +34798,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -37201,27 +34855,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -37284,27 +34932,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -37367,27 +35009,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -37438,13 +35074,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -37491,13 +35123,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -37544,18 +35172,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -37606,27 +35229,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -37702,18 +35319,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
                  *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
@@ -37721,14 +35333,12 @@ export interface operations {
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -37811,27 +35421,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -37905,13 +35509,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -37958,13 +35558,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -38011,13 +35607,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -38064,13 +35656,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -38117,18 +35705,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -38179,27 +35762,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -38276,13 +35853,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -38329,13 +35902,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -38382,18 +35951,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -38444,13 +36008,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -38497,13 +36057,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -38550,13 +36106,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -38603,18 +36155,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -38665,13 +36212,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -38718,13 +36261,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -38771,13 +36310,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -38824,18 +36359,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -38886,18 +36416,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -38944,20 +36469,11 @@ export interface operations {
                  * @example C-01042
                  */
                 clientRef: components["parameters"]["ClientRef"];
-                /**
-                 * @description Page number. The first page is 0.
-                 * @example 0
-                 */
+                /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /**
-                 * @description Number of rows per page.
-                 * @example 50
-                 */
+                /** @description Number of rows per page. */
                 pageSize?: components["parameters"]["PageLength"];
-                /**
-                 * @description Whether to count all matching rows.
-                 * @example false
-                 */
+                /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
             header: {
@@ -38969,13 +36485,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39028,13 +36540,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39075,13 +36583,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39128,18 +36632,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -39190,13 +36689,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39243,13 +36738,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39296,13 +36787,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39349,13 +36836,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39402,13 +36885,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39455,18 +36934,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -39517,13 +36991,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39570,13 +37040,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39623,13 +37089,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39676,18 +37138,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -39738,13 +37195,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39791,13 +37244,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39844,13 +37293,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -39897,18 +37342,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -39959,13 +37399,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -40006,13 +37442,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path: {
@@ -40060,33 +37492,27 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
-                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
+                 * @description Only for a call of one item: `ETag` of its row as you read it, a list of them, or `*` for any. If none of them is the current tag of
+                 *     the row, because what you read has changed or the tag is of another row, or there is no row, the call returns 412. With several
+                 *     items it returns 400; send `ifVersion` with each.
                  */
-                "If-Match"?: components["parameters"]["IfMatch"];
+                "If-Match"?: components["parameters"]["IfMatchOfOne"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -40138,13 +37564,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path: {
@@ -40198,13 +37620,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -40245,13 +37663,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path: {
@@ -40299,33 +37713,27 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
-                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
+                 * @description Only for a call of one item: `ETag` of its row as you read it, a list of them, or `*` for any. If none of them is the current tag of
+                 *     the row, because what you read has changed or the tag is of another row, or there is no row, the call returns 412. With several
+                 *     items it returns 400; send `ifVersion` with each.
                  */
-                "If-Match"?: components["parameters"]["IfMatch"];
+                "If-Match"?: components["parameters"]["IfMatchOfOne"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -40377,13 +37785,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path: {
@@ -40437,13 +37841,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -40490,13 +37890,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -40543,13 +37939,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -40596,18 +37988,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -40658,18 +38045,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
                  *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
@@ -40677,14 +38059,12 @@ export interface operations {
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -40767,27 +38147,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -40852,27 +38226,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -40947,18 +38315,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -41011,25 +38374,13 @@ export interface operations {
     listEngagementDocuments: {
         parameters: {
             query?: {
-                /**
-                 * @description Number of rows to skip. It counts rows, not pages.
-                 * @example 0
-                 */
+                /** @description Number of rows to skip. It counts rows, not pages. */
                 page?: components["parameters"]["Page"];
-                /**
-                 * @description Maximum number of rows to return.
-                 * @example 50
-                 */
+                /** @description Maximum number of rows to return. */
                 pageSize?: components["parameters"]["PageSize"];
-                /**
-                 * @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected.
-                 * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
-                 */
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
                 cursor?: components["parameters"]["CursorQuery"];
-                /**
-                 * @description Whether to count all matching rows.
-                 * @example false
-                 */
+                /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
             header: {
@@ -41041,13 +38392,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path: {
@@ -41095,33 +38442,27 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
-                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
+                 * @description Only for a call of one item: `ETag` of its row as you read it, a list of them, or `*` for any. If none of them is the current tag of
+                 *     the row, because what you read has changed or the tag is of another row, or there is no row, the call returns 412. With several
+                 *     items it returns 400; send `ifVersion` with each.
                  */
-                "If-Match"?: components["parameters"]["IfMatch"];
+                "If-Match"?: components["parameters"]["IfMatchOfOne"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -41173,33 +38514,27 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
-                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
+                 * @description Only for a call of one item: `ETag` of its row as you read it, a list of them, or `*` for any. If none of them is the current tag of
+                 *     the row, because what you read has changed or the tag is of another row, or there is no row, the call returns 412. With several
+                 *     items it returns 400; send `ifVersion` with each.
                  */
-                "If-Match"?: components["parameters"]["IfMatch"];
+                "If-Match"?: components["parameters"]["IfMatchOfOne"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -41251,33 +38586,27 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
-                 * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
-                 *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
+                 * @description Only for a call of one item: `ETag` of its row as you read it, a list of them, or `*` for any. If none of them is the current tag of
+                 *     the row, because what you read has changed or the tag is of another row, or there is no row, the call returns 412. With several
+                 *     items it returns 400; send `ifVersion` with each.
                  */
-                "If-Match"?: components["parameters"]["IfMatch"];
+                "If-Match"?: components["parameters"]["IfMatchOfOne"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -41331,15 +38660,9 @@ export interface operations {
     listRecordTypes: {
         parameters: {
             query?: {
-                /**
-                 * @description Page number. The first page is 0.
-                 * @example 0
-                 */
+                /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /**
-                 * @description Number of rows per page.
-                 * @example 50
-                 */
+                /** @description Number of rows per page. */
                 pageSize?: components["parameters"]["PageLength"];
             };
             header: {
@@ -41351,13 +38674,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -41398,13 +38717,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path: {
@@ -41452,13 +38767,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path: {
@@ -41503,25 +38814,13 @@ export interface operations {
     listCustomRecordTypes: {
         parameters: {
             query?: {
-                /**
-                 * @description Whether to include inactive types.
-                 * @example false
-                 */
+                /** @description Whether to include inactive types. */
                 includeInactive?: components["parameters"]["IncludeInactive"];
-                /**
-                 * @description Page number. The first page is 0.
-                 * @example 0
-                 */
+                /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /**
-                 * @description Number of rows per page.
-                 * @example 50
-                 */
+                /** @description Number of rows per page. */
                 pageSize?: components["parameters"]["PageLength"];
-                /**
-                 * @description Whether to count all matching rows.
-                 * @example false
-                 */
+                /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
             header: {
@@ -41533,13 +38832,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -41591,27 +38886,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -41676,18 +38965,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -41739,18 +39023,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
                  *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
@@ -41758,14 +39037,12 @@ export interface operations {
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -41838,18 +39115,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
                  *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
@@ -41857,14 +39129,12 @@ export interface operations {
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -41910,10 +39180,7 @@ export interface operations {
     listEventCatalog: {
         parameters: {
             query?: {
-                /**
-                 * @description True for enabled combinations, false for the others. If omitted, all are returned.
-                 * @example true
-                 */
+                /** @description True for enabled combinations, false for the others. If omitted, all are returned. */
                 enabled?: components["parameters"]["Enabled"];
             };
             header: {
@@ -41925,13 +39192,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -41974,20 +39237,11 @@ export interface operations {
     listEventSubscriptions: {
         parameters: {
             query?: {
-                /**
-                 * @description Page number. The first page is 0.
-                 * @example 0
-                 */
+                /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /**
-                 * @description Number of rows per page.
-                 * @example 50
-                 */
+                /** @description Number of rows per page. */
                 pageSize?: components["parameters"]["PageLength"];
-                /**
-                 * @description Whether to count all matching rows.
-                 * @example false
-                 */
+                /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
             header: {
@@ -41999,13 +39253,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -42046,27 +39296,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -42130,18 +39374,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -42192,18 +39431,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
                  *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
@@ -42211,14 +39445,12 @@ export interface operations {
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -42272,18 +39504,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
                  *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
@@ -42291,14 +39518,12 @@ export interface operations {
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -42369,18 +39594,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them is the current tag of the row, because what
                  *     you read has changed or the tag is of another row, or there is no row, the call returns 412.
-                 * @example "9f2c41d07be3a655-3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
                 /**
@@ -42388,14 +39608,12 @@ export interface operations {
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -42451,35 +39669,17 @@ export interface operations {
     listDeliveries: {
         parameters: {
             query?: {
-                /**
-                 * @description Only attempts to which the receiver responded with this HTTP status.
-                 * @example 200
-                 */
+                /** @description Only attempts to which the receiver responded with this HTTP status. */
                 httpStatusCode?: components["parameters"]["HttpStatusCode"];
-                /**
-                 * @description Only attempts at this instant or later.
-                 * @example 2026-10-01T00:00:00.000Z
-                 */
+                /** @description Only attempts at this instant or later. */
                 from?: components["parameters"]["AttemptedFrom"];
-                /**
-                 * @description Only attempts before this instant.
-                 * @example 2026-10-02T00:00:00.000Z
-                 */
+                /** @description Only attempts before this instant. */
                 to?: components["parameters"]["AttemptedTo"];
-                /**
-                 * @description Page number. The first page is 0.
-                 * @example 0
-                 */
+                /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /**
-                 * @description Number of rows per page.
-                 * @example 50
-                 */
+                /** @description Number of rows per page. */
                 pageSize?: components["parameters"]["PageLength"];
-                /**
-                 * @description Whether to count all matching rows.
-                 * @example false
-                 */
+                /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
             header: {
@@ -42491,13 +39691,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path: {
@@ -42545,27 +39741,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -42623,27 +39813,21 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description Unique key of this request, chosen by you. If you send the same request again with the key within 24 hours, the service
                  *     returns the stored response and writes nothing again. A key belongs to the API user: with another operation or another body it
                  *     returns 409 (`IDEMPOTENCY_KEY_REUSED`), and while the first request is running, 409 (`REQUEST_IN_PROGRESS`). A request that
                  *     fails without effect releases its key.
-                 * @example onboard-harbor-2026-10-01
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /**
                  * @description `true` rehearses the call: the response has the status and the body of the real call, and nothing is stored: no row, number,
                  *     event, job or key. IDs and URLs in the response do not exist afterwards. An `Idempotency-Key` is ignored. The call counts for
-                 *     rate limits.
-                 * @example true
+                 *     rate limits. `false` is the same as no header.
                  */
                 "Dry-Run"?: components["parameters"]["DryRun"];
             };
@@ -42704,31 +39888,18 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /**
-                 * @description Only events of this entity type. A type without events returns 400.
-                 * @example Invoice
-                 */
+                /** @description Only events of this entity type. A type without events returns 400. */
                 entityType?: components["parameters"]["EventEntityTypeIs"];
-                /**
-                 * @description Only events of this operation.
-                 * @example CREATE
-                 */
+                /** @description Only events of this operation. */
                 operation?: components["parameters"]["EventOperationIs"];
                 /**
                  * @description Payments to include. Without it, the list has no payments. `paymentLinkOnly` and `allPayments` require the `PYMT_EVNT_ALL` role,
                  *     which `API_ADMIN` does not imply.
-                 * @example ownPaymentLinksOnly
                  */
                 filterExpression?: components["parameters"]["PaymentFilter"];
-                /**
-                 * @description `nextCursor` of the previous page, or the `id` of an event. Without it, the list starts with the oldest event.
-                 * @example 0199a1c2-1b04-7c01-8a4f-5d2e9b60f101
-                 */
+                /** @description `nextCursor` of the previous page, or the `id` of an event. Without it, the list starts with the oldest event. */
                 after?: components["parameters"]["AfterEvent"];
-                /**
-                 * @description Maximum number of events per page.
-                 * @example 100
-                 */
+                /** @description Maximum number of events per page. */
                 pageSize?: components["parameters"]["EventPageSize"];
             };
             header: {
@@ -42740,13 +39911,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -42810,13 +39977,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -42858,13 +40021,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -42906,13 +40065,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -42984,13 +40139,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -43037,13 +40188,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -43081,63 +40228,27 @@ export interface operations {
     listFiles: {
         parameters: {
             query?: {
-                /**
-                 * @description Source of the files. Repeat the parameter to match any of several sources.
-                 * @example [
-                 *       "DELIVERABLE",
-                 *       "CLIENT_REQUEST"
-                 *     ]
-                 */
+                /** @description Source of the files. Repeat the parameter to match any of several sources. */
                 source?: components["parameters"]["FileSources"];
-                /**
-                 * @description Status of the files.
-                 * @example AVAILABLE
-                 */
+                /** @description Status of the files. */
                 status?: components["parameters"]["FileStatusIs"];
-                /**
-                 * @description Only files about this client.
-                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-                 */
+                /** @description Only files about this client. */
                 clientId?: components["parameters"]["FileClient"];
-                /**
-                 * @description Only files about this job.
-                 * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f102
-                 */
+                /** @description Only files about this job. */
                 jobId?: components["parameters"]["FileJob"];
-                /**
-                 * @description Only files about this engagement.
-                 * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
-                 */
+                /** @description Only files about this engagement. */
                 engagementId?: components["parameters"]["FileEngagement"];
-                /**
-                 * @description Part of the file name, without regard to case.
-                 * @example bank statements
-                 */
+                /** @description Part of the file name, without regard to case. */
                 fileName?: components["parameters"]["FileNameContains"];
-                /**
-                 * @description Only files created at this instant or later.
-                 * @example 2026-09-01T07:00:00.000Z
-                 */
+                /** @description Only files created at this instant or later. */
                 createdAfter?: components["parameters"]["CreatedAfter"];
-                /**
-                 * @description Only files created before this instant.
-                 * @example 2026-10-02T07:00:00.000Z
-                 */
+                /** @description Only files created before this instant. */
                 createdBefore?: components["parameters"]["CreatedBefore"];
-                /**
-                 * @description Page number. The first page is 0.
-                 * @example 0
-                 */
+                /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /**
-                 * @description Number of rows per page.
-                 * @example 50
-                 */
+                /** @description Number of rows per page. */
                 pageSize?: components["parameters"]["PageLength"];
-                /**
-                 * @description Whether to count all matching rows.
-                 * @example false
-                 */
+                /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
             header: {
@@ -43149,13 +40260,9 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
             };
             path?: never;
@@ -43187,10 +40294,7 @@ export interface operations {
     getFile: {
         parameters: {
             query?: {
-                /**
-                 * @description Whether to include a download URL. Requires the `FILE_DL` role.
-                 * @example true
-                 */
+                /** @description Whether to include a download URL. Requires the `FILE_DL` role. */
                 includeDownloadUrl?: components["parameters"]["IncludeDownloadUrl"];
             };
             header: {
@@ -43202,18 +40306,13 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
-                /**
-                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
-                 * @example hartwell-crm
-                 */
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
                 "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
                 /**
                  * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
-                 *     without a body.
-                 * @example "9f2c41d07be3a655-3"
+                 *     without a body. Any other value matches no tag.
                  */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
             };
@@ -43284,10 +40383,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43324,10 +40420,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43364,10 +40457,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43404,10 +40494,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43444,10 +40531,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43484,10 +40568,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43524,10 +40605,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43564,10 +40642,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43604,10 +40679,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43644,10 +40716,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43684,10 +40753,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43724,10 +40790,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43764,10 +40827,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43804,10 +40864,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43844,10 +40901,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43884,10 +40938,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43924,10 +40975,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -43964,10 +41012,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44004,10 +41049,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44044,10 +41086,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44084,10 +41123,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44124,10 +41160,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44164,10 +41197,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44204,10 +41234,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44244,10 +41271,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44284,10 +41308,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44324,10 +41345,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44364,10 +41382,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44404,10 +41419,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44444,10 +41456,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44484,10 +41493,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44524,10 +41530,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44564,10 +41567,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44604,10 +41604,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44644,10 +41641,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44684,10 +41678,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44724,10 +41715,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44764,10 +41752,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44804,10 +41789,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44844,10 +41826,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44884,10 +41863,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44924,10 +41900,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -44964,10 +41937,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45004,10 +41974,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45044,10 +42011,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45084,10 +42048,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45124,10 +42085,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45167,7 +42125,6 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
             };
@@ -45208,7 +42165,6 @@ export interface operations {
                 /**
                  * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
                  *     never fails a call.
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
                  */
                 traceparent?: components["parameters"]["Traceparent"];
             };
@@ -45246,10 +42202,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45286,10 +42239,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45326,10 +42276,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45366,10 +42313,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45406,10 +42350,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45446,10 +42387,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45486,10 +42424,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45526,10 +42461,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45566,10 +42498,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45606,10 +42535,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45646,10 +42572,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45686,10 +42609,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45726,10 +42646,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45766,10 +42683,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45806,10 +42720,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45846,10 +42757,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45886,10 +42794,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;
@@ -45926,10 +42831,7 @@ export interface operations {
                  * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
                  */
                 "webhook-signature": components["parameters"]["WebhookSignature"];
-                /**
-                 * @description Trace of the call that caused the event (W3C Trace Context).
-                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
-                 */
+                /** @description Trace of the call that caused the event (W3C Trace Context). */
                 traceparent?: components["parameters"]["WebhookTraceparent"];
             };
             path?: never;

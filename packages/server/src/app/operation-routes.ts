@@ -140,7 +140,7 @@ function openContext(service: Service, operation: Operation, exchange: Exchange)
 function rehearses(exchange: Exchange): boolean {
   const value = exchange.header('dry-run');
   if (value === 'true') exchange.headers['Dry-Run'] = 'true';
-  return value !== undefined;
+  return value !== undefined && value !== 'false';
 }
 
 /** Runs a handler under an `Idempotency-Key`: its response is stored in the same transaction as its changes. */

@@ -20,6 +20,7 @@ interface Parameter {
   readonly required?: boolean;
   readonly description?: string;
   readonly example?: unknown;
+  readonly 'x-example'?: unknown;
   readonly schema: Schema;
 }
 
@@ -35,7 +36,8 @@ export function parametersOf(declared: { readonly parameters?: readonly Paramete
   const empty = (): PlaceSchema => ({ type: 'object', required: [], properties: {} });
   const properties: Record<Place, PlaceSchema> = { query: empty(), headers: empty(), params: empty() };
   for (const one of declared.flatMap(({ parameters = [] }) => parameters)) {
-    const { name, in: place, required = false, description, example, schema } = referred(one);
+    const { name, in: place, required = false, description, schema, ...shown } = referred(one);
+    const example = shown.example ?? shown['x-example'];
     const key = place === 'header' ? name.toLowerCase() : name;
     // The words of the parameter describe its errors.
     const words = { ...(description && { description }), ...(example !== undefined && { examples: [example] }) };

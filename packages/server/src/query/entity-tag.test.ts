@@ -25,20 +25,18 @@ describe('If-None-Match', () => {
     }
   });
 
-  test.each(['"0000000000000000-1"', '"1"', 'W/"x", "a,*"'])('returns the row for %s', async (list) => {
-    const path = `/gql/v1/client/${await firm.client()}`;
-    const response = await call('GET', path, undefined, { 'If-None-Match': list });
-    expect(response).toMatchObject({ status: 200, body: { version: 1 } });
-  });
+  test.each(['"0000000000000000-1"', '"1"', 'W/"x", "a,*"', 'x', '<string>'])(
+    'returns the row for %s',
+    async (list) => {
+      const path = `/gql/v1/client/${await firm.client()}`;
+      const response = await call('GET', path, undefined, { 'If-None-Match': list });
+      expect(response).toMatchObject({ status: 200, body: { version: 1 } });
+    },
+  );
 
-  test('does not hide that a row does not exist, or that the header is malformed', async () => {
+  test('does not hide that a row does not exist', async () => {
     const headers = { 'If-None-Match': '*' };
     expect(await call('GET', `/gql/v1/client/${unknownId}`, undefined, headers)).toMatchObject({ status: 404 });
-    const path = `/gql/v1/client/${await firm.client()}`;
-    expect(await call('GET', path, undefined, { 'If-None-Match': 'x' })).toMatchObject({
-      status: 400,
-      body: { errors: [{ in: 'header', pointer: '/If-None-Match' }] },
-    });
   });
 
   test('returns the row if an included name of another row has changed', async () => {

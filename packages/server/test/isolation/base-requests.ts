@@ -17,6 +17,7 @@ interface Described {
   readonly in?: string;
   readonly schema?: Schema;
   readonly example?: unknown;
+  readonly 'x-example'?: unknown;
   readonly value?: unknown;
   readonly parameters?: readonly Described[];
   readonly examples?: Readonly<Record<string, Described>>;
@@ -53,7 +54,7 @@ export class BaseRequests {
       query: Object.fromEntries(
         inQuery
           .filter(({ name }) => !isCursor || name !== 'page')
-          .map(({ name = '', example }) => [name, Array.isArray(example) ? String(example[0]) : String(example)]),
+          .map(({ name = '', ...shown }) => [name, String([shown.example ?? shown['x-example']].flat()[0])]),
       ),
       body: this.#body(described?.requestBody),
     };
