@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Contract } from '../packages/mock/src/contract.ts';
-import { sampleServer } from '../packages/server/src/http/sample-server.ts';
+import { sampleServer } from '../packages/server/src/wire/sample-server.ts';
 import { readOptions } from './options.ts';
 import { withLinksInside, withoutForeignImages } from './reference/alone.ts';
 import { codeFont } from './reference/code-font.ts';

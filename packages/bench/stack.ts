@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
 import { pino } from 'pino';
 import { createApp } from '../server/src/app/app.ts';
-import { messages } from '../server/src/http/messages.ts';
 import { Directory } from '../server/src/platform/auth/directory.ts';
 import { openStore, type Session } from '../server/src/platform/store/store.ts';
 import { readConfig } from '../server/src/service/config.ts';
 import { createService } from '../server/src/service/service.ts';
+import { messages } from '../server/src/wire/messages.ts';
 import { withReads } from '../server/test/with-reads.ts';
 import { stacks } from './stacks.ts';
 

@@ -12,7 +12,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Schema } from '../../openapi/rules/described.ts';
 import { type Contract, type Operation, operationsOf, readContract } from '../../packages/mock/src/contract.ts';
-import { pageHeaders } from '../../packages/server/src/http/pages.ts';
+import { pageHeaders } from '../../packages/server/src/wire/pages.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { startBrowser } from './browser.ts';
 import { described } from './described.ts';

@@ -2,7 +2,7 @@
 
 import { type Operation, readContract } from '../../packages/mock/src/contract.ts';
 import { curl, exampleRequest } from '../../packages/mock/src/requests.ts';
-import { sampleServer } from '../../packages/server/src/http/sample-server.ts';
+import { sampleServer } from '../../packages/server/src/wire/sample-server.ts';
 import { calls } from '../../packages/spec/src/index.ts';
 import { literal } from './literal.ts';
 

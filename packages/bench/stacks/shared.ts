@@ -2,10 +2,10 @@ import { toRejection } from '../../server/src/app/failure.ts';
 import { type AnyHandler, handlers } from '../../server/src/app/handlers.ts';
 import { signIn } from '../../server/src/app/sign-in.ts';
 import type { Operation } from '../../server/src/contract/contract.ts';
-import { problemDocument } from '../../server/src/http/problem.ts';
-import { newRequestId } from '../../server/src/http/request-id.ts';
+import { problemDocument } from '../../server/src/contract/problem.ts';
 import type { Context, PublicContext } from '../../server/src/service/context.ts';
 import type { Service } from '../../server/src/service/service.ts';
+import { newRequestId } from '../../server/src/wire/request-id.ts';
 
 /** Opens a call in the other stacks. The caller is authenticated as in this server. */
 export function openCall(service: Service, operation: Operation, tenantName: string | undefined): PublicContext {

@@ -1,6 +1,6 @@
 import { withOpenItems } from '@financial-automation/spec/open-items';
 import { contract, type Operation, type Schema } from '../src/contract/contract.ts';
-import { escapePointer } from '../src/http/pointer.ts';
+import { escapePointer } from '../src/contract/pointer.ts';
 
 /** A body that breaks one keyword of the contract at one place. */
 export interface BrokenBody {

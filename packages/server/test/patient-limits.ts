@@ -1,5 +1,5 @@
-import { createCheckPool } from '../src/http/large-bodies.ts';
 import { type Limits, standardLimits } from '../src/platform/store/limits.ts';
+import { createCheckPool } from '../src/wire/large-bodies.ts';
 
 /** For tests of other features, which must not fail on a busy machine. */
 export const patientLimits: Limits = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
+import { bulkWriteLimits, Shares } from '../admission/shares.ts';
 import { contract } from '../contract/contract.ts';
-import { bulkWriteLimits, Shares } from '../http/shares.ts';
 
 const { bulk } = contract['x-write-limits'];
 // They wait as long as the test needs.

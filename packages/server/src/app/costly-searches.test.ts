@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
 import { withReads } from '../../test/with-reads.ts';
-import { costlySearchLimits, Shares } from '../http/shares.ts';
+import { costlySearchLimits, Shares } from '../admission/shares.ts';
 
 let noisyId = -1;
 let reading = 0;

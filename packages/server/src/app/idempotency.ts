@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import pRetry from 'p-retry';
 import type { Operation } from '../contract/contract.ts';
 import { millisecondsOf } from '../contract/durations.ts';
+import { inProgress } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
-import { inProgress } from '../http/problem.ts';
 import { DatabaseUnavailable, OutcomeUnknown } from '../platform/store/errors.ts';
 import type { Store, Transaction } from '../platform/store/store.ts';
 

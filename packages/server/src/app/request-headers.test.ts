@@ -7,7 +7,7 @@ import { digestOf, TenantValues } from '../../test/isolation/tenant-values.ts';
 import { testService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
 import { allOperations, isRead, type Operation, takes } from '../contract/contract.ts';
-import { conditionHeaders } from '../http/content.ts';
+import { conditionHeaders } from '../wire/content.ts';
 
 const { service, store, tenant, address, signIn } = await testService();
 await seedDemoData({ service }, tenant.name);

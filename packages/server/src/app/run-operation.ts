@@ -1,10 +1,10 @@
+import type { Turn } from '../admission/turn.ts';
 import { isBulk } from '../contract/bulk.ts';
 import type { Operation } from '../contract/contract.ts';
-import { checkRequest, type RawRequest } from '../http/check-request.ts';
-import { cleanParameters } from '../http/input.ts';
-import type { Turn } from '../http/turn.ts';
 import { authorize } from '../platform/auth/roles.ts';
 import type { Context } from '../service/context.ts';
+import { checkRequest, type RawRequest } from '../wire/check-request.ts';
+import { cleanParameters } from '../wire/input.ts';
 import { type AnyHandler, handlers } from './handlers.ts';
 
 export type HandlerInput = Parameters<AnyHandler>[1];

@@ -1,10 +1,10 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { isRead } from '../contract/contract.ts';
 import { rehearse, transact } from '../entity/transact.ts';
-import { readBearer } from '../http/headers.ts';
 import { checkAccess } from '../platform/auth/access.ts';
 import type { Caller, Tenant } from '../platform/auth/caller.ts';
 import type { Context, PublicContext } from '../service/context.ts';
+import { readBearer } from '../wire/headers.ts';
 
 /** Request headers that identify the caller. */
 export interface Credentials {

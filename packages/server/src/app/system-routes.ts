@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { contentType } from 'mime-types';
 import { bundleFiles } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
-import { type DocumentFile, Documents } from '../http/documents.ts';
-import type { Exchange } from '../http/exchange.ts';
-import { documentHeaders, pageHeaders } from '../http/pages.ts';
-import type { Result } from '../http/result.ts';
-import type { Route } from '../http/route.ts';
 import { sourceFile } from '../platform/source-file.ts';
 import type { Service } from '../service/service.ts';
+import { type DocumentFile, Documents } from '../wire/documents.ts';
+import type { Exchange } from '../wire/exchange.ts';
+import { documentHeaders, pageHeaders } from '../wire/pages.ts';
+import type { Result } from '../wire/result.ts';
+import type { Route } from '../wire/route.ts';
 import { unavailability } from './failure.ts';
 
 /** Folder that `pnpm reference` writes the page to, with the reference in other formats. */

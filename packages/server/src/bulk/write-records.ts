@@ -1,6 +1,7 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { schemaOf } from '../contract/contract.ts';
+import { invalid } from '../contract/problem.ts';
 import { type ItemRejection, Rejection } from '../contract/rejection.ts';
 import { readAttributes } from '../entity/attributes.ts';
 import { visibleToWriter } from '../entity/field-access.ts';
@@ -8,7 +9,6 @@ import { checkVersion } from '../entity/lock-version.ts';
 import type { AnyWritten, Plan } from '../entity/plan.ts';
 import type { AnyInput, AnyStoredRow } from '../entity/row.ts';
 import type { ItemOutcome, UnitOfWork } from '../entity/unit-of-work.ts';
-import { invalid } from '../http/problem.ts';
 import { matchedVersion } from '../query/entity-tag.ts';
 import type { Context } from '../service/context.ts';
 import { itemErrorOf } from './item-error.ts';

@@ -31,7 +31,7 @@ type Answer<Status, Response> = Response extends { headers: infer Headers; conte
 
 /**
  * The result of a handler: one of the successful responses that the contract declares for the operation. Failures are
- * thrown as problems (`http/problem.ts`). An undeclared status, a body of another shape or a missing header does not
+ * thrown as problems (`contract/problem.ts`). An undeclared status, a body of another shape or a missing header does not
  * compile.
  */
 export type Result<Id extends OperationId> = {

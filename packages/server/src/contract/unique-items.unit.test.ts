@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Unstorable } from '../http/body.ts';
 import { allOperations } from './contract.ts';
 import { addUniqueItems } from './unique-items.ts';
+import { Unstorable } from './unstorable.ts';
 import { createContractValidator } from './validator.ts';
 
 const ajv = new Ajv2020({ strict: false });

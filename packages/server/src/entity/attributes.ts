@@ -3,7 +3,7 @@ import { schemaOf } from '../contract/contract.ts';
 import { contractAjv } from '../contract/contract-ajv.ts';
 import type { Field } from '../contract/fields.ts';
 import { Rejection } from '../contract/rejection.ts';
-import { findUnstorable } from '../http/body.ts';
+import { findUnstorable } from '../contract/unstorable.ts';
 import { Faults, type ItemCheck, itemCheck } from './item-check.ts';
 import type { AnyEntity } from './model.ts';
 import type { Plan } from './plan.ts';

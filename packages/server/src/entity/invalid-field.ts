@@ -1,5 +1,5 @@
+import { escapePointer } from '../contract/pointer.ts';
 import { type ItemRejection, Rejection } from '../contract/rejection.ts';
-import { escapePointer } from '../http/pointer.ts';
 
 /** Rejects the provided value of a field. */
 export function invalidField(field: string, detail: string): ItemRejection {

@@ -1,9 +1,9 @@
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { numberOf } from '../contract/contract.ts';
 import { hasManyValues } from '../contract/many-values.ts';
+import { escapePointer } from '../contract/pointer.ts';
 import { type ItemRejection, isItemRejection, Rejection } from '../contract/rejection.ts';
 import { distinct } from '../contract/wording.ts';
-import { escapePointer } from '../http/pointer.ts';
 
 /** Validates one item of a request, or a part of it. @returns all that is wrong, with pointers relative to the value */
 export type ItemCheck = (value: unknown) => readonly ItemRejection[];

@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type Logger, pino } from 'pino';
 import type { BackgroundWork } from '../background/background.ts';
-import { arrivalLimits, Connections } from '../http/connections.ts';
-import { messages } from '../http/messages.ts';
 import { ServerAway } from '../platform/store/errors.ts';
 import { openStore, type Store, type StoreOptions } from '../platform/store/store.ts';
 import { databaseOf, localUrl, readServerConfig } from '../service/config.ts';
 import { batchedLines, logOptions } from '../service/log.ts';
 import type { Service } from '../service/service.ts';
+import { arrivalLimits, Connections } from '../wire/connections.ts';
+import { messages } from '../wire/messages.ts';
 import { listen } from './listen.ts';
 
 /**
@@ -127,7 +127,7 @@ async function openWhenThere(options: StoreOptions, log: Logger): Promise<Store>
 async function rejectWhileStarting(response: ServerResponse, corsOrigins: readonly string[]): Promise<void> {
   const [{ Rejection }, { sendProblem }] = await Promise.all([
     import('../contract/rejection.ts'),
-    import('../http/send-problem.ts'),
+    import('../wire/send-problem.ts'),
   ]);
   const headers = { 'Retry-After': '1' };
   const detail = 'The service is starting. Try again in a second.';

@@ -5,8 +5,6 @@ import { purgeExpiredKeys } from '../app/idempotency.ts';
 import { backgroundWork } from '../app/jobs.ts';
 import { type BackgroundWork, startBackground } from '../background/background.ts';
 import { contractValidator } from '../contract/validator.ts';
-import { arrivalLimits } from '../http/connections.ts';
-import { messages } from '../http/messages.ts';
 import { startDelivery } from '../modules/events/delivery/delivery.ts';
 import { keptDays } from '../modules/events/delivery/retention.ts';
 import { openCells } from '../operator/cells.ts';
@@ -20,6 +18,8 @@ import type { Store } from '../platform/store/store.ts';
 import type { Config } from '../service/config.ts';
 import { createService, type Service } from '../service/service.ts';
 import { keptAuditLog, withSharedSettings } from '../service/shared-settings.ts';
+import { arrivalLimits } from '../wire/connections.ts';
+import { messages } from '../wire/messages.ts';
 import { listen } from './listen.ts';
 
 /** How often what has expired, or interrupted imports have left, is deleted, and partitions are kept up to date, in milliseconds. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
 import { testStore } from '../../test/database.ts';
-import { TenantBound } from '../http/tenant-bound.ts';
 import { Heartbeat } from './heartbeat.ts';
+import { TenantBound } from './tenant-bound.ts';
 
 const { store } = await testStore();
 const bounds = [1, 2, 3].map(() => new TenantBound(20));

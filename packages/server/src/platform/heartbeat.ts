@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
-import type { TenantBound } from '../http/tenant-bound.ts';
 import { newId } from './store/new-id.ts';
 import type { Store } from './store/store.ts';
+import type { TenantBound } from './tenant-bound.ts';
 
 /** How often a process tells that it serves, and while tenants are busy in it, in milliseconds. */
 const [restingInterval, busyInterval] = [5_000, 1_000];

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
 import { testDatabase, testStore } from '../../test/database.ts';
 import { patientLimits } from '../../test/patient-limits.ts';
-import type { Counters } from '../http/counters.ts';
-import { createFailureLimit } from '../http/failure-limit.ts';
-import { SharedLimit } from '../http/shared-limit.ts';
+import { createFailureLimit } from '../admission/failure-limit.ts';
+import { SharedLimit } from '../admission/shared-limit.ts';
 import { createPayLimits } from '../modules/billing/pay/limits.ts';
+import type { Counters } from './counters.ts';
 import { sharedCounters } from './shared-counters.ts';
 import { openStore } from './store/store.ts';
 

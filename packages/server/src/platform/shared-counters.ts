@@ -1,5 +1,5 @@
 import { RateLimiterMemory, RateLimiterPostgres } from 'rate-limiter-flexible';
-import { type Counters, countersBy, memoryCounters } from '../http/counters.ts';
+import { type Counters, countersBy, memoryCounters } from './counters.ts';
 import type { Store } from './store/store.ts';
 
 const table = 'request_count';

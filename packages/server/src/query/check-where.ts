@@ -1,7 +1,7 @@
 import { contract } from '../contract/contract.ts';
+import { escapePointer } from '../contract/pointer.ts';
 import { Rejection } from '../contract/rejection.ts';
 import type { Searchable } from '../entity/entity.ts';
-import { escapePointer } from '../http/pointer.ts';
 import type { Where } from './clause.ts';
 
 const limits = contract['x-search-limits'];

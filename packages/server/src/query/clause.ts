@@ -1,5 +1,5 @@
+import { escapePointer } from '../contract/pointer.ts';
 import type { RelatedField, Relation, Searchable } from '../entity/entity.ts';
-import { escapePointer } from '../http/pointer.ts';
 
 /** The shape of a where clause in the contract. Its columns and operators have already been validated. */
 export type Where = { readonly [key: string]: unknown };

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { Rejection } from '../contract/rejection.ts';
+import { serialize } from '../contract/serialized.ts';
 import type { AnyEntity, Entity } from '../entity/entity.ts';
 import { visibleTo, visibleToWriter } from '../entity/field-access.ts';
 import type { AnyStoredRow, EntityType, StoredRow } from '../entity/row.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
-import { hasStrongTag } from '../http/headers.ts';
-import { serialize } from '../http/serialized.ts';
 import type { Context } from '../service/context.ts';
+import { hasStrongTag } from '../wire/headers.ts';
 
 /**
  * Returns the strong entity tag (RFC 9110) of a row as a read by ID returns it to this caller: a digest of the returned values, then

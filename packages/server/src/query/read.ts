@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { contract, numberOf } from '../contract/contract.ts';
+import { eitherCursorOrPage } from '../contract/findings.ts';
+import { invalid } from '../contract/problem.ts';
 import type { AnyEntity, Entity } from '../entity/entity.ts';
 import { conditionsToSee, isVisibleTo, visibleTo } from '../entity/field-access.ts';
 import type { AnyStoredRow, EntityType, StoredRow } from '../entity/row.ts';
 import { perEntity, selection } from '../entity/select.ts';
-import { eitherCursorOrPage } from '../http/findings.ts';
-import { invalid } from '../http/problem.ts';
 import type { Vault } from '../platform/auth/vault.ts';
 import { plannedForValues, type Session } from '../platform/store/session.ts';
 import { checkWhere } from './check-where.ts';

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
+import { invalid } from '../contract/problem.ts';
 import type { Searchable } from '../entity/entity.ts';
-import { invalid } from '../http/problem.ts';
 import { clauseOf, type Where } from './clause.ts';
 import { semiJoins } from './semi-join.ts';
 

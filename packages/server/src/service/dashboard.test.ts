@@ -4,7 +4,7 @@ import type { SyntaxNodeRef } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
 import { describe, expect, it } from 'vitest';
 import { testService } from '../../test/service.ts';
-import { Connections } from '../http/connections.ts';
+import { Connections } from '../wire/connections.ts';
 
 const { service, address } = await testService();
 // `serve` measures the connections of its port.

@@ -1,30 +1,30 @@
 import type { Logger } from 'pino';
-import { type ContractValidator, contractValidator } from '../contract/validator.ts';
-import type { Counters } from '../http/counters.ts';
-import { createFailureLimit, type FailureLimit } from '../http/failure-limit.ts';
-import { LargeBodyChecks } from '../http/large-bodies.ts';
-import { createRateLimit, type RateLimit } from '../http/rate-limit.ts';
-import { RejectionDelay } from '../http/rejection-delay.ts';
+import { createFailureLimit, type FailureLimit } from '../admission/failure-limit.ts';
+import { createRateLimit, type RateLimit } from '../admission/rate-limit.ts';
+import { RejectionDelay } from '../admission/rejection-delay.ts';
 import {
   measuredBulkWrites,
   measuredCostlySearches,
   measuredLargeBodies,
   measuredShares,
-} from '../http/share-metrics.ts';
-import { type Shares, shareLimits, standardWait } from '../http/shares.ts';
-import { TenantBound } from '../http/tenant-bound.ts';
-import { Unsent } from '../http/unsent.ts';
+} from '../admission/share-metrics.ts';
+import { type Shares, shareLimits, standardWait } from '../admission/shares.ts';
+import { type ContractValidator, contractValidator } from '../contract/validator.ts';
 import { DeliveryAddresses } from '../platform/addresses.ts';
 import { Directory } from '../platform/auth/directory.ts';
 import { KeyRing } from '../platform/auth/key-ring.ts';
 import { Tokens } from '../platform/auth/tokens.ts';
 import { Vault } from '../platform/auth/vault.ts';
+import type { Counters } from '../platform/counters.ts';
 import { openProcessor } from '../platform/payments/open-processor.ts';
 import type { PaymentProcessor } from '../platform/payments/processor.ts';
 import { sharedCounters } from '../platform/shared-counters.ts';
 import { openStorage } from '../platform/storage/open-storage.ts';
 import type { ContentStorage } from '../platform/storage/storage.ts';
 import type { Store } from '../platform/store/store.ts';
+import { TenantBound } from '../platform/tenant-bound.ts';
+import { LargeBodyChecks } from '../wire/large-bodies.ts';
+import { Unsent } from '../wire/unsent.ts';
 import type { Config } from './config.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { RecentRequests } from './recent-requests.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { allOperations, type Operation } from '../../src/contract/contract.ts';
 import { Rejection } from '../../src/contract/rejection.ts';
 import { createContractValidator } from '../../src/contract/validator.ts';
-import { checkRequest } from '../../src/http/check-request.ts';
+import { checkRequest } from '../../src/wire/check-request.ts';
 import { findGrowth, type GrownRequest, type GrowthFinding, type Send } from './measure.ts';
 import { growthCases } from './requests.ts';
 

@@ -1,5 +1,5 @@
 import type { Operation } from '../../src/contract/contract.ts';
-import { escapePointer } from '../../src/http/pointer.ts';
+import { escapePointer } from '../../src/contract/pointer.ts';
 import { declaredOf, exampleOf, type FullSchema, objectOf, rawParameters, resolve } from '../bad-requests.ts';
 import { type GrownRequest, type GrowthCase, sizesWithin } from './measure.ts';
 import { headerValues, lists, nested, numbers, pumped, type Shape, structures, texts } from './shapes.ts';

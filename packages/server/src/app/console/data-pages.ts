@@ -1,6 +1,6 @@
 import { Rejection } from '../../contract/rejection.ts';
-import { type Content, html } from '../../http/html.ts';
 import { eventsOfRow } from '../../modules/events/feed/events-of-row.ts';
+import { type Content, html } from '../../wire/html.ts';
 import { customList, type DataList, dataLists, referencesTo } from './catalog.ts';
 import { type EnteredFilter, enteredFilter, listInput } from './filter.ts';
 import { alert, badge, framed, table, when } from './layout.ts';

@@ -1,6 +1,6 @@
 import { Rejection } from '../../contract/rejection.ts';
-import { html } from '../../http/html.ts';
 import type { RecentRequest } from '../../service/recent-requests.ts';
+import { html } from '../../wire/html.ts';
 import { badge, framed, table, when } from './layout.ts';
 import type { Visit } from './visit.ts';
 

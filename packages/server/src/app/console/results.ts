@@ -1,7 +1,7 @@
 import type { Rejection } from '../../contract/rejection.ts';
-import { html } from '../../http/html.ts';
-import type { PageResult } from '../../http/result.ts';
 import type { Vault } from '../../platform/auth/vault.ts';
+import { html } from '../../wire/html.ts';
+import type { PageResult } from '../../wire/result.ts';
 import { alert, type Frame, framed, plainPage } from './layout.ts';
 import { consoleRole, newSignInForm, sessionCookie } from './session.ts';
 import type { Visit } from './visit.ts';

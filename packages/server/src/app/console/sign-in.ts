@@ -1,13 +1,13 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { decodeProtectedHeader } from 'jose';
-import { checkRequest } from '../../http/check-request.ts';
-import type { Exchange } from '../../http/exchange.ts';
-import { isFailedAttempt } from '../../http/failure-limit.ts';
-import { readFields } from '../../http/form.ts';
-import type { PageResult } from '../../http/result.ts';
+import { isFailedAttempt } from '../../admission/failure-limit.ts';
 import { createToken } from '../../modules/authentication/createToken.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { Service } from '../../service/service.ts';
+import { checkRequest } from '../../wire/check-request.ts';
+import type { Exchange } from '../../wire/exchange.ts';
+import { readFields } from '../../wire/form.ts';
+import type { PageResult } from '../../wire/result.ts';
 import { toRejection } from '../failure.ts';
 import { isEnded } from './ended-sessions.ts';
 import { type ConsoleResults, withHeaders } from './results.ts';

@@ -1,4 +1,4 @@
-import { pageStyle } from '../../http/page-style.ts';
+import { pageStyle } from '../../wire/page-style.ts';
 
 const { element, policy } = pageStyle(`*{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--text);font:.9375rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}

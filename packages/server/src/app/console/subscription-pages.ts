@@ -1,4 +1,4 @@
-import { type Content, html } from '../../http/html.ts';
+import { type Content, html } from '../../wire/html.ts';
 import { dataLists } from './catalog.ts';
 import { alert, badge, framed, keyField, table, when } from './layout.ts';
 import { fields } from './values.ts';

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
+import type { Shares } from '../../admission/shares.ts';
 import { allOperations } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import { type Content, html } from '../../http/html.ts';
-import type { Shares } from '../../http/shares.ts';
 import { listKeys, revokeKey } from '../../platform/auth/api-key-store.ts';
 import { settingSchemas } from '../../platform/auth/tenant-settings.ts';
 import { databaseClock } from '../../platform/database-clock.ts';
+import { type Content, html } from '../../wire/html.ts';
 import { alert, badge, framed, keyField, table, when } from './layout.ts';
 import { callOperation, operationOf, rowsIn, type Visit } from './visit.ts';
 

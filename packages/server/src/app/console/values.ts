@@ -1,5 +1,5 @@
 import type { Schema } from '../../contract/contract.ts';
-import { type Content, html } from '../../http/html.ts';
+import { type Content, html } from '../../wire/html.ts';
 import { type DataList, dataLists, merged } from './catalog.ts';
 import { when } from './layout.ts';
 

@@ -1,10 +1,10 @@
+import type { Turn } from '../../admission/turn.ts';
 import { allOperations, type Operation } from '../../contract/contract.ts';
 import type { OperationId } from '../../contract/handler.ts';
-import type { Exchange } from '../../http/exchange.ts';
-import type { Turn } from '../../http/turn.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { Context, PublicContext } from '../../service/context.ts';
 import type { Service } from '../../service/service.ts';
+import type { Exchange } from '../../wire/exchange.ts';
 import { runOperation } from '../run-operation.ts';
 import { contextOf } from '../sign-in.ts';
 import type { Frame } from './layout.ts';

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { unauthenticated } from '../../http/problem.ts';
+import { unauthenticated } from '../../contract/problem.ts';
 import { checkAccess } from '../../platform/auth/access.ts';
 import { tenantMismatch } from '../../platform/auth/directory.ts';
 import { accessTokenLifetime } from '../../platform/auth/tokens.ts';

@@ -1,5 +1,5 @@
-import { type PoolLimits, WorkerPool } from '../../http/worker-pool.ts';
 import { sourceFile } from '../../platform/source-file.ts';
+import { type PoolLimits, WorkerPool } from '../../platform/worker-pool.ts';
 import type { InvoiceDocument } from '../billing/document/invoice-document.ts';
 import type { Letter } from '../engagements/letter.ts';
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
+import type { ProblemDetail } from '../../contract/problem.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { findUnstorable } from '../../contract/unstorable.ts';
 import { entityOf } from '../../entity/registry.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
-import { findUnstorable } from '../../http/body.ts';
-import type { ProblemDetail } from '../../http/problem.ts';
 import { type CustomField, type CustomFieldInput, completeField, keysOfType } from './custom-field.ts';
 import { targetOf } from './custom-record.ts';
 import { findCustomTypes } from './custom-type.ts';

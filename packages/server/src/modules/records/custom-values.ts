@@ -1,12 +1,12 @@
 import { Ajv2020, str, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { numberOf, type Schema, schemaOf } from '../../contract/contract.ts';
+import { escapePointer } from '../../contract/pointer.ts';
 import { type ItemRejection, Rejection } from '../../contract/rejection.ts';
 import { addUniqueItems } from '../../contract/unique-items.ts';
 import { distinct, unknownProperty } from '../../contract/wording.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { ItemCheck } from '../../entity/item-check.ts';
-import { escapePointer } from '../../http/pointer.ts';
 import type { CustomField } from './custom-field.ts';
 import { compareDecimals, inShortestForm, withPlaces } from './decimal.ts';
 import type { PatternReports, PatternTest } from './pattern.ts';

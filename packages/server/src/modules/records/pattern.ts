@@ -1,8 +1,8 @@
+import { Shares } from '../../admission/shares.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
-import { budgetRejection } from '../../http/large-bodies.ts';
-import { Shares } from '../../http/shares.ts';
-import { OverBudget, WorkerPool } from '../../http/worker-pool.ts';
 import { sourceFile } from '../../platform/source-file.ts';
+import { OverBudget, WorkerPool } from '../../platform/worker-pool.ts';
+import { budgetRejection } from '../../wire/large-bodies.ts';
 
 /** Texts to match with a pattern. */
 export interface PatternTask {

@@ -1,4 +1,4 @@
-import type { ProblemDetail } from '../../http/problem.ts';
+import type { ProblemDetail } from '../../contract/problem.ts';
 import type { CustomField } from './custom-field.ts';
 import { maxTextLengthOf } from './custom-values.ts';
 import { compareDecimals } from './decimal.ts';

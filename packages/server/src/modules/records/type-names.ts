@@ -1,5 +1,5 @@
 import { contract } from '../../contract/contract.ts';
-import { invalid } from '../../http/problem.ts';
+import { invalid } from '../../contract/problem.ts';
 
 /** The names of the service's own types - rows, records, codes, entries, events - in lower case. */
 const vocabulary: ReadonlySet<string> = new Set(

@@ -1,6 +1,6 @@
 import { advanceClock, ClockIsAdvancing, ClockOutOfRange, laterBy } from '../../background/advance-clock.ts';
 import type { ClockTask } from '../../background/clock.ts';
-import { inProgress, invalid } from '../../http/problem.ts';
+import { inProgress, invalid } from '../../contract/problem.ts';
 import type { Handler } from '../../service/context.ts';
 import { clockBody, noSandbox } from './getSandboxClock.ts';
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
+import { unauthenticated } from '../../contract/problem.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import { unauthenticated } from '../../http/problem.ts';
 import { databaseClock } from '../database-clock.ts';
 import { Cells } from '../store/cells.ts';
 import type { Store } from '../store/store.ts';

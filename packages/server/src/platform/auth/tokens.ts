@@ -1,8 +1,8 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { numberOf } from '../../contract/contract.ts';
+import { unauthenticated } from '../../contract/problem.ts';
 import type { Rejection } from '../../contract/rejection.ts';
-import { unauthenticated } from '../../http/problem.ts';
 import { databaseClock } from '../database-clock.ts';
 import { algorithm, type KeyRing } from './key-ring.ts';
 import type { Vault } from './vault.ts';

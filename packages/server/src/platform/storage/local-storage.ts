@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { ByteRange } from '../../http/byte-range.ts';
 import {
+  type ByteRange,
   type Content,
   ContentMissing,
   type ContentStorage,

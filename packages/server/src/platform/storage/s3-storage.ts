@@ -8,8 +8,8 @@ import {
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import type { ByteRange } from '../../http/byte-range.ts';
 import {
+  type ByteRange,
   type Content,
   ContentMissing,
   type ContentStorage,

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ByteRange } from '../../http/byte-range.ts';
 
 /** Content to store: bytes, or a file on this machine. */
 export type Content = Uint8Array | { readonly path: string };
@@ -12,6 +11,12 @@ export interface StoredContent {
   /** In lower-case hexadecimal. */
   readonly sha256: string;
   readonly sizeBytes: number;
+}
+
+/** First and last byte of a range. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
 }
 
 /**

@@ -1,6 +1,6 @@
-import { type Content, type Html, html } from '../../../http/html.ts';
 import type { PayMethod } from '../../../platform/payments/processor.ts';
 import { testAccounts, testCards, testRoutingNumber } from '../../../platform/payments/sandbox.ts';
+import { type Content, type Html, html } from '../../../wire/html.ts';
 import type { Entered, FieldError, FieldName, FormShape } from './form.ts';
 import { formatDay, formatMoney } from './format.ts';
 import { layout } from './layout.ts';

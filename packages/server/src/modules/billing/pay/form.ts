@@ -1,7 +1,7 @@
 import { placesOf } from '../../../contract/currency.ts';
 import { type Decimal, parseDecimal, zero } from '../../../contract/decimal.ts';
-import { faultOf } from '../../../http/body.ts';
 import type { PayDetails, PayMethod } from '../../../platform/payments/processor.ts';
+import { faultOf } from '../../../wire/body.ts';
 
 export type FieldName =
   | 'amount'

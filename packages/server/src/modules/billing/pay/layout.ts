@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from '../../../http/html.ts';
+import { type Content, type Html, html } from '../../../wire/html.ts';
 import { styleElement } from './style.ts';
 import { watchElement } from './watch.ts';
 

@@ -1,7 +1,7 @@
+import { SharedLimit } from '../../../admission/shared-limit.ts';
 import { Rejection } from '../../../contract/rejection.ts';
-import type { Counters } from '../../../http/counters.ts';
-import { networkOf } from '../../../http/network.ts';
-import { SharedLimit } from '../../../http/shared-limit.ts';
+import type { Counters } from '../../../platform/counters.ts';
+import { networkOf } from '../../../platform/network.ts';
 
 /** Limits of requests to all processes, each with its own key. */
 const policies = {

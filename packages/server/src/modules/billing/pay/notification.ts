@@ -1,11 +1,11 @@
-import type { Exchange } from '../../../http/exchange.ts';
-import type { PageResult } from '../../../http/result.ts';
 import {
   MalformedNotification,
   type NotifiedAttempt,
   UnverifiedNotification,
 } from '../../../platform/payments/processor.ts';
 import type { Service } from '../../../service/service.ts';
+import type { Exchange } from '../../../wire/exchange.ts';
+import type { PageResult } from '../../../wire/result.ts';
 import { findAttempt } from './attempt.ts';
 import { addressKey, type PayLimits } from './limits.ts';
 import { shownPage, wrongMethod } from './page-results.ts';

@@ -1,4 +1,4 @@
-import type { PageResult } from '../../../http/result.ts';
+import type { PageResult } from '../../../wire/result.ts';
 import { failurePage } from './result-pages.ts';
 
 export function wrongMethod(allowed: readonly string[]): PageResult {

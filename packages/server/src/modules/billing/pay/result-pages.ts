@@ -1,4 +1,4 @@
-import { type Content, html } from '../../../http/html.ts';
+import { type Content, html } from '../../../wire/html.ts';
 import type { Attempt } from './attempt.ts';
 import { formatDay, formatMoney } from './format.ts';
 import { layout, messagePage } from './layout.ts';

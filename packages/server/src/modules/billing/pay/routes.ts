@@ -1,12 +1,12 @@
 import type { Rejection } from '../../../contract/rejection.ts';
-import type { Exchange } from '../../../http/exchange.ts';
-import { readFields } from '../../../http/form.ts';
-import { isOwnOrigin } from '../../../http/own-origin.ts';
-import { privatePageHeaders } from '../../../http/page-style.ts';
-import type { PageResult } from '../../../http/result.ts';
-import type { Route } from '../../../http/route.ts';
 import type { Tenant } from '../../../platform/auth/caller.ts';
 import type { Service } from '../../../service/service.ts';
+import type { Exchange } from '../../../wire/exchange.ts';
+import { readFields } from '../../../wire/form.ts';
+import { isOwnOrigin } from '../../../wire/own-origin.ts';
+import { privatePageHeaders } from '../../../wire/page-style.ts';
+import type { PageResult } from '../../../wire/result.ts';
+import type { Route } from '../../../wire/route.ts';
 import { type Browser, browserOf, isFormKey } from './browser.ts';
 import { addressKey, createPayLimits, type PayLimits } from './limits.ts';
 import { findLink, readLinkPage } from './link-page.ts';

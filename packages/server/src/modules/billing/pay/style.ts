@@ -1,4 +1,4 @@
-import { pageStyle } from '../../../http/page-style.ts';
+import { pageStyle } from '../../../wire/page-style.ts';
 import { watchHash } from './watch.ts';
 
 const { element, policy } = pageStyle(`*{box-sizing:border-box}

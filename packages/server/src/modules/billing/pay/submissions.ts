@@ -1,4 +1,4 @@
-import type { PageResult } from '../../../http/result.ts';
+import type { PageResult } from '../../../wire/result.ts';
 import { findAttempt } from './attempt.ts';
 import { readForm } from './form.ts';
 import { redirect } from './page-results.ts';

@@ -1,5 +1,5 @@
-import type { PageResult } from '../../../http/result.ts';
 import type { Service } from '../../../service/service.ts';
+import type { PageResult } from '../../../wire/result.ts';
 import type { Attempt } from './attempt.ts';
 import { type Browser, formKey } from './browser.ts';
 import type { Entered, FieldError, FormShape } from './form.ts';

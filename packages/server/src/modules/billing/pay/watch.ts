@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Html } from '../../../http/html.ts';
+import { Html } from '../../../wire/html.ts';
 
 /**
  * Looks every five seconds whether the page has another title, and reloads it only then: an automatic reload would interrupt

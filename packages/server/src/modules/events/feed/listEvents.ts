@@ -1,7 +1,7 @@
 import type { components } from '@financial-automation/spec';
 import { type RawBuilder, sql } from 'kysely';
+import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
-import { invalid } from '../../../http/problem.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { partitionsDue } from '../../../platform/store/trace.ts';
 import { readCursor, writeCursor } from '../../../query/cursor.ts';

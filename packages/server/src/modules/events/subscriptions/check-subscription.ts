@@ -1,6 +1,6 @@
 import type { Input } from '../../../contract/handler.ts';
+import { invalid } from '../../../contract/problem.ts';
 import { Rejection } from '../../../contract/rejection.ts';
-import { invalid } from '../../../http/problem.ts';
 import type { Context } from '../../../service/context.ts';
 import { findEventType, rolesToRead } from '../catalog/catalog.ts';
 import type { ActiveSubscription } from './active-subscription.ts';

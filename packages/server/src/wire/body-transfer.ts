@@ -1,4 +1,4 @@
-import { Unstorable } from './body.ts';
+import { Unstorable } from '../contract/unstorable.ts';
 
 /** A body in transit between threads, as JSON, because parsing it is faster than cloning objects. */
 export interface TransferredBody {

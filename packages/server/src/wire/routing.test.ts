@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
 import { allOperations } from '../contract/contract.ts';
-import type { ProblemDocument as ProblemBody } from './problem.ts';
+import type { ProblemDocument as ProblemBody } from '../contract/problem.ts';
 
 const { call, handle, address, token } = await testService();
 const credentials = { Authorization: `Bearer ${token}`, Tenant: 'firm' };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isItemRejection, Rejection, together } from '../contract/rejection.ts';
 import { problemDocument } from './problem.ts';
+import { isItemRejection, Rejection, together } from './rejection.ts';
 
 const name = new Rejection('VALIDATION_ERROR', 'The name is invalid.', '/name');
 

@@ -1,6 +1,6 @@
 import type { Operation } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
-import type { Counters } from './counters.ts';
+import type { Counters } from '../platform/counters.ts';
 import { SharedLimit } from './shared-limit.ts';
 
 export interface RateLimit {

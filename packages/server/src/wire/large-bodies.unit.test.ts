@@ -4,12 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { patientChecks } from '../../test/patient-limits.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import type { OperationId } from '../contract/handler.ts';
+import { findUnstorable } from '../contract/unstorable.ts';
 import { contractValidator } from '../contract/validator.ts';
-import { findUnstorable } from './body.ts';
+import { OverBudget } from '../platform/worker-pool.ts';
 import { packBody } from './body-transfer.ts';
 import { checkRequest, type RawRequest } from './check-request.ts';
 import { LargeBodyChecks, largeBody } from './large-bodies.ts';
-import { OverBudget } from './worker-pool.ts';
 
 const validator = await contractValidator();
 const checks = new LargeBodyChecks(new Registry(), pino({ level: 'silent' }), patientChecks);

@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { networkOf } from './network.ts';
+import { WasteLimit } from '../admission/waste-limit.ts';
+import { networkOf } from '../platform/network.ts';
 import { SocketQueue } from './socket-queue.ts';
-import { WasteLimit } from './waste-limit.ts';
 
 /**
  * Time limits for the parts of a request to arrive, in milliseconds. The largest body takes 30 seconds at 35 kB/s; slower

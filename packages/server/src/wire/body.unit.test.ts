@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { findUnstorable, parseBody, Unstorable } from './body.ts';
+import { findUnstorable, Unstorable } from '../contract/unstorable.ts';
+import { parseBody } from './body.ts';
 
 const parse = (text: string) => parseBody(new TextEncoder().encode(text));
 

@@ -1,5 +1,5 @@
 import { contract } from '../contract/contract.ts';
-import { escapePointer } from './pointer.ts';
+import { escapePointer } from '../contract/pointer.ts';
 
 const limits = contract['x-json-limits'];
 

@@ -1,7 +1,7 @@
+import { missingBody } from '../contract/findings.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { cleanParameter, isPlainText } from './body.ts';
 import type { Exchange } from './exchange.ts';
-import { missingBody } from './findings.ts';
 import { unknownEncoding } from './raw-body.ts';
 
 /** The only media type of request bodies, in UTF-8, the only encoding of JSON (RFC 8259). */

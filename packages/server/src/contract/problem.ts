@@ -1,7 +1,7 @@
 import type { components } from '@financial-automation/spec';
-import { type ProblemDetail, Rejection } from '../contract/rejection.ts';
+import { type ProblemDetail, Rejection } from './rejection.ts';
 
-export type { ProblemCode, ProblemDetail } from '../contract/rejection.ts';
+export type { ProblemCode, ProblemDetail } from './rejection.ts';
 export type ProblemDocument = components['schemas']['Problem'];
 
 /** Rejects a request because of one invalid value. */

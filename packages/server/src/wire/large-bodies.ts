@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
+import { type ShareLimits, Shares } from '../admission/shares.ts';
 import type { Operation } from '../contract/contract.ts';
 import type { OperationId } from '../contract/handler.ts';
+import type { ProblemCode, ProblemDetail } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { sourceFile } from '../platform/source-file.ts';
+import { OverBudget, WorkerPool } from '../platform/worker-pool.ts';
 import { type TransferredBody, unpackBody } from './body-transfer.ts';
 import type { CheckedRequest, RawRequest } from './check-request.ts';
-import type { ProblemCode, ProblemDetail } from './problem.ts';
-import { type ShareLimits, Shares } from './shares.ts';
-import { OverBudget, WorkerPool } from './worker-pool.ts';
 
 /**
  * Bodies of at least this many bytes are parsed and validated in a separate thread. A megabyte takes 50 ms and more,
@@ -41,7 +41,7 @@ const workers = 2;
  * @param elapsed time that a check may take, in milliseconds
  */
 export function createCheckPool(elapsed = 15_000): CheckPool {
-  return new WorkerPool(sourceFile('http/large-bodies-worker.ts'), { workers, cpu: 2_000, elapsed });
+  return new WorkerPool(sourceFile('wire/large-bodies-worker.ts'), { workers, cpu: 2_000, elapsed });
 }
 
 const pool = createCheckPool();

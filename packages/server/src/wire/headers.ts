@@ -1,6 +1,6 @@
 import accepts from 'accepts';
+import { unauthenticated } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
-import { unauthenticated } from './problem.ts';
 
 /** Media types of responses, also with the parameter that some callers name. */
 const types = ['application/json', 'application/json; charset=utf-8', 'application/problem+json'];

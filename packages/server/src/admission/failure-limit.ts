@@ -1,8 +1,8 @@
 import { operations } from '@financial-automation/spec';
 import { LRUCache } from 'lru-cache';
 import { Rejection } from '../contract/rejection.ts';
-import type { Counters } from './counters.ts';
-import { networkOf } from './network.ts';
+import type { Counters } from '../platform/counters.ts';
+import { networkOf } from '../platform/network.ts';
 
 /**
  * Limits failed authentication attempts by address, separately from the limits of API users: invalid requests do not use

@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/contract.ts';
+import { problemOf } from '../contract/findings.ts';
 import type { ContractValidator } from '../contract/validator.ts';
 import { parseBody } from './body.ts';
-import { problemOf } from './findings.ts';
 
 /** The raw parts of a request. Parameters have been checked for characters that are not allowed in text. */
 export interface RawRequest {

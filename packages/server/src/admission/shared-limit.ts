@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Counters } from './counters.ts';
+import type { Counters } from '../platform/counters.ts';
 
 /** The result of a request for one point. */
 export interface Taken {

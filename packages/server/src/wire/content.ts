@@ -1,7 +1,8 @@
 import { open, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { Rejection } from '../contract/rejection.ts';
-import { type ByteRange, readRange } from './byte-range.ts';
+import type { ByteRange } from '../platform/storage/storage.ts';
+import { readRange } from './byte-range.ts';
 import type { Exchange } from './exchange.ts';
 import { hasStrongTag, hasTag } from './headers.ts';
 import type { BytesResult } from './result.ts';

@@ -4,9 +4,9 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
 import { testService } from '../../test/service.ts';
+import { largeBodyLimits, Shares } from '../admission/shares.ts';
+import { WorkerPool } from '../platform/worker-pool.ts';
 import { LargeBodyChecks, type Report, type Task } from './large-bodies.ts';
-import { largeBodyLimits, Shares } from './shares.ts';
-import { WorkerPool } from './worker-pool.ts';
 
 const largeBodies = new Shares(
   { ...largeBodyLimits, total: 4, perTenant: 2, perUser: 2, wait: 50 },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { networkOf } from './network.ts';
+import { networkOf } from '../platform/network.ts';
 
 /** Rejections of one address in a minute that are sent at once: a caller who waits as `Retry-After` says has no more. */
 const immediate = 20;

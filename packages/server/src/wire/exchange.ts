@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { parse as parseQuery } from 'node:querystring';
 import type { Logger } from 'pino';
+import type { Shares } from '../admission/shares.ts';
+import { Turn } from '../admission/turn.ts';
 import { dataHeaders } from './pages.ts';
 import { mayBeLarge, readRawBody } from './raw-body.ts';
 import { newRequestId } from './request-id.ts';
-import type { Shares } from './shares.ts';
 import { readTarget, type Target } from './target.ts';
 import { readTraceparent } from './trace-context.ts';
-import { Turn } from './turn.ts';
 
 const noQuery: Readonly<Record<string, unknown>> = {};
 

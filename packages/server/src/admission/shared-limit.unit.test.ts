@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Counters } from './counters.ts';
-import { memoryCounters } from './counters.ts';
+import type { Counters } from '../platform/counters.ts';
+import { memoryCounters } from '../platform/counters.ts';
 import { SharedLimit } from './shared-limit.ts';
 
 /** Counters that several processes share, and the calls that they got. */

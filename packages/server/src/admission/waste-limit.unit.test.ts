@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { networkOf } from './network.ts';
+import { networkOf } from '../platform/network.ts';
 import { WasteLimit } from './waste-limit.ts';
 
 test('a network may waste 100 connections at once, and then ten a second', () => {

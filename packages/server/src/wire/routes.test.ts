@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
 import { type WireResponse, wire } from '../../test/wire.ts';
+import type { ProblemDocument } from '../contract/problem.ts';
 import { goodCard, payerDetails, payingFirm } from '../modules/billing/pay/testing.ts';
 import { filesOf } from '../modules/files/testing.ts';
-import type { ProblemDocument } from './problem.ts';
 
 /**
  * What callers read from every kind of route: operations, downloads, payment pages, documents, and paths of none. `-u` writes the

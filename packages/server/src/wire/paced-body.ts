@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { networkOf } from './network.ts';
+import { networkOf } from '../platform/network.ts';
 import { SocketQueue } from './socket-queue.ts';
 
 /** Number of bodies that are read in one turn; each read is a chunk of at most 64 KiB. */

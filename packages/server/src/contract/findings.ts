@@ -1,8 +1,8 @@
-import type { Operation } from '../contract/contract.ts';
-import { Rejection } from '../contract/rejection.ts';
-import type { Finding } from '../contract/validator.ts';
+import type { Operation } from './contract.ts';
 import { escapePointer } from './pointer.ts';
 import type { ProblemDetail } from './problem.ts';
+import { Rejection } from './rejection.ts';
+import type { Finding } from './validator.ts';
 
 const places: Record<string, ProblemDetail['in']> = { body: 'body', params: 'path', query: 'query', headers: 'header' };
 

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { problemDocument } from '../contract/problem.ts';
 import type { Rejection } from '../contract/rejection.ts';
+import { serialized } from '../contract/serialized.ts';
 import { compressResponse, type Encoding, shortest } from './encoding.ts';
-import { problemDocument } from './problem.ts';
-import { serialized } from './serialized.ts';
 
 interface Head {
   readonly status: number;
