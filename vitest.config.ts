@@ -35,6 +35,7 @@ const engineTests = [
   'packages/server/src/query/{where,aggregate}.test.ts',
   'packages/server/src/entity/statements.test.ts',
   'packages/server/src/background/clock.test.ts',
+  'packages/server/test/commands/commands.test.ts',
   'packages/server/src/modules/events/feed/feed.test.ts',
   'packages/server/src/**/*.pglite.test.ts',
   'packages/server/src/**/*.pglite.nightly.test.ts',
