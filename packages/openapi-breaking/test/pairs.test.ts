@@ -27,7 +27,7 @@ async function verdictOn({ before, after }: Pair, index: number) {
     const { breaks } = await compare(released, present);
     return { verdict: breaks.length > 0 ? 'breaks' : 'same', breaks };
   } catch (error) {
-    if (error instanceof NotComparable) return { verdict: 'refused', says: error.message };
+    if (error instanceof NotComparable) return { verdict: 'rejected', says: error.message };
     throw error;
   }
 }

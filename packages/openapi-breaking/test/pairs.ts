@@ -4,7 +4,7 @@
  */
 import { parse } from 'yaml';
 
-export type Verdict = 'breaks' | 'same' | 'refused';
+export type Verdict = 'breaks' | 'same' | 'rejected';
 
 export interface Pair {
   readonly name: string;
@@ -143,16 +143,16 @@ export const pairs: readonly Pair[] = [
   },
   {
     name: 'a file that does not exist',
-    verdict: 'refused',
+    verdict: 'rejected',
     before: { 'openapi.yaml': api() },
     after: { 'openapi.yaml': api(answer('{ $ref: "missing.yaml" }')) },
   },
-  pair('refused', 'no OpenAPI document', api(), '{ "name": "pets" }'),
-  pair('refused', 'a version that does not exist', api(), api().replace('3.1.0', '4.0.0')),
-  pair('refused', 'text that is no YAML', api(), 'openapi: [3.1.0'),
-  pair('refused', 'a reference that leads nowhere', api(), api(answer('{ $ref: "#/components/schemas/Missing" }'))),
+  pair('rejected', 'no OpenAPI document', api(), '{ "name": "pets" }'),
+  pair('rejected', 'a version that does not exist', api(), api().replace('3.1.0', '4.0.0')),
+  pair('rejected', 'text that is no YAML', api(), 'openapi: [3.1.0'),
+  pair('rejected', 'a reference that leads nowhere', api(), api(answer('{ $ref: "#/components/schemas/Missing" }'))),
   pair(
-    'refused',
+    'rejected',
     'a reference that leads to itself',
     api(),
     api(
