@@ -3,7 +3,7 @@
  * `API_URL` and `API_TENANT` if they differ from those of `pnpm start`, and `API_CLIENT_ID` if the tenant only accepts some
  * client IDs.
  */
-import type { Auth } from '../packages/contract-check/src/options.ts';
+import type { Auth } from '../packages/contract-check/src/run/options.ts';
 
 const { API_KEY: apiKey, API_CLIENT_ID: clientId } = process.env;
 const { API_URL: url = 'http://127.0.0.1:3000', API_TENANT: tenant = 'hartwell' } = process.env;

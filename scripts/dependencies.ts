@@ -1,15 +1,19 @@
 /**
- * Checks who imports whom, imports of types included: no module imports itself through others, and in the server each layer
- * imports only from those below it in the table of CONTRIBUTING.md.
+ * Checks who imports whom, imports of types included: no module imports itself through others, and in the server and the contract
+ * check each layer imports only from those below it in the table of a page.
  */
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import { rulesOfLayers } from './dependencies/layers.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 process.chdir(root);
-const layers = rulesOfLayers('packages/server/src/', await readFile('CONTRIBUTING.md', 'utf8'));
+const layered = [
+  { directory: 'packages/server/src/', page: 'CONTRIBUTING.md' },
+  { directory: 'packages/contract-check/src/', page: 'packages/contract-check/README.md' },
+].map(({ directory, page }) => ({ page, ...rulesOfLayers(directory, readFileSync(page, 'utf8')) }));
+const tests = layered[0]?.tests ?? '';
 
 const { output } = await cruise(['packages', 'scripts', 'openapi/rules'], {
   validate: true,
@@ -19,17 +23,17 @@ const { output } = await cruise(['packages', 'scripts', 'openapi/rules'], {
       {
         name: 'sources import no tests',
         severity: 'error',
-        from: { path: '^packages/[^/]+/src/', pathNot: layers.tests },
-        to: { path: `^packages/[^/]+/(test|bench|scripts)/|${layers.tests}` },
+        from: { path: '^packages/[^/]+/src/', pathNot: tests },
+        to: { path: `^packages/[^/]+/(test|bench|scripts)/|${tests}` },
       },
       {
         name: 'packages import each other through their entry points',
         severity: 'error',
         // Demo data is written with the rules of the server.
-        from: { path: '^packages/([^/]+)/src/', pathNot: [layers.tests, '^packages/demo-data/'] },
+        from: { path: '^packages/([^/]+)/src/', pathNot: [tests, '^packages/demo-data/'] },
         to: { path: '^packages/', pathNot: ['^packages/$1/', '^packages/[^/]+/src/index\\.ts$'] },
       },
-      ...layers.forbidden,
+      ...layered.flatMap(({ forbidden }) => forbidden),
     ],
   },
   // Types, too.
@@ -51,6 +55,9 @@ function problemsOf({ summary: { violations } }: ICruiseResult): string[] {
 }
 
 function withoutRoom({ modules }: ICruiseResult): string[] {
-  const found = modules.map(({ source }) => source).filter((source) => layers.isMissing(source));
-  return found.map((source) => `${source} is in no layer. Add one to the table in CONTRIBUTING.md.`);
+  return modules.flatMap(({ source }) =>
+    layered
+      .filter(({ isMissing }) => isMissing(source))
+      .map(({ page }) => `${source} is in no layer. Add one to the table in ${page}.`),
+  );
 }

@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from '../../../scripts/options.ts';
 import { check } from '../src/check.ts';
-import type { Auth, CheckOptions } from '../src/options.ts';
+import type { Secret } from '../src/http/mask.ts';
 import { renderJson } from '../src/report/formats.ts';
-import type { Secret } from '../src/report/mask.ts';
-import type { Report } from '../src/report/report.ts';
+import type { Auth, CheckOptions } from '../src/run/options.ts';
+import type { Report } from '../src/run/report.ts';
 import { install, serving } from './programs.ts';
 
 const { values, positionals } = readOptions({

@@ -6,11 +6,11 @@ import { OpenApiDocument } from './document/document.ts';
 import { addressOf, operationsOf } from './document/operation.ts';
 import { candidateOf } from './finding/finding.ts';
 import { RunStopped } from './http/gate.ts';
-import type { CheckOptions } from './options.ts';
-import { type OperationReport, type PlanEntry, type Report, type Stopped, shortfallOf } from './report/report.ts';
 import { cleanUp } from './run/clean-up.ts';
 import { KnownRequests } from './run/known-requests.ts';
+import type { CheckOptions } from './run/options.ts';
 import { Plan } from './run/plan.ts';
+import { type OperationReport, type PlanEntry, type Report, type Stopped, shortfallOf } from './run/report.ts';
 import { Session } from './run/session.ts';
 
 /**

@@ -5,8 +5,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { CannotRun, required } from './cannot-run.ts';
 import { type Category, categories } from './finding/finding.ts';
 import { isObject } from './json.ts';
-import type { Auth, CheckOptions } from './options.ts';
-import { coverageKinds } from './report/report.ts';
+import type { Auth, CheckOptions } from './run/options.ts';
+import { coverageKinds } from './run/report.ts';
 
 /** What the command line says. */
 export interface Flags extends Omit<CheckOptions, 'auth' | 'checks' | 'headers' | 'keys'> {

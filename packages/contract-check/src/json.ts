@@ -160,3 +160,6 @@ export function typeOf(value: unknown): TypeName {
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
   return 'object';
 }
+
+/** Whether a media type is JSON. */
+export const isJson = (mediaType: string) => /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);

@@ -7,13 +7,13 @@ import { Command, CommanderError } from 'commander';
 import packageFile from '../package.json' with { type: 'json' };
 import { CannotRun, required } from './cannot-run.ts';
 import { type Flags, optionsOf, withOptions } from './config.ts';
+import { Mask, type Secret } from './http/mask.ts';
 import { acceptAll, acceptedIn, withoutAccepted } from './report/accepted.ts';
 import { renderJson, renderSarif } from './report/formats.ts';
-import { Mask, type Secret } from './report/mask.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
-import { isComplete, type Report } from './report/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
 import { counted, fileOf } from './report/texts.ts';
+import { isComplete, type Report } from './run/report.ts';
 
 const exitCodes = { same: 0, drift: 1, couldNotRun: 2, incomplete: 3 } as const;
 

@@ -7,16 +7,16 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findingOf, reportWith } from '../test/doubles/report.ts';
 import { run } from './main.ts';
-import type { CheckOptions } from './options.ts';
-import { findingOf, reportWith } from './report/test-report.ts';
+import type { CheckOptions } from './run/options.ts';
 
 const main = fileURLToPath(new URL('bin.ts', import.meta.url));
 let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'contract-check-command-'));
-  const reports = new URL('report/test-report.ts', import.meta.url).href;
+  const reports = new URL('../test/doubles/report.ts', import.meta.url).href;
   // A command whose check waits until it is interrupted.
   await writeFile(
     join(folder, 'waiting.ts'),

@@ -3,12 +3,12 @@ import './require-node.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { check, documentOf } from './check.ts';
 import { operationsOf } from './document/operation.ts';
-import type { CheckOptions } from './options.ts';
+import type { Secret } from './http/mask.ts';
 import { acceptedIn, withoutAccepted } from './report/accepted.ts';
-import type { Secret } from './report/mask.ts';
-import { type MinCoverage, type Report, shortfallOf, shortfallText } from './report/report.ts';
 import { renderTerminal } from './report/terminal.ts';
+import type { CheckOptions } from './run/options.ts';
 import { chosen } from './run/plan.ts';
+import { type MinCoverage, type Report, shortfallOf, shortfallText } from './run/report.ts';
 
 export interface DescribeOptions {
   /** Path or URL of the document. Each operation is a test. */

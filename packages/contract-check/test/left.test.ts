@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { check } from '../src/check.ts';
 import { run } from '../src/main.ts';
-import type { CheckOptions } from '../src/options.ts';
+import type { CheckOptions } from '../src/run/options.ts';
 import type { Alter } from './servers/kit/serve.ts';
 import { startThings, Things } from './things.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { check, planOf } from '../src/check.ts';
-import type { CheckOptions } from '../src/options.ts';
+import type { CheckOptions } from '../src/run/options.ts';
 
 let folder: string;
 beforeAll(async () => {

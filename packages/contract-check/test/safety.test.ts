@@ -9,7 +9,7 @@ import { CannotRun } from '../src/cannot-run.ts';
 import { check } from '../src/check.ts';
 import { OpenApiDocument } from '../src/document/document.ts';
 import { operationsOf } from '../src/document/operation.ts';
-import type { CheckOptions } from '../src/options.ts';
+import type { CheckOptions } from '../src/run/options.ts';
 import { finder } from './drifts/front.ts';
 import { type OpenStage, openWorkshopStage } from './drifts/stages.ts';
 import type { Shop } from './drifts/workshop/samples.ts';

@@ -4,7 +4,7 @@ import { bundle, createConfig } from '@redocly/openapi-core';
 import { OpenApiDocument } from '../../src/document/document.ts';
 import { operationsOf } from '../../src/document/operation.ts';
 import { isObject, type JsonObject } from '../../src/json.ts';
-import type { Auth } from '../../src/options.ts';
+import type { Auth } from '../../src/run/options.ts';
 import { type Alter, type AlteringProxy, openProxy } from '../../test/drifts/front.ts';
 import type { IncomingRequest, Reply } from '../../test/drifts/message.ts';
 import { openWorkshopStage } from '../../test/drifts/stages.ts';

@@ -6,7 +6,7 @@ import { parseYaml, stringifyYaml } from '@redocly/openapi-core';
 import { OpenApiDocument } from '../../src/document/document.ts';
 import { operationsOf } from '../../src/document/operation.ts';
 import { isObject } from '../../src/json.ts';
-import type { Report } from '../../src/report/report.ts';
+import type { Report } from '../../src/run/report.ts';
 import { printed, serving } from '../programs.ts';
 import { type Exchange, objectsIn, type Running, type Server } from './servers.ts';
 

@@ -1,7 +1,8 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
-import { type Call, type Exchange, isJson } from '../http/call.ts';
-import { jsonText } from '../json.ts';
+import type { Call, Exchange } from '../http/call.ts';
+import { isJson, jsonText } from '../json.ts';
+import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRejected, type Rejection } from '../judge/outcome.ts';
 import { isHarmless } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
 import { isDeleting } from '../run/names.ts';
@@ -10,7 +11,6 @@ import { renewedAround } from '../run/renewal.ts';
 import { malformedAround, oddBodies } from '../schema/hostile.ts';
 import { breaksOf, type Variant } from '../schema/variants.ts';
 import type { CheckContext } from './check.ts';
-import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRejected, type Rejection } from './outcome.ts';
 import {
   bodiesOf,
   type CallPlace,

@@ -1,7 +1,7 @@
 import { type Content, groupOf, type Parameter } from '../document/operation.ts';
-import { bodySchemaOf, type Call, isJson } from '../http/call.ts';
+import { bodySchemaOf, type Call } from '../http/call.ts';
 import { parsedAs } from '../http/deserialize.ts';
-import { at, isObject, type JsonObject, jsonText, put } from '../json.ts';
+import { at, isJson, isObject, type JsonObject, jsonText, put } from '../json.ts';
 import { general } from '../judge/judge.ts';
 import { withKnownIds } from '../run/ids.ts';
 import { isCreating } from '../run/names.ts';

@@ -3,10 +3,10 @@ import { type Candidate, candidateOf, responseText } from '../finding/finding.ts
 import type { CheckName } from '../finding/rules.ts';
 import type { Exchange } from '../http/call.ts';
 import { isObject, parsedJson } from '../json.ts';
+import { itemErrorsIn } from '../judge/outcome.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
 import type { Session } from '../run/session.ts';
 import type { CheckContext } from './check.ts';
-import { itemErrorsIn } from './outcome.ts';
 
 /** Checks that requests without valid credentials or permissions are rejected. */
 export async function checkCredentials(

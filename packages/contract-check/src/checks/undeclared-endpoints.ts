@@ -4,11 +4,11 @@ import type { CheckName } from '../finding/rules.ts';
 import { type Call, type Exchange, isSuccess } from '../http/call.ts';
 import { pathPattern } from '../http/deserialize.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
+import { isAccepted, isRejected } from '../judge/outcome.ts';
 import { isReadingPost } from '../run/names.ts';
 import { eachOperation, ifSent, inParallel } from '../run/parallel.ts';
 import type { Session } from '../run/session.ts';
 import type { CheckContext } from './check.ts';
-import { isAccepted, isRejected } from './outcome.ts';
 
 /** Finds endpoints that are not in the contract: undeclared methods, paths, path spellings and parameters. */
 export async function checkUndeclaredEndpoints(context: CheckContext): Promise<void> {

@@ -3,6 +3,7 @@ import { type Candidate, candidateOf, responseText } from '../finding/finding.ts
 import type { Call, Exchange } from '../http/call.ts';
 import { at, isKey, isObject, parentOf, put } from '../json.ts';
 import { general } from '../judge/judge.ts';
+import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from '../judge/outcome.ts';
 import { isHarmless, unlikelyIds } from '../run/ids.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
 import { isOwnId, kindOfReference } from '../run/names.ts';
@@ -11,7 +12,6 @@ import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { boundsOf, type Variant } from '../schema/variants.ts';
 import type { CheckContext } from './check.ts';
-import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from './outcome.ts';
 import {
   bodiesOf,
   type CallPlace,

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../json.ts';
-import { wholeShapeOf } from '../schema/shape.ts';
 import type { OpenApiDocument } from './document.ts';
+import { wholeShapeOf } from './shape.ts';
 
 export type ParameterPlace = 'path' | 'query' | 'header' | 'cookie';
 

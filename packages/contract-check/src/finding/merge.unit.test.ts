@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exchangeOf, findingOf } from '../report/test-report.ts';
+import { exchangeOf, findingOf } from '../../test/doubles/report.ts';
 import type { Finding } from './finding.ts';
 import { mergedByCause } from './merge.ts';
 import type { CheckName } from './rules.ts';

@@ -1,5 +1,5 @@
 import type { Operation } from '../document/operation.ts';
-import type { JsonObject } from '../json.ts';
+import { isJson, type JsonObject } from '../json.ts';
 
 /** A request in terms of the contract. Checks change one part at a time; `serialize` writes it as declared. */
 export interface Call {
@@ -72,8 +72,6 @@ export function emptyCall(operation: Operation): Call {
 export function bodySchemaOf({ operation, mediaType }: Pick<Call, 'operation' | 'mediaType'>): JsonObject | undefined {
   return operation.body?.contents.find((content) => content.mediaType === mediaType)?.schema;
 }
-
-export const isJson = (mediaType: string) => /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);
 
 export function isSuccess({ response }: Pick<Exchange, 'response'>): boolean {
   return response.status >= 200 && response.status < 300;

@@ -1,7 +1,7 @@
 import { type Dispatcher, Pool } from 'undici';
 import type { Operation } from '../document/operation.ts';
-import { parsedJson } from '../json.ts';
-import { type Exchange, isJson, type ReceivedResponse } from './call.ts';
+import { isJson, parsedJson } from '../json.ts';
+import type { Exchange, ReceivedResponse } from './call.ts';
 import { type Gate, NotSent } from './gate.ts';
 import type { WireRequest } from './serialize.ts';
 

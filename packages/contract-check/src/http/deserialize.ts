@@ -1,8 +1,8 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Parameter } from '../document/operation.ts';
-import { at, isObject, jsonText, objectOf, parsedJson } from '../json.ts';
+import { at, isJson, isObject, jsonText, objectOf, parsedJson } from '../json.ts';
 import type { Validators } from '../schema/validators.ts';
-import { type Exchange, isJson } from './call.ts';
+import type { Exchange } from './call.ts';
 
 /** Evaluates an OpenAPI runtime expression about a response. Those about its request are not supported. */
 export function evaluate(expression: unknown, { response }: Exchange): unknown {

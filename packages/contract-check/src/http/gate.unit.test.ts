@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contractOperation } from '../report/test-report.ts';
+import { contractOperation } from '../../test/doubles/report.ts';
 import { Gate } from './gate.ts';
 
 const operations = [

@@ -1,6 +1,6 @@
 import type { Field, Operation, Parameter } from '../document/operation.ts';
-import { isObject, jsonText } from '../json.ts';
-import { type Call, isJson } from './call.ts';
+import { isJson, isObject, jsonText } from '../json.ts';
+import type { Call } from './call.ts';
 import { encoded } from './deserialize.ts';
 
 /** A serialized request. */

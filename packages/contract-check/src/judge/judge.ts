@@ -1,20 +1,21 @@
 import type { OpenApiDocument, Place } from '../document/document.ts';
 import type { Content, DeclaredResponse, Operation, Parameter } from '../document/operation.ts';
+import { anything } from '../document/shape.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
-import { type Exchange, isJson, type ReceivedResponse } from '../http/call.ts';
+import type { Exchange, ReceivedResponse } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { fromText } from '../http/deserialize.ts';
 import {
   at,
   escapeSegment,
   isDeep,
+  isJson,
   isObject,
   type JsonObject,
   jsonText,
   parsedJson,
   unescapeSegment,
 } from '../json.ts';
-import { anything } from '../schema/shape.ts';
 import type { Validators } from '../schema/validators.ts';
 import { objectsIn, requestSchema, View } from '../schema/view.ts';
 

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { CannotRun, required } from '../cannot-run.ts';
 import type { Finding } from '../finding/finding.ts';
+import { Mask, type Secret } from '../http/mask.ts';
 import { isObject, parsedJson } from '../json.ts';
-import { Mask, type Secret } from './mask.ts';
-import type { Report } from './report.ts';
+import type { Report } from '../run/report.ts';
 import { fileOf } from './texts.ts';
 
 /** One place of a finding, and why it is accepted. */

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { findingOf, reportWith } from '../../test/doubles/report.ts';
 import type { Finding } from '../finding/finding.ts';
 import { run } from '../main.ts';
-import type { CheckOptions } from '../options.ts';
-import type { Report } from './report.ts';
-import { findingOf, reportWith } from './test-report.ts';
+import type { CheckOptions } from '../run/options.ts';
+import type { Report } from '../run/report.ts';
 
 const long = findingOf({ title: 'The name is too long.', cause: 'response-body listClients name' });
 const missing = findingOf({ title: 'The total is missing.', cause: 'response-body listClients total' });

@@ -1,6 +1,6 @@
 /** A POSIX shell command that repeats a request byte by byte. */
 import type { Exchange } from '../http/call.ts';
-import { Mask, type Piece } from './mask.ts';
+import { Mask, type Piece } from '../http/mask.ts';
 
 /** Headers that curl sends itself. */
 const ownHeaders = new Set(['content-length', 'connection', 'transfer-encoding', 'keep-alive']);

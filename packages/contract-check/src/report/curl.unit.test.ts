@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { exchangeOf } from '../../test/doubles/report.ts';
+import { Mask } from '../http/mask.ts';
 import { curlOf } from './curl.ts';
-import { Mask } from './mask.ts';
-import { exchangeOf } from './test-report.ts';
 
 /** A fake curl that writes its arguments, separated by NUL, and its standard input. */
 const folder = mkdtempSync(join(tmpdir(), 'contract-check-curl-'));

@@ -1,8 +1,8 @@
 /** Machine-readable reports: JSON and SARIF. */
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { exchangeOf, findingOf, reportWith } from '../../test/doubles/report.ts';
 import { renderJson, renderSarif, sarifLog } from './formats.ts';
-import { exchangeOf, findingOf, reportWith } from './test-report.ts';
 
 const evil = '<&>"\' ]]> &lt; \u0000\u001b\ud800 é 😀';
 const report = reportWith({

@@ -3,9 +3,9 @@ import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Location, Log, ReportingDescriptor, Result } from 'sarif';
 import type { FindingPlace } from '../finding/finding.ts';
+import type { Report } from '../run/report.ts';
 import { fieldsOf } from './fields.ts';
 import { type MaskedFinding, type MaskedReport, masked, type Presentation } from './masked.ts';
-import type { Report } from './report.ts';
 import { fileOf } from './texts.ts';
 
 /**

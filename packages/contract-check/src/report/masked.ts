@@ -1,9 +1,9 @@
 import type { Finding } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
+import { Mask, type Piece, type Secret, shown } from '../http/mask.ts';
 import { mapped } from '../json.ts';
+import type { Report } from '../run/report.ts';
 import { curlOf } from './curl.ts';
-import { Mask, type Piece, type Secret, shown } from './mask.ts';
-import type { Report } from './report.ts';
 
 export interface Presentation {
   /** Credentials to mask. Secrets are also masked by name. */

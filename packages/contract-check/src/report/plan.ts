@@ -1,5 +1,5 @@
 /** The plan of a run. */
-import { type Effect, effects, type PlanEntry } from './report.ts';
+import { type Effect, effects, type PlanEntry } from '../run/report.ts';
 import { visible } from './texts.ts';
 
 const names: Readonly<Record<Effect, string>> = {

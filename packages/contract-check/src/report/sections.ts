@@ -1,6 +1,7 @@
 /** What a report says about the run as a whole. */
+
+import { coverageKinds, reachText, shortfallText } from '../run/report.ts';
 import type { MaskedReport } from './masked.ts';
-import { coverageKinds, reachText, shortfallText } from './report.ts';
 import { counted, durationText } from './texts.ts';
 
 /** A list with a title: what was not covered, what is left on the server, notes. */

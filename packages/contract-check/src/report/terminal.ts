@@ -1,8 +1,6 @@
 /** A report for a terminal. */
 import { styleText } from 'node:util';
-import type { Progress } from '../options.ts';
-import { type Field, fieldsOf } from './fields.ts';
-import { type MaskedFinding, type MaskedReport, masked, type Presentation } from './masked.ts';
+import type { Progress } from '../run/options.ts';
 import {
   coverageKinds,
   isComplete,
@@ -11,7 +9,9 @@ import {
   percentText,
   type Report,
   shareText,
-} from './report.ts';
+} from '../run/report.ts';
+import { type Field, fieldsOf } from './fields.ts';
+import { type MaskedFinding, type MaskedReport, masked, type Presentation } from './masked.ts';
 import { type Section, sectionsOf, verdictOf } from './sections.ts';
 import { counted, fileOf, visible } from './texts.ts';
 

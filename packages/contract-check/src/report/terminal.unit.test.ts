@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { exchangeOf, findingOf, operationOf, reportWith } from '../../test/doubles/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './terminal.ts';
-import { exchangeOf, findingOf, operationOf, reportWith } from './test-report.ts';
 
 const report = reportWith();
 const lines = renderTerminal(report).split('\n');

@@ -1,8 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf } from '../document/operation.ts';
 import { type Candidate, candidateOf } from '../finding/finding.ts';
-import { isJson } from '../http/call.ts';
-import { escapeSegment, isObject, type JsonObject, jsonText } from '../json.ts';
+import { escapeSegment, isJson, isObject, type JsonObject, jsonText } from '../json.ts';
 import { general, type Success } from '../judge/judge.ts';
 import { objectsIn, View } from '../schema/view.ts';
 

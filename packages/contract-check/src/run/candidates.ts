@@ -1,8 +1,8 @@
-import { itemResultsIn } from '../checks/outcome.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
-import { type Call, type Exchange, isJson } from '../http/call.ts';
-import { isNumeric, isObject, jsonText, parsedJson, sizeOf } from '../json.ts';
-import { shapeOf } from '../schema/shape.ts';
+import { shapeOf } from '../document/shape.ts';
+import type { Call, Exchange } from '../http/call.ts';
+import { isJson, isNumeric, isObject, jsonText, parsedJson, sizeOf } from '../json.ts';
+import { itemResultsIn } from '../judge/outcome.ts';
 import { withKnownIds } from './ids.ts';
 import {
   isCreating,

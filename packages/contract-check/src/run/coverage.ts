@@ -3,7 +3,7 @@ import { addressOf, type DeclaredResponse, type Operation } from '../document/op
 import type { Exchange } from '../http/call.ts';
 import { isObject, type JsonObject, remembered } from '../json.ts';
 import { declaredResponseFor } from '../judge/judge.ts';
-import type { Coverage, CoverageItem, CoverageKind, Share } from '../report/report.ts';
+import type { Coverage, CoverageItem, CoverageKind, Share } from './report.ts';
 
 type Item = Omit<CoverageItem, 'exercised' | 'reason'> & { exercised: boolean };
 

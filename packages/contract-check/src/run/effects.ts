@@ -1,7 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf, lastSegment, type Operation, safeMethods } from '../document/operation.ts';
-import { type Effect, effects } from '../report/report.ts';
-import { shapeOf } from '../schema/shape.ts';
+import { shapeOf } from '../document/shape.ts';
 import {
   collectionPath,
   hasRows,
@@ -15,6 +14,7 @@ import {
   rowsOf,
   wordsOf,
 } from './names.ts';
+import { type Effect, effects } from './report.ts';
 
 /** What an operation does to the data of a server, and why the plan says so. */
 export interface Judgement {

@@ -4,10 +4,10 @@ import { noResponse } from '../http/client.ts';
 import { encoded, pathPattern, pathTexts } from '../http/deserialize.ts';
 import type { WireRequest } from '../http/serialize.ts';
 import { type JsonObject, remembered } from '../json.ts';
-import type { Left } from '../report/report.ts';
 import { lastParameter } from './names.ts';
 import type { Plan } from './plan.ts';
 import { identityIn, idOf, isOld, type Pool } from './pool.ts';
+import type { Left } from './report.ts';
 
 /** Data from before the run that a request changed. */
 export interface Changed {

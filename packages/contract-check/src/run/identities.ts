@@ -2,9 +2,9 @@ import { required } from '../cannot-run.ts';
 import type { OpenApiDocument } from '../document/document.ts';
 
 import type { Operation } from '../document/operation.ts';
-import type { CheckOptions } from '../options.ts';
-import { isSecretName, type Secret, secretsInHeader, variableOf } from '../report/mask.ts';
+import { isSecretName, type Secret, secretsInHeader, variableOf } from '../http/mask.ts';
 import { Keys } from './keys.ts';
+import type { CheckOptions } from './options.ts';
 
 export type Identity = 'caller' | 'anonymous' | 'expired' | 'forbidden' | 'otherTenant';
 

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
-import type { CheckOptions } from '../options.ts';
-import type { Secret } from '../report/mask.ts';
+import type { Secret } from '../http/mask.ts';
 import { Identities } from './identities.ts';
+import type { CheckOptions } from './options.ts';
 
 const document = await OpenApiDocument.load(
   fileURLToPath(new URL('../../test/servers/workshop/openapi.yaml', import.meta.url)),

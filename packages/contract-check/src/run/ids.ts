@@ -1,8 +1,8 @@
 import type { Operation } from '../document/operation.ts';
+import { shapeOf } from '../document/shape.ts';
 import type { Call } from '../http/call.ts';
 import { serialize } from '../http/serialize.ts';
 import { isKey, isNumeric, isObject, type JsonObject, mapped } from '../json.ts';
-import { shapeOf } from '../schema/shape.ts';
 import {
   isDestructive,
   isOwnId,

@@ -1,8 +1,8 @@
 import { CannotRun } from '../cannot-run.ts';
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
+import { type Secret, variableOf } from '../http/mask.ts';
 import type { JsonObject } from '../json.ts';
-import { type Secret, variableOf } from '../report/mask.ts';
 
 /** Where keys are sent. Cookies are in the header `cookie`. */
 interface Sent {

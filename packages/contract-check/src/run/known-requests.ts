@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { hasItemErrors, isComplete } from '../checks/outcome.ts';
 import type { Operation } from '../document/operation.ts';
 import { responseText } from '../finding/finding.ts';
 import { bodySchemaOf, type Call, type Exchange, isSuccess } from '../http/call.ts';
 import { NotSent } from '../http/gate.ts';
 import { at, isObject, put, remembered } from '../json.ts';
+import { hasItemErrors, isComplete } from '../judge/outcome.ts';
 import { branchesOf } from '../schema/spots.ts';
 import { Candidates, hasNoRows, rank, withoutFailed } from './candidates.ts';
 import { isHarmless, unknownId, withKnownIds, withOtherIds } from './ids.ts';

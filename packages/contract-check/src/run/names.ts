@@ -1,9 +1,9 @@
 import pluralize from 'pluralize';
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
+import { type Shape, shapeOf } from '../document/shape.ts';
 import { type Exchange, isSuccess } from '../http/call.ts';
 import { isObject, type JsonObject, remembered } from '../json.ts';
-import { type Shape, shapeOf } from '../schema/shape.ts';
 import { responseSchema, View } from '../schema/view.ts';
 
 /** The words of a name in lower case: `createdAt`, `created_at` and `filter[created-at]` contain `created` and `at`. */

@@ -1,9 +1,9 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { addressOf, type Operation } from '../document/operation.ts';
-import type { CheckOptions } from '../options.ts';
-import type { Effect, PlanEntry } from '../report/report.ts';
 import { Effects } from './effects.ts';
 import { collectionPath, isPutCreation, itemOf, lastParameter, pathNames } from './names.ts';
+import type { CheckOptions } from './options.ts';
+import type { Effect, PlanEntry } from './report.ts';
 
 /** What the run may call, and the effect of each operation. */
 export class Plan {

@@ -2,9 +2,9 @@ import { extensionOf, type Operation } from '../document/operation.ts';
 import { type Exchange, isSuccess } from '../http/call.ts';
 import { decoded } from '../http/deserialize.ts';
 import { NotSent } from '../http/gate.ts';
-import type { CheckOptions } from '../options.ts';
 import { type Footprint, hasUnknownEffect } from './footprint.ts';
 import { itemOf } from './names.ts';
+import type { CheckOptions } from './options.ts';
 import type { Plan } from './plan.ts';
 import { idOf, type Pool } from './pool.ts';
 

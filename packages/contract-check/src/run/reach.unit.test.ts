@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { check } from '../check.ts';
 import { isObject, type JsonObject, parsedJson } from '../json.ts';
-import type { OperationReport } from '../report/report.ts';
+import type { OperationReport } from './report.ts';
 
 /** A server whose resources have no IDs, as those of many strangers. */
 const text = { type: 'string' };

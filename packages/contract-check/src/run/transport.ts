@@ -7,10 +7,10 @@ import { HttpClient, noResponse } from '../http/client.ts';
 import { encoded } from '../http/deserialize.ts';
 import { type Gate, NotSent, RunStopped } from '../http/gate.ts';
 import type { WireRequest } from '../http/serialize.ts';
-import type { CheckOptions } from '../options.ts';
-import type { Stopped } from '../report/report.ts';
 import type { Identities, Identity } from './identities.ts';
+import type { CheckOptions } from './options.ts';
 import { RateLimits } from './parallel.ts';
+import type { Stopped } from './report.ts';
 
 /** The share of the time limit that is kept for cleaning up, and the most that it can be. */
 const cleaningShare = 0.1;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { check } from '../check.ts';
-import type { Report } from '../report/report.ts';
+import type { Report } from './report.ts';
 
 /**
  * A server where nearly every ID is in use before the run: all texts of up to eleven characters, and all numbers below

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Place } from '../document/document.ts';
+import type { Shape } from '../document/shape.ts';
 import type { JsonObject } from '../json.ts';
-import type { Shape } from './shape.ts';
 import { lengthOf, stretch } from './texts.ts';
 
 /** A property name that no contract declares. */

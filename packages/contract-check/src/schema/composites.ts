@@ -1,6 +1,6 @@
+import { isForeign, memberSchemas, nothing, shapeOf } from '../document/shape.ts';
 import { escapeSegment, isObject, type JsonObject, objectOf, withMember, withoutMember } from '../json.ts';
 import { bounding, breaking, type Candidate, sourceOf, swapCase, unknownName } from './candidate.ts';
-import { isForeign, memberSchemas, nothing, shapeOf } from './shape.ts';
 import type { Spot } from './spots.ts';
 import type { Values } from './values.ts';
 

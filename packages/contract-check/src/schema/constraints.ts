@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
+import { likelyTypes, regularExpression, type Shape } from '../document/shape.ts';
 import { isObject, type JsonObject, jsonText, type TypeName, typeOf } from '../json.ts';
 import { bounding, breaking, type Candidate, longest, resized, sourceOf, swapCase, unknownName } from './candidate.ts';
 import { branches, lists, noBranches, objects } from './composites.ts';
 import { extremes, wrongFormats, wrongNumbers } from './hostile.ts';
 import { exact, multiple, rangeOf, stepOf } from './numbers.ts';
-import { likelyTypes, regularExpression, type Shape } from './shape.ts';
 import type { Spot } from './spots.ts';
 import { fits, lengthOf } from './texts.ts';
 import type { Values } from './values.ts';

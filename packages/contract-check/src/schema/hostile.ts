@@ -1,6 +1,6 @@
+import { memberSchemas, type Shape, shapeOf } from '../document/shape.ts';
 import { at, isObject, type JsonObject, jsonText, pointersIn, put, withMember } from '../json.ts';
 import type { Candidate } from './candidate.ts';
-import { memberSchemas, type Shape, shapeOf } from './shape.ts';
 import type { Spot } from './spots.ts';
 import { stretch } from './texts.ts';
 import { isTooLarge, type Values } from './values.ts';

@@ -1,4 +1,4 @@
-import { finite, type Shape } from './shape.ts';
+import { finite, type Shape } from '../document/shape.ts';
 
 /** A deterministic generator of integers below 2^30. */
 export function dice(seed: number): () => number {

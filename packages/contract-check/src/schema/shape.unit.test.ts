@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
+import { memberSchemas, settle, shapeOf } from '../document/shape.ts';
 import type { JsonObject } from '../json.ts';
-import { memberSchemas, settle, shapeOf } from './shape.ts';
 
 const file = join(await mkdtemp(join(tmpdir(), 'shape-')), 'openapi.json');
 const schemas = {

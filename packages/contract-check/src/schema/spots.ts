@@ -1,5 +1,3 @@
-import { escapeSegment, isObject, type JsonObject, objectOf, remembered, withMember } from '../json.ts';
-import { dice } from './numbers.ts';
 import {
   type Choice,
   isForeign,
@@ -10,7 +8,9 @@ import {
   type Shape,
   settle,
   shapeOf,
-} from './shape.ts';
+} from '../document/shape.ts';
+import { escapeSegment, isObject, type JsonObject, objectOf, remembered, withMember } from '../json.ts';
+import { dice } from './numbers.ts';
 import { isAnnotation } from './validators.ts';
 import type { MatchedBranch, Values } from './values.ts';
 

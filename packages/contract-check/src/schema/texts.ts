@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
+import { regularExpression, type Shape } from '../document/shape.ts';
 import { shuffled } from './numbers.ts';
-import { regularExpression, type Shape } from './shape.ts';
 
 /** The length in code points, as `minLength` and `maxLength` count it. */
 export function lengthOf(text: string): number {

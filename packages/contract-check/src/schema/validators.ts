@@ -2,8 +2,8 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument, Place } from '../document/document.ts';
+import { regularExpression } from '../document/shape.ts';
 import { asNumbers, at, escapeSegment, isObject, isWithin, type JsonObject, parentOf, remembered } from '../json.ts';
-import { regularExpression } from './shape.ts';
 import { View } from './view.ts';
 
 /** A violation of a schema, at one keyword. */

@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
-import { escapeSegment, isObject, type JsonObject, jsonText, objectOf, type TypeName, typeOf } from '../json.ts';
-import { dice, numberIn, picked, shuffled } from './numbers.ts';
 import {
   anything,
   type Choice,
@@ -13,7 +11,9 @@ import {
   type Shape,
   settle,
   shapeOf,
-} from './shape.ts';
+} from '../document/shape.ts';
+import { escapeSegment, isObject, type JsonObject, jsonText, objectOf, type TypeName, typeOf } from '../json.ts';
+import { dice, numberIn, picked, shuffled } from './numbers.ts';
 import { anotherText, textOf } from './texts.ts';
 import type { Direction, Validators } from './validators.ts';
 

@@ -1,8 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { extensionOf, type Operation } from '../document/operation.ts';
-import { isJson } from '../http/call.ts';
-import { escapeSegment, isObject, type JsonObject } from '../json.ts';
-import { itemSchemas, memberSchemas, type Shape, wholeShapeOf } from './shape.ts';
+import { itemSchemas, memberSchemas, type Shape, wholeShapeOf } from '../document/shape.ts';
+import { escapeSegment, isJson, isObject, type JsonObject } from '../json.ts';
 
 /** What a contract declares about the values at one place: the parts of all branches, any of which can match. */
 export class View {

@@ -1,7 +1,7 @@
 import { check } from '../../src/check.ts';
 import type { Finding } from '../../src/finding/finding.ts';
-import type { Auth } from '../../src/options.ts';
-import type { Report } from '../../src/report/report.ts';
+import type { Auth } from '../../src/run/options.ts';
+import type { Report } from '../../src/run/report.ts';
 import type { Drift } from './drift.ts';
 import type { AlteringProxy } from './front.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { check } from '../../src/check.ts';
-import type { Report } from '../../src/report/report.ts';
+import type { Report } from '../../src/run/report.ts';
 
 const json = (schema: object) => ({ 'application/json': { schema } });
 const string = { type: 'string', minLength: 1, maxLength: 40 };

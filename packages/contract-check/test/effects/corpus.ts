@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { planOf } from '../../src/check.ts';
-import type { PlanEntry } from '../../src/report/report.ts';
+import type { PlanEntry } from '../../src/run/report.ts';
 
 /** What a POST does, as a person reads its document. */
 export const classes = {

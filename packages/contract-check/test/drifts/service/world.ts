@@ -12,7 +12,7 @@ import { freePort } from '../../../../server/test/free-port.ts';
 import { OpenApiDocument } from '../../../src/document/document.ts';
 import { type Operation, operationsOf } from '../../../src/document/operation.ts';
 import { isObject } from '../../../src/json.ts';
-import type { Auth } from '../../../src/options.ts';
+import type { Auth } from '../../../src/run/options.ts';
 import { rowsOf } from '../message.ts';
 
 type Headers = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../src/document/operation.ts';
-import type { Auth } from '../../../src/options.ts';
+import type { Auth } from '../../../src/run/options.ts';
 import { type IncomingRequest, type Reply, withJson } from '../message.ts';
 import type { RequestInput } from '../wire.ts';
 

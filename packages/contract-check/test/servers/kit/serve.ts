@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Auth } from '../../../src/options.ts';
+import type { Auth } from '../../../src/run/options.ts';
 import { type Body, essence, readBody } from './body.ts';
 import type { Contract, Media, Operation } from './contract.ts';
 import { readParameters, type Values } from './parameters.ts';

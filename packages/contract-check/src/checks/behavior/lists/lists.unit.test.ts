@@ -1,6 +1,15 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import {
+  contractFile,
+  library,
+  members,
+  type Name,
+  rowsOf,
+  type Settings,
+  type Twist,
+} from '../../../../test/doubles/lists.ts';
 import { isEveryDriftTested, sampleOf } from '../../../../test/sample.ts';
 import { OpenApiDocument } from '../../../document/document.ts';
 import type { Finding } from '../../../finding/finding.ts';
@@ -8,7 +17,6 @@ import { isObject, type JsonObject } from '../../../json.ts';
 import { KnownRequests } from '../../../run/known-requests.ts';
 import { Session } from '../../../run/session.ts';
 import { checkLists } from './lists.ts';
-import { contractFile, library, members, type Name, rowsOf, type Settings, type Twist } from './test-library.ts';
 
 const document = await OpenApiDocument.load(contractFile());
 

@@ -1,7 +1,7 @@
+import { type Shape, shapeOf } from '../../../document/shape.ts';
 import { isObject, type JsonObject, jsonText } from '../../../json.ts';
 import { wordsOf } from '../../../run/names.ts';
 import { dice, shuffled } from '../../../schema/numbers.ts';
-import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { type Difference, text } from '../observe.ts';
 import { isSurelyShown } from './conditions.ts';
 import {

@@ -1,9 +1,9 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import { extensionOf, type Operation } from '../../../document/operation.ts';
-import { type Call, type Exchange, isJson } from '../../../http/call.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { type Shape, shapeOf } from '../../../document/shape.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
+import { isJson, isObject, type JsonObject } from '../../../json.ts';
 import { keyOfName, wordsOf } from '../../../run/names.ts';
-import { type Shape, shapeOf } from '../../../schema/shape.ts';
 
 /** An input of a list operation: a query parameter, a body property, or a nested property of these. */
 export interface Slot {

@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
+import { shapeOf } from '../../../document/shape.ts';
 import { isKey, isObject, type JsonObject } from '../../../json.ts';
 import { singularKey, wordsOf } from '../../../run/names.ts';
-import { shapeOf } from '../../../schema/shape.ts';
 
 /** Comparisons of values in rows. Undefined means that servers may differ, such as in case or hidden digits. */
 

@@ -3,7 +3,7 @@ import { isSuccess } from '../../../http/call.ts';
 import { View } from '../../../schema/view.ts';
 import type { BehaviorCheck, Difference } from '../observe.ts';
 import { otherThanRead, ownId, resourceIn } from './compare.ts';
-import type { ResourceHarness } from './harness.ts';
+import type { ResourceHarness } from './resource.ts';
 
 /** Actions after which others may be impossible. */
 const ends = /cancel|close|archive|void|reject|deactivate|delete|remove|end|finish|complete|expire|revoke/i;

@@ -2,6 +2,7 @@ import type { Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import { bodySchemaOf, type Call, type Exchange, isSuccess } from '../../../http/call.ts';
 import { isObject, type JsonObject, sizeOf } from '../../../json.ts';
+import { type ItemResult, itemResultsIn } from '../../../judge/outcome.ts';
 import {
   isDeleting,
   isOwnId,
@@ -13,7 +14,6 @@ import {
 } from '../../../run/names.ts';
 import { View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
-import { type ItemResult, itemResultsIn } from '../../outcome.ts';
 import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
 import { memberAt, ownId, resourceIn, unlikes } from './compare.ts';
 import { isRead } from './resource-types.ts';

@@ -5,7 +5,7 @@ import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { jsonText } from '../../../json.ts';
 import { type BehaviorCheck, type Difference, differ, need } from '../observe.ts';
 import { isScalar } from './compare.ts';
-import type { ResourceHarness, Shown } from './harness.ts';
+import type { ResourceHarness, Shown } from './resource.ts';
 import { conditionOf, declares } from './resource-types.ts';
 import type { Updating } from './update.ts';
 

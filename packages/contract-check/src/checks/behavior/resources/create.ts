@@ -9,7 +9,7 @@ import { View } from '../../../schema/view.ts';
 import type { FullList } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, ifSeen, need, needs, text, valued } from '../observe.ts';
 import { innerView, isGone, isSame, isScalar, memberAt, notKept, resourceIn, unlikes } from './compare.ts';
-import { type Created, type Filling, locationIn, type Resource, type ResourceHarness } from './harness.ts';
+import { type Created, type Filling, locationIn, type Resource, type ResourceHarness } from './resource.ts';
 import { Updating } from './update.ts';
 
 type CreateCheck = BehaviorCheck<ResourceHarness>;

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Call } from '../../../http/call.ts';
 import { isObject, type JsonObject, jsonText, parsedJson, pointersIn, put, withMember } from '../../../json.ts';
+import { isComplete } from '../../../judge/outcome.ts';
 import { withKnownIds } from '../../../run/ids.ts';
 import { isNoReference } from '../../../run/names.ts';
 import { atTheTop, renewed } from '../../../run/renewal.ts';
 import type { Session } from '../../../run/session.ts';
 import { requestSchema, View } from '../../../schema/view.ts';
-import { isComplete } from '../../outcome.ts';
 import { isSame } from './compare.ts';
 
 /** Maximum number of requests that add one property. */

@@ -5,7 +5,7 @@ import { type Exchange, isSuccess } from '../../../http/call.ts';
 import { Listing } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, ifSeen } from '../observe.ts';
 import { isGone } from './compare.ts';
-import type { ResourceHarness } from './harness.ts';
+import type { ResourceHarness } from './resource.ts';
 import { Updating } from './update.ts';
 
 /** Whether an operation requires authentication. */

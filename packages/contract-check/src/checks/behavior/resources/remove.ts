@@ -5,7 +5,7 @@ import { isSuccess } from '../../../http/call.ts';
 import { jsonText } from '../../../json.ts';
 import { type BehaviorCheck, type Difference, differ, need, text } from '../observe.ts';
 import { isGone } from './compare.ts';
-import type { ResourceHarness } from './harness.ts';
+import type { ResourceHarness } from './resource.ts';
 import { conditionOf, declares } from './resource-types.ts';
 
 export const removed: BehaviorCheck<ResourceHarness> = {

@@ -5,11 +5,11 @@ import { actionEffects } from './actions.ts';
 import { bulked, bulksOf } from './bulk.ts';
 import { readTags, updateTags } from './conditions.ts';
 import { defaults, echo, idempotency, listed, location, unique } from './create.ts';
-import { ResourceHarness } from './harness.ts';
 import { separated } from './isolation.ts';
 import { operationChecks } from './operations.ts';
 import { agreement, readingsOf } from './read.ts';
 import { removed } from './remove.ts';
+import { ResourceHarness } from './resource.ts';
 import { type ResourceType, resourceTypesOf } from './resource-types.ts';
 import { changed, replaced, Updating } from './update.ts';
 

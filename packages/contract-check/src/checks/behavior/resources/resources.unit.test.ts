@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type RunningLibrary, startLibrary } from '../../../../test/doubles/library.ts';
 import { isEveryDriftTested, sampleOf } from '../../../../test/sample.ts';
 import { OpenApiDocument } from '../../../document/document.ts';
 import type { Finding } from '../../../finding/finding.ts';
 import { KnownRequests } from '../../../run/known-requests.ts';
 import { Session } from '../../../run/session.ts';
-import { type RunningLibrary, startLibrary } from './library.fixture.ts';
 import { checkResources } from './resources.ts';
 
 let library: RunningLibrary;

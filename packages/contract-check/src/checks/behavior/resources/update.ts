@@ -8,7 +8,7 @@ import { View } from '../../../schema/view.ts';
 import { type BehaviorCheck, type Difference, differ, need, text, valued } from '../observe.ts';
 import { isNothing, isSame, isScalar, isServerOwned, notKept, resourceIn } from './compare.ts';
 import { otherValues } from './enrich.ts';
-import type { Created, Headers, Resource, ResourceHarness, Shown } from './harness.ts';
+import type { Created, Headers, Resource, ResourceHarness, Shown } from './resource.ts';
 import { keepsTheRest } from './resource-types.ts';
 
 /** Maximum number of properties to update separately. */

@@ -1,6 +1,6 @@
-import type { Category } from './finding/finding.ts';
-import type { Secret } from './report/mask.ts';
-import type { MinCoverage, PlanEntry } from './report/report.ts';
+import type { Category } from '../finding/finding.ts';
+import type { Secret } from '../http/mask.ts';
+import type { MinCoverage, PlanEntry } from './report.ts';
 
 /** Options of a run, the same as those of the command. */
 export interface CheckOptions {

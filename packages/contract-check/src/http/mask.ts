@@ -1,7 +1,7 @@
 /** Replaces credentials in reports with the names of shell variables, such as `$TOKEN`. */
 
-import type { Exchange } from '../http/call.ts';
-import { decoded, encoded } from '../http/deserialize.ts';
+import type { Exchange } from './call.ts';
+import { decoded, encoded } from './deserialize.ts';
 
 /** A value to mask, and the variable that replaces it: `TOKEN`, `OTHER_TENANT_TOKEN`. */
 export interface Secret {

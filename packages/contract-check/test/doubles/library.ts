@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isObject, type JsonObject } from '../../../json.ts';
-import { contract } from './library-contract.fixture.ts';
+import { isObject, type JsonObject } from '../../src/json.ts';
+import { contract } from './library-contract.ts';
 
 /** A small library server that follows its contract, except for the flaws that are enabled. */
 export interface RunningLibrary {

@@ -1,10 +1,10 @@
 /** Sample reports for tests. */
 import { resolve } from 'node:path';
-import type { Operation } from '../document/operation.ts';
-import type { Finding } from '../finding/finding.ts';
-import type { Exchange } from '../http/call.ts';
-import type { CoverageItem, CoverageKind, OperationReport, Report, Share } from './report.ts';
-import { coverageKinds } from './report.ts';
+import type { Operation } from '../../src/document/operation.ts';
+import type { Finding } from '../../src/finding/finding.ts';
+import type { Exchange } from '../../src/http/call.ts';
+import type { CoverageItem, CoverageKind, OperationReport, Report, Share } from '../../src/run/report.ts';
+import { coverageKinds } from '../../src/run/report.ts';
 
 /** An exchange with the specified changes. Default: a GET of clients that returns an empty object. */
 export function exchangeOf(

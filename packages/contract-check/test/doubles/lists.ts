@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { isObject, type JsonObject } from '../../src/json.ts';
 
 /**
  * A small server for tests: the books of a library, listed by GET with pages and searched by POST, and its loans with

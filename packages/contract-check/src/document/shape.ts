@@ -1,5 +1,5 @@
-import type { OpenApiDocument } from '../document/document.ts';
 import { isObject, type JsonObject, jsonText, remembered, type TypeName } from '../json.ts';
+import type { OpenApiDocument } from './document.ts';
 
 /**
  * The constraints of a schema with references followed and `allOf` merged. Values are generated from it. It may be

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import type { Exchange } from '../http/call.ts';
-import { renderJson, renderSarif } from './formats.ts';
+import { exchangeOf, findingOf, reportWith } from '../../test/doubles/report.ts';
+import { renderJson, renderSarif } from '../report/formats.ts';
+import { maskedExchange } from '../report/masked.ts';
+import { renderTerminal } from '../report/terminal.ts';
+import type { Exchange } from './call.ts';
 import { isSecretName, Mask, type Secret } from './mask.ts';
-import { maskedExchange } from './masked.ts';
-import { renderTerminal } from './terminal.ts';
-import { exchangeOf, findingOf, reportWith } from './test-report.ts';
 
 const maskText = (text: string, secrets: readonly Secret[]) => new Mask(secrets).text(text);
 const maskExchange = (exchange: Exchange, secrets: readonly Secret[] = []) =>

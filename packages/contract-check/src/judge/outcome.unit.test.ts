@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exchangeOf } from '../report/test-report.ts';
+import { exchangeOf } from '../../test/doubles/report.ts';
 import { pointsElsewhere } from './outcome.ts';
 
 const rejected = (error: object) =>
