@@ -34,6 +34,7 @@ const found: Readonly<Record<Suite, Readonly<Record<string, readonly string[]>>>
     'plate-duplicate-accepted': ['getVehicle'],
     'tenant-list-leak': ['getVehicle'],
   },
+  lab: {},
   tickets: {
     'r-customer-patch-empty': ['createCustomer', 'getCustomer'],
     'order-last-line-lost': ['getOrder', 'listCustomers', 'listEvents'],

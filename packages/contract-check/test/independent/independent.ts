@@ -1,14 +1,17 @@
 import { fileURLToPath } from 'node:url';
 import { check } from '../../src/check.ts';
-import type { CheckOptions } from '../../src/options.ts';
-import type { Report } from '../../src/report/report.ts';
+import type { CheckOptions } from '../../src/run/options.ts';
+import type { Report } from '../../src/run/report.ts';
 import { drifts as fleetDrifts } from './fleet/drifts.mjs';
 import * as fleet from './fleet/server.mjs';
+import { drifts as labDrifts } from './lab/drifts.ts';
+import { auth as labAuth, start as startLab } from './lab/server.ts';
 import { drifts as ticketsDrifts } from './tickets/drifts.mjs';
 import * as tickets from './tickets/server.mjs';
 
 export const suites = {
   fleet: { ...fleet, drifts: fleetDrifts },
+  lab: { start: startLab, auth: labAuth, drifts: labDrifts },
   tickets: { ...tickets, drifts: ticketsDrifts },
 } as const;
 
