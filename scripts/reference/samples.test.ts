@@ -1,4 +1,4 @@
-/// <reference path="../../packages/server/src/modules/clients/provinces.d.ts" />
+/// <reference path="../../packages/server/src/modules/reference/provinces.d.ts" />
 /** The samples work: the programs compile, and the commands succeed when pasted. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

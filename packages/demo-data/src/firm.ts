@@ -2,7 +2,9 @@ import type { Plan } from '../../server/src/entity/plan.ts';
 import type { RowInput } from '../../server/src/entity/row.ts';
 import { client } from '../../server/src/modules/clients/client.ts';
 import { clientGroup } from '../../server/src/modules/clients/client-group.ts';
-import { contactInfo } from '../../server/src/modules/clients/contact-info.ts';
+import { contact } from '../../server/src/modules/contacts/contact.ts';
+import { contactClient } from '../../server/src/modules/contacts/contact-client.ts';
+import { contactInfo } from '../../server/src/modules/contacts/contact-info.ts';
 import {
   clientBusinessEntity,
   clientType,
@@ -12,9 +14,7 @@ import {
   org,
   serviceLine,
   taxRegion,
-} from '../../server/src/modules/clients/reference-data.ts';
-import { contact } from '../../server/src/modules/contacts/contact.ts';
-import { contactClient } from '../../server/src/modules/contacts/contact-client.ts';
+} from '../../server/src/modules/reference/reference-data.ts';
 import { staff } from '../../server/src/modules/staff/staff.ts';
 import { staffType } from '../../server/src/modules/staff/staff-type.ts';
 import { storyId } from './story-id.ts';

@@ -3,10 +3,10 @@ import type { RowInput } from '../../server/src/entity/row.ts';
 import { job } from '../../server/src/modules/projects/job.ts';
 import { jobTemplate } from '../../server/src/modules/projects/job-template.ts';
 import { staffJobAssignment } from '../../server/src/modules/projects/staff-job-assignment.ts';
-import { expenseCode, nonWorkCode, workCode } from '../../server/src/modules/time/codes.ts';
+import { task } from '../../server/src/modules/projects/task.ts';
+import { taskType } from '../../server/src/modules/projects/task-type.ts';
+import { expenseCode, nonWorkCode, workCode } from '../../server/src/modules/reference/codes.ts';
 import { expenseEntry } from '../../server/src/modules/time/expense-entry.ts';
-import { task } from '../../server/src/modules/time/task.ts';
-import { taskType } from '../../server/src/modules/time/task-type.ts';
 import { timeEntry } from '../../server/src/modules/time/time-entry.ts';
 import { storyId } from './story-id.ts';
 

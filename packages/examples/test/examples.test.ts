@@ -1,4 +1,4 @@
-/// <reference path="../../server/src/modules/clients/provinces.d.ts" />
+/// <reference path="../../server/src/modules/reference/provinces.d.ts" />
 /** Every example against one server with the demo tenant. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

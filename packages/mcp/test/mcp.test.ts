@@ -1,4 +1,4 @@
-/// <reference path="../../server/src/modules/clients/provinces.d.ts" />
+/// <reference path="../../server/src/modules/reference/provinces.d.ts" />
 /**
  * The command, started and called over standard input and output by the SDK's own client, in front of a running
  * service.

@@ -1,3 +1,4 @@
+import '../src/app/handlers.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { defineClockTask } from '../src/background/clock.ts';

@@ -1,3 +1,4 @@
+import '../src/app/handlers.ts';
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

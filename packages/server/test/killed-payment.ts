@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
+import '../src/app/handlers.ts';
 import { transact } from '../src/entity/transact.ts';
 import { findAttempt } from '../src/modules/billing/pay/attempt.ts';
 import { followUp } from '../src/modules/billing/pay/reconcile.ts';

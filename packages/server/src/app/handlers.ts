@@ -8,6 +8,7 @@ import { events } from '../modules/events/handlers.ts';
 import { files } from '../modules/files/handlers.ts';
 import { projects } from '../modules/projects/handlers.ts';
 import { records } from '../modules/records/handlers.ts';
+import { referenceData } from '../modules/reference/handlers.ts';
 import { advanceSandboxClock } from '../modules/sandbox/advanceSandboxClock.ts';
 import { getSandboxClock } from '../modules/sandbox/getSandboxClock.ts';
 import { staffHandlers } from '../modules/staff/handlers.ts';
@@ -20,6 +21,7 @@ export const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
   createToken,
   ...clients,
   ...contacts,
+  ...referenceData,
   ...records,
   ...projects,
   ...staffHandlers,

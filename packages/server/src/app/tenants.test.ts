@@ -5,7 +5,7 @@ import { requestExamplesOf } from '../../test/request-examples.ts';
 import { type TestCaller, testService } from '../../test/service.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import { clientGroup } from '../modules/clients/client-group.ts';
-import { clientType } from '../modules/clients/reference-data.ts';
+import { clientType } from '../modules/reference/reference-data.ts';
 import { asOperator, createTenant } from '../operator/tenants.ts';
 import { tenantTables } from '../platform/store/tenant-tables.ts';
 

@@ -8,6 +8,7 @@ import type { NewKeys, ReferenceNumber } from './new-keys.ts';
 import type { PendingRows, PlainRow } from './pending-rows.ts';
 import type { AnyWritten, CreateOptions, Origin, Plan, UntypedPlan, UpdateOptions, Written } from './plan.ts';
 import { NotLoaded, notLoaded, PlannedRows } from './planned-rows.ts';
+import { entityNamed } from './registry.ts';
 import type { AnyRow, EntityType, Row, RowInput } from './row.ts';
 import { RowWriter } from './row-writer.ts';
 import { withDecimals } from './values.ts';
@@ -237,8 +238,9 @@ export class PlanRun implements Plan {
     this.#writer.checkActive(target, id, pointer);
   }
 
-  checkReference(type: string, id: string, pointer: string): void {
+  checkReference<Type extends EntityType>(type: Type, id: string, pointer: string): Row<Type> | undefined {
     this.#writer.checkReference(type, id, pointer);
+    return this.get(entityNamed(type), id);
   }
 }
 

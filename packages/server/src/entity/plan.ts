@@ -176,6 +176,6 @@ export interface Plan {
    * @throws Rejection `REFERENCE_NOT_FOUND`
    */
   checkActive(target: AnyEntity, id: string, pointer: string): void;
-  /** The same for a type of the contract, which may not have a table yet. */
-  checkReference(type: string, id: string, pointer: string): void;
+  /** The same for a type of the contract, which a later module may define. Returns the row. */
+  checkReference<Type extends EntityType>(type: Type, id: string, pointer: string): Row<Type> | undefined;
 }

@@ -1,3 +1,4 @@
+import { contract } from '../contract/contract.ts';
 import type { AnyEntity, Entity } from './model.ts';
 import type { EntityType } from './row.ts';
 
@@ -45,6 +46,24 @@ export function fromAllEntities<Value>(find: () => Value): () => Value {
     if (found?.count !== entities.size) found = { value: find(), count: entities.size };
     return found.value;
   };
+}
+
+let areAllDefined = false;
+
+/**
+ * Checks that the modules of all types with events are loaded: each may have rules for the rows of others, so a change without
+ * them could do a part of its work.
+ *
+ * @throws Error that names the types that no module has defined
+ */
+export function checkAllDefined(): void {
+  if (areAllDefined) return;
+  const types = new Set(Object.values(contract.webhooks).map(({ post }) => post['x-event'].entityType));
+  // Tenants define the types of these records.
+  types.delete('CustomRecord');
+  const missing = [...types].filter((type) => !entities.has(type));
+  if (missing.length > 0) throw new Error(`Import app/handlers.ts. No loaded module defines ${missing.join(', ')}.`);
+  areAllDefined = true;
 }
 
 export function allEntities(): Iterable<AnyEntity> {

@@ -84,6 +84,27 @@ export function setRules(entity: AnyEntity, its: AnyRules): void {
   rules.set(entity, its);
 }
 
+/** Adds the rules of a later module to an entity that it imports: its checks of a row come first, its side effects last. */
+export function addRules<Type extends EntityType>(entity: Entity<Type>, more: Omit<Rules<Type>, 'isAnnounced'>): void {
+  const [own, added]: [AnyRules, AnyRules] = [rulesOf(entity), more];
+  setRules(entity, {
+    ...own,
+    complete: oneAfterTheOther(added.complete, own.complete),
+    beforeRemoval: oneAfterTheOther(own.beforeRemoval, added.beforeRemoval),
+    afterWrite: oneAfterTheOther(own.afterWrite, added.afterWrite),
+    conditions: { ...own.conditions, ...added.conditions },
+    constraints: { ...own.constraints, ...added.constraints },
+  });
+}
+
+type Step = (change: AnyPendingChange, plan: Plan) => void;
+
+function oneAfterTheOther(...steps: readonly (Step | undefined)[]): Step {
+  return (change, plan) => {
+    for (const step of steps) step?.(change, plan);
+  };
+}
+
 export function rulesOf(entity: AnyEntity): AnyRules {
   return rules.get(entity) ?? {};
 }

@@ -11,6 +11,7 @@ import { PendingRows } from './pending-rows.ts';
 import type { Origin, Plan } from './plan.ts';
 import { PlanRun } from './plan-run.ts';
 import { NotLoaded } from './planned-rows.ts';
+import { checkAllDefined } from './registry.ts';
 import type { AnyStoredRow, EntityType, StoredRow } from './row.ts';
 import { readStored } from './select.ts';
 
@@ -73,6 +74,7 @@ export class UnitOfWork {
   readonly #stored = new Map<string, Map<string, AnyStoredRow>>();
 
   constructor(transaction: Transaction, origin: Origin, isRehearsal = false) {
+    checkAllDefined();
     this.transaction = transaction;
     this.origin = origin;
     this.now = new Date(timeOf(transaction)).toISOString();

@@ -7,7 +7,7 @@ import { type Difference, differencesOf, type KeptSums, keptSums } from '../modu
 import { payment } from '../modules/billing/payment/payment.ts';
 import { client } from '../modules/clients/client.ts';
 import { job } from '../modules/projects/job.ts';
-import { task } from '../modules/time/task.ts';
+import { task } from '../modules/projects/task.ts';
 import { pasteable } from '../platform/operator-command.ts';
 import { CheckViolation } from '../platform/store/errors.ts';
 import { timeOf } from '../platform/store/session.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Plan } from '../entity/plan.ts';
 import { client } from '../modules/clients/client.ts';
-import { org } from '../modules/clients/reference-data.ts';
+import { org } from '../modules/reference/reference-data.ts';
 import type { Handler } from '../service/context.ts';
 import { byId, pageOf } from './handlers.ts';
 

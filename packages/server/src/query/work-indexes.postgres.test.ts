@@ -8,7 +8,7 @@ import { propertiesOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { selection } from '../entity/select.ts';
 import { project } from '../modules/projects/project.ts';
-import { task } from '../modules/time/task.ts';
+import { task } from '../modules/projects/task.ts';
 import { newId } from '../platform/store/new-id.ts';
 import { openStore } from '../platform/store/store.ts';
 import { afterClauses, orderClause, orderKeys } from './order.ts';

@@ -1,4 +1,4 @@
-/// <reference path="../../../../server/src/modules/clients/provinces.d.ts" />
+/// <reference path="../../../../server/src/modules/reference/provinces.d.ts" />
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

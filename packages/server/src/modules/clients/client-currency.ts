@@ -1,7 +1,7 @@
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
+import { client } from './client.ts';
 
 /** @throws Rejection if a document is in another currency than its client */
 export function checkClientCurrency(owner: Row<'Client'> | undefined, currency: string): void {
@@ -29,7 +29,7 @@ export function completeClientCurrency(
   },
   plan: Plan,
 ): void {
-  const owner = plan.get(entityNamed('Client'), values.clientId);
+  const owner = plan.get(client, values.clientId);
   const isOtherClient = values.clientId !== previous?.clientId;
   if (isOtherClient && input.currency === undefined) values.currency = owner?.currency ?? plan.tenant.currency;
   if (isOtherClient || values.currency !== previous?.currency) checkClientCurrency(owner, values.currency);

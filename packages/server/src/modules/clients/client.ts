@@ -6,11 +6,10 @@ import { defineEntity, type Entity, many, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { checkNothingUnfinished, unfinishedRows } from '../../entity/unfinished-rows.ts';
-import { clientType, org } from './reference-data.ts';
+import { clientType, org } from '../reference/reference-data.ts';
 
 /** Days after the invoice, if neither the client nor its type specifies them. */
 const standardPaymentTerms = 30;
@@ -28,7 +27,6 @@ export const client: Entity<'Client'> = defineEntity('Client', {
   computed: { overdueBalance },
   rules: {
     complete,
-    afterWrite: changeCurrency,
     beforeRemoval({ id, values }, plan) {
       checkSettled(values, plan);
       checkNothingUnfinished(plan, unfinishedOfClient, id, 'client');
@@ -145,15 +143,6 @@ const clientsWithOtherCurrency: Lookup<boolean> = {
     return new Map(found.map(({ id }) => [id, true]));
   },
 };
-
-/** The jobs of a client have its currency, and so have engagements until their letters are sent. */
-function changeCurrency({ values: { id, currency }, previous }: PendingChange<'Client'>, plan: Plan): void {
-  if (previous === undefined || currency === previous.currency) return;
-  for (const { id: jobId } of plan.all(entityNamed('Job'), 'clientId', id))
-    plan.update(entityNamed('Job'), jobId, {}, { system: { currency } });
-  for (const { id: engagementId } of plan.all(entityNamed('Engagement'), 'clientId', id))
-    plan.update(entityNamed('Engagement'), engagementId, {}, { system: { currency } });
-}
 
 function checkSettled(
   { id, outstandingBalance, unbilledWip, unappliedCredit }: Row<'Client'>,

@@ -1,9 +1,15 @@
 import { byId, pageOf } from '../../query/handlers.ts';
 import { contact } from './contact.ts';
+import { contactClient } from './contact-client.ts';
+import { contactInfo } from './contact-info.ts';
 import { listContactsByClient } from './listContactsByClient.ts';
+import { onboardClient } from './onboardClient.ts';
 import { upsertContacts } from './upsertContacts.ts';
 
 export const contacts = {
+  onboardClient,
+  listContactClients: pageOf(contactClient),
+  listContactInfos: pageOf(contactInfo),
   listContacts: pageOf(contact),
   searchContacts: pageOf(contact),
   getContact: byId(contact),

@@ -1,25 +1,44 @@
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
 import { checkBound } from '../../entity/row-bounds.ts';
-import type { PendingChange } from '../../entity/rules.ts';
+import { addRules, type PendingChange } from '../../entity/rules.ts';
+import { client } from '../clients/client.ts';
+import { job } from '../projects/job.ts';
+import { engagement } from './engagement.ts';
 
 /** Statuses of jobs whose work has started. */
 const started: ReadonlySet<string> = new Set(['IN_PROGRESS', 'ON_HOLD', 'IN_REVIEW', 'COMPLETED', 'CLOSED']);
 
+addRules(job, { complete: checkEngagement, afterWrite: followJob });
+
+addRules(engagement, {
+  afterWrite({ values: { id, status }, previous }, plan) {
+    if (status === 'EXECUTED' && previous?.status === 'SENT') startWork(plan, id);
+  },
+});
+
+addRules(client, {
+  /** Engagements have the currency of their client until their letters are sent. */
+  afterWrite({ values: { id, currency }, previous }, plan) {
+    if (previous === undefined || currency === previous.currency) return;
+    for (const { id: engagementId } of plan.all(engagement, 'clientId', id))
+      plan.update(engagement, engagementId, {}, { system: { currency } });
+  },
+});
+
 /** Checks that a job and its engagement have the same client. */
-export function checkEngagement({ values, previous }: PendingChange<'Job'>, plan: Plan): void {
+function checkEngagement({ values, previous }: PendingChange<'Job'>, plan: Plan): void {
   if (values.engagementId === null) return;
   if (values.engagementId === previous?.engagementId && values.clientId === previous.clientId) return;
-  const row = plan.get(entityNamed('Engagement'), values.engagementId);
+  const row = plan.get(engagement, values.engagementId);
   if (row === undefined || row.clientId === values.clientId) return;
   const field = values.engagementId === previous?.engagementId ? 'clientId' : 'engagementId';
   throw invalidField(field, 'The job and its engagement must be of the same client.');
 }
 
 /** Updates the engagement's list of current and former jobs, and its status from their progress. */
-export function followJob({ values, previous, input }: PendingChange<'Job'>, plan: Plan): void {
+function followJob({ values, previous, input }: PendingChange<'Job'>, plan: Plan): void {
   const before = previous?.engagementId ?? null;
   const isLinkChanged = values.engagementId !== before;
   if (isLinkChanged && before !== null) setLink(plan, before, { id: values.id, isActive: false }, undefined);
@@ -31,8 +50,7 @@ export function followJob({ values, previous, input }: PendingChange<'Job'>, pla
 }
 
 /** An executed engagement becomes active with the first of its jobs. */
-export function startWork(plan: Plan, engagementId: string): void {
-  const engagement = entityNamed('Engagement');
+function startWork(plan: Plan, engagementId: string): void {
   if (plan.get(engagement, engagementId)?.status !== 'EXECUTED') return;
   if (!jobsOf(plan, engagementId).some(({ status }) => started.has(status))) return;
   if (plan.getForUpdate(engagement, engagementId)?.status !== 'EXECUTED') return;
@@ -41,7 +59,6 @@ export function startWork(plan: Plan, engagementId: string): void {
 
 /** The engagement is complete when the last job is closed. Cancelled jobs do not count. */
 function completeWork(plan: Plan, engagementId: string): void {
-  const engagement = entityNamed('Engagement');
   if (plan.getForUpdate(engagement, engagementId)?.status !== 'ACTIVE') return;
   const jobs = jobsOf(plan, engagementId).filter(({ status }) => status !== 'CANCELLED');
   if (jobs.every(({ status }) => status === 'CLOSED'))
@@ -50,7 +67,7 @@ function completeWork(plan: Plan, engagementId: string): void {
 
 /** The active jobs with an active link. */
 function jobsOf(plan: Plan, engagementId: string): readonly Row<'Job'>[] {
-  return plan.all(entityNamed('Job'), 'engagementId', engagementId).filter(({ active }) => active);
+  return plan.all(job, 'engagementId', engagementId).filter(({ active }) => active);
 }
 
 /** @param pointer the field of the job that the caller has set, if any */
@@ -60,7 +77,6 @@ function setLink(
   link: { readonly id: string; readonly isActive: boolean },
   pointer: string | undefined,
 ): void {
-  const engagement = entityNamed('Engagement');
   const { jobs = [] } = plan.getForUpdate(engagement, engagementId) ?? {};
   const isKnown = jobs.some(({ id }) => id === link.id);
   const links = isKnown ? jobs.map((one) => (one.id === link.id ? { ...one, ...link } : one)) : [...jobs, link];

@@ -12,7 +12,6 @@ import { client } from '../clients/client.ts';
 import { completeClientCurrency } from '../clients/client-currency.ts';
 import { job } from '../projects/job.ts';
 import { createLetter, recallLetter, replaceLetter, sendLetter, signLetter } from './documents.ts';
-import { startWork } from './engagement-jobs.ts';
 import { pending } from './signers.ts';
 
 type EngagementChange = PendingChange<'Engagement'>;
@@ -181,7 +180,6 @@ function followChange({ entity, values }: EngagementChange, previous: Row<'Engag
   if (status === 'EXECUTED' && previous.status === 'SENT') {
     signLetter(plan, values);
     startRelationship(plan, values.clientId);
-    startWork(plan, id);
   }
 }
 

@@ -2,11 +2,11 @@ import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Handler } from '../../service/context.ts';
-import { task } from '../time/task.ts';
 import { assignmentResults, entriesOf, type WrittenAssignment } from './assignments.ts';
 import { job } from './job.ts';
 import { assignToJobOfTask, staffJobAssignment } from './staff-job-assignment.ts';
 import { staffTaskAssignment } from './staff-task-assignment.ts';
+import { task } from './task.ts';
 
 type Body = Input<'assignStaff'>['body'];
 type JobEntry = NonNullable<Body['staffJobAssignments']>[number];

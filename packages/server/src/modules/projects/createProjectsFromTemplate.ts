@@ -4,15 +4,14 @@ import type { Input } from '../../contract/handler.ts';
 import { isItemRejection, Rejection } from '../../contract/rejection.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
 import type { Handler } from '../../service/context.ts';
 import { activeClient, checkClientRef } from '../clients/active-client.ts';
 import { isEmployed, staff } from '../staff/staff.ts';
-import { task } from '../time/task.ts';
 import { job } from './job.ts';
 import { jobTemplate } from './job-template.ts';
 import { staffJobAssignment } from './staff-job-assignment.ts';
+import { task } from './task.ts';
 
 type Body = Input<'createProjectsFromTemplate'>['body'];
 type Entry = Body['jobTemplates'][number];
@@ -32,8 +31,7 @@ export const createProjectsFromTemplate: Handler<'createProjectsFromTemplate'> =
 
 /** Checks the engagement to link the jobs to. @throws Rejection if it does not exist, or belongs to another client */
 function checkEngagement(plan: Plan, engagementId: string, clientId: string): void {
-  plan.checkReference('Engagement', engagementId, '/engagementId');
-  const row = plan.get(entityNamed('Engagement'), engagementId);
+  const row = plan.checkReference('Engagement', engagementId, '/engagementId');
   if (row !== undefined && row.clientId !== clientId)
     throw invalidField('engagementId', 'The engagement belongs to another client.');
 }

@@ -3,8 +3,11 @@ import { assignStaff } from './assignStaff.ts';
 import { createProjectsFromTemplate } from './createProjectsFromTemplate.ts';
 import { job } from './job.ts';
 import { jobTemplate } from './job-template.ts';
+import { listTaskTypes } from './listTaskTypes.ts';
 import { project } from './project.ts';
 import { removeStaff } from './removeStaff.ts';
+import { task } from './task.ts';
+import { taskType } from './task-type.ts';
 
 export const projects = {
   listJobs: pageOf(job),
@@ -14,6 +17,11 @@ export const projects = {
   searchProjects: pageOf(project),
   getProject: byId(project),
   aggregateProjects: aggregateOf(project),
+  listTaskTypes,
+  searchTaskTypes: pageOf(taskType),
+  getTask: byId(task),
+  searchTasks: pageOf(task),
+  aggregateTasks: aggregateOf(task),
   createProjectsFromTemplate,
   assignStaff,
   removeStaff,

@@ -3,11 +3,11 @@ import type { Input } from '../../contract/handler.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Handler } from '../../service/context.ts';
 import { isEmployed, staff } from '../staff/staff.ts';
-import { task } from '../time/task.ts';
 import { assignmentResults, entriesOf, type WrittenAssignment } from './assignments.ts';
 import { job } from './job.ts';
 import { staffJobAssignment } from './staff-job-assignment.ts';
 import { staffTaskAssignment } from './staff-task-assignment.ts';
+import { task } from './task.ts';
 
 type Body = Input<'removeStaff'>['body'];
 type JobEntry = NonNullable<Body['staffJobAssignments']>[number];

@@ -1,11 +1,12 @@
 import { fieldsOf } from '../../contract/fields.ts';
+import { Rejection } from '../../contract/rejection.ts';
 import { checkDateOrder } from '../../entity/date-order.ts';
 import { defineEntity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
-import type { PendingChange } from '../../entity/rules.ts';
-import { checkEmployed } from '../staff/staff.ts';
-import { job } from './job.ts';
+import { addRules, type PendingChange } from '../../entity/rules.ts';
+import { checkEmployed, staff } from '../staff/staff.ts';
+import { isFinished, job } from './job.ts';
 
 /** The assignment of a staff member to a job. Ended ones are kept; another assignment starts a new one. */
 export const staffJobAssignment = defineEntity('StaffJobAssignment', {
@@ -26,6 +27,14 @@ export const staffJobAssignment = defineEntity('StaffJobAssignment', {
         detail: 'The staff member already has this role on the job.',
       },
     },
+  },
+});
+
+addRules(staff, {
+  beforeRemoval({ id }, plan) {
+    const assignments = plan.all(staffJobAssignment, 'staffId', id).filter((one) => one.active);
+    if (assignments.every(({ jobId }) => isFinished(plan.get(job, jobId)))) return;
+    throw new Rejection('INVALID_STATE', 'The staff member is assigned to open jobs. Remove these assignments first.');
   },
 });
 

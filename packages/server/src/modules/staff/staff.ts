@@ -2,10 +2,8 @@ import { Rejection } from '../../contract/rejection.ts';
 import { checkDateOrder } from '../../entity/date-order.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
 import { checkNothingUnfinished, unapprovedEntries, unfinishedRows } from '../../entity/unfinished-rows.ts';
-import { isFinished, job } from '../projects/job.ts';
 import { currentRates, writeRates } from './rates.ts';
 
 const unfinishedOfStaff = unfinishedRows('Staff', unapprovedEntries('staff_id'));
@@ -30,12 +28,6 @@ export const staff = defineEntity('Staff', {
     },
     beforeRemoval({ id }, plan) {
       checkNothingUnfinished(plan, unfinishedOfStaff, id, 'staff member');
-      const assignments = plan.all(entityNamed('StaffJobAssignment'), 'staffId', id).filter((one) => one.active);
-      if (assignments.every(({ jobId }) => isFinished(plan.get(job, jobId)))) return;
-      throw new Rejection(
-        'INVALID_STATE',
-        'The staff member is assigned to open jobs. Remove these assignments first.',
-      );
     },
   },
 });

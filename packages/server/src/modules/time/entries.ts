@@ -7,10 +7,11 @@ import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
 import { isChanged } from '../../entity/row-changes.ts';
+import { addRules } from '../../entity/rules.ts';
 import { client } from '../clients/client.ts';
 import { isFinished, job } from '../projects/job.ts';
+import { task } from '../projects/task.ts';
 import { staff } from '../staff/staff.ts';
-import { task } from './task.ts';
 import { wipEntry } from './wip-entry.ts';
 
 /** The field of work in progress that refers to an entry. */
@@ -219,6 +220,17 @@ export function entryConditions({ entityType, table, key, fields }: EntryRules) 
       if (hasLockedWip(plan, key, id)) throw locked(key);
     },
   };
+}
+
+/** Entries show whether their work is locked, and which invoice bills it. */
+export function announceWork(entries: AnyEntity, key: WipKey): void {
+  addRules(wipEntry, {
+    afterWrite({ values, previous }, plan) {
+      const entryId = values[key];
+      if (previous === undefined || entryId === null) return;
+      if (values.status !== previous.status || values.invoiceId !== previous.invoiceId) plan.touch(entries, entryId);
+    },
+  });
 }
 
 /** Whether the work in progress of an entry is in a draft, billed or written off. */

@@ -6,8 +6,9 @@ import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { job } from '../projects/job.ts';
-import { expenseCode } from './codes.ts';
+import { expenseCode } from '../reference/codes.ts';
 import {
+  announceWork,
   beginChange,
   checkDayReached,
   checkEmployedOn,
@@ -53,6 +54,8 @@ export const expenseEntry = defineEntity('ExpenseEntry', {
     },
   },
 });
+
+announceWork(expenseEntry, 'expenseEntryId');
 
 function complete(change: ExpenseChange, plan: Plan): void {
   const { values, previous } = change;

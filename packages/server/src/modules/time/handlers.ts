@@ -4,22 +4,15 @@ import { getCodeSchema } from './getCodeSchema.ts';
 import { getEntrySchema } from './getEntrySchema.ts';
 import { listCodeTypes } from './listCodeTypes.ts';
 import { listEntryTypes } from './listEntryTypes.ts';
-import { listTaskTypes } from './listTaskTypes.ts';
 import { lookupCodes } from './lookupCodes.ts';
 import { lookupEntries } from './lookupEntries.ts';
-import { task } from './task.ts';
-import { taskType } from './task-type.ts';
 import { timeEntry } from './time-entry.ts';
 import { upsertCodes } from './upsertCodes.ts';
 import { upsertEntries } from './upsertEntries.ts';
+import './work-of-job.ts';
 import { wipEntry } from './wip-entry.ts';
 
 export const time = {
-  listTaskTypes,
-  searchTaskTypes: pageOf(taskType),
-  getTask: byId(task),
-  searchTasks: pageOf(task),
-  aggregateTasks: aggregateOf(task),
   listWip: pageOf(wipEntry),
   searchWip: pageOf(wipEntry),
   getWip: byId(wipEntry),

@@ -7,9 +7,12 @@ import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { job } from '../projects/job.ts';
+import { task } from '../projects/task.ts';
+import { taskType } from '../projects/task-type.ts';
+import { nonWorkCode, workCode } from '../reference/codes.ts';
 import { staff } from '../staff/staff.ts';
-import { nonWorkCode, workCode } from './codes.ts';
 import {
+  announceWork,
   beginChange,
   checkDayReached,
   checkEmployedOn,
@@ -25,8 +28,6 @@ import {
 } from './entries.ts';
 import { billingRateOf } from './entry-rate.ts';
 import { checkNotReversed, completeReversal, reversedEntry } from './reversal.ts';
-import { task } from './task.ts';
-import { taskType } from './task-type.ts';
 
 type TimeChange = PendingChange<'TimeEntry'>;
 
@@ -61,6 +62,8 @@ export const timeEntry = defineEntity('TimeEntry', {
     },
   },
 });
+
+announceWork(timeEntry, 'timeEntryId');
 
 function complete(change: TimeChange, plan: Plan): void {
   const { values, previous } = change;

@@ -1,23 +1,21 @@
 import { sql } from 'kysely';
 import { roundMoney } from '../../contract/currency.ts';
-import { type Decimal, isBetween, parseDecimal, sum, zero } from '../../contract/decimal.ts';
+import { type Decimal, isBetween, parseDecimal, zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { entityNamed } from '../../entity/registry.ts';
 import { isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { recordBookChange } from '../billing/change-day.ts';
-import { enterWork } from '../billing/ledger/work-entries.ts';
 import { client } from '../clients/client.ts';
 import { reopenClient } from '../clients/reopen-client.ts';
 import { job, reopenJob } from '../projects/job.ts';
-import { expenseCode, workCode } from './codes.ts';
+import { task } from '../projects/task.ts';
+import { recordBookChange } from '../reference/book-change.ts';
+import { expenseCode, workCode } from '../reference/codes.ts';
 import { outstandingOf } from './outstanding.ts';
-import { task } from './task.ts';
 
 type WipChange = PendingChange<'WipEntry'>;
 
@@ -52,9 +50,7 @@ export const wipEntry = defineEntity('WipEntry', {
       recordBookChange(change, plan, change.previous?.workDate ?? change.values.workDate);
     },
     afterWrite(change, plan) {
-      enterWork(change, plan);
       const { values, previous } = change;
-      announceEntry(change, plan);
       // Work that was settled is outstanding again, so its job and its client are, too.
       if (previous === undefined || !outstandingOf(previous).eq(zero) || outstandingOf(values).eq(zero)) return;
       if (values.status === 'REVERSED') return;
@@ -78,13 +74,6 @@ export const wipEntry = defineEntity('WipEntry', {
     },
   },
 });
-
-/** An entry shows whether its work is locked, and which invoice bills it. */
-function announceEntry({ values, previous }: WipChange, plan: Plan): void {
-  if (previous === undefined || (values.status === previous.status && values.invoiceId === previous.invoiceId)) return;
-  if (values.timeEntryId !== null) plan.touch(entityNamed('TimeEntry'), values.timeEntryId);
-  if (values.expenseEntryId !== null) plan.touch(entityNamed('ExpenseEntry'), values.expenseEntryId);
-}
 
 /** Locks the job and client, whose sums database triggers update, in the lock order. */
 function lockBalances({ values }: WipChange, plan: Plan): void {
@@ -185,17 +174,16 @@ function writeOff(change: WipChange, plan: Plan): void {
 
 /** The amount that invoices wrote down, which only voiding them undoes. */
 function writtenDownByInvoices(plan: Plan, wipEntryId: string): Decimal {
-  const reliefs = plan.lookup(writeDownsOfWork, wipEntryId) ?? [];
-  const valid = reliefs.filter(({ invoiceId }) => plan.get(entityNamed('Invoice'), invoiceId)?.status !== 'VOIDED');
-  return sum(valid.map(({ amount }) => parseDecimal(amount)));
+  return parseDecimal(plan.lookup(writeDownsOfWork, wipEntryId) ?? '0');
 }
 
-const writeDownsOfWork: Lookup<readonly { readonly invoiceId: string; readonly amount: string }[]> = {
+const writeDownsOfWork: Lookup<string> = {
   name: 'write-downs of work',
   async load(transaction, tenantId, ids) {
-    const rows = await transaction.all<{ wipEntryId: string; invoiceId: string; amount: string }>(sql`
-      select wip_entry_id as "wipEntryId", invoice_id as "invoiceId", write_off::text as amount from wip_relief
-      where tenant_id = ${tenantId} and wip_entry_id = any(${ids}) and write_off <> 0`);
-    return Map.groupBy(rows, ({ wipEntryId }) => wipEntryId);
+    const rows = await transaction.all<{ id: string; amount: string }>(sql`
+      select r.wip_entry_id as id, sum(r.write_off)::text as amount from wip_relief r
+      join invoice i on i.tenant_id = r.tenant_id and i.id = r.invoice_id and i.status <> 'VOIDED'
+      where r.tenant_id = ${tenantId} and r.wip_entry_id = any(${ids}) group by r.wip_entry_id`);
+    return new Map(rows.map(({ id, amount }) => [id, amount]));
   },
 };

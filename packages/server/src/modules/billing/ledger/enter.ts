@@ -6,7 +6,7 @@ import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { client } from '../../clients/client.ts';
-import { org } from '../../clients/reference-data.ts';
+import { org } from '../../reference/reference-data.ts';
 import { type DayAmount, firstDayFor } from './entry-day.ts';
 import { ledgerEntry } from './ledger-entry.ts';
 

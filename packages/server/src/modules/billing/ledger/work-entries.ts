@@ -1,8 +1,9 @@
 import { type Decimal, zero } from '../../../contract/decimal.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
-import type { PendingChange } from '../../../entity/rules.ts';
+import { addRules, type PendingChange } from '../../../entity/rules.ts';
 import { outstandingOf } from '../../time/outstanding.ts';
+import { wipEntry } from '../../time/wip-entry.ts';
 import { dayOfChange, type Entry, enter, entriesOf, firstOpenDay, type Kind, lastOf, later } from './enter.ts';
 import { firstDayFor } from './entry-day.ts';
 
@@ -15,8 +16,10 @@ interface Relief {
   readonly writeOff: Decimal;
 }
 
+addRules(wipEntry, { afterWrite: enterWork });
+
 /** Enters what the approval of an entry, its withdrawal or a record changes of work in progress. */
-export function enterWork({ values, previous, input }: PendingChange<'WipEntry'>, plan: Plan): void {
+function enterWork({ values, previous, input }: PendingChange<'WipEntry'>, plan: Plan): void {
   if (previous === undefined) {
     enterMove(plan, values, 'WORK', values.amount, values.workDate);
     return;

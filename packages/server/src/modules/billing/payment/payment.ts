@@ -12,7 +12,7 @@ import type { PendingChange } from '../../../entity/rules.ts';
 import { client } from '../../clients/client.ts';
 import { checkClientCurrency } from '../../clients/client-currency.ts';
 import { reopenClient } from '../../clients/reopen-client.ts';
-import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../change-day.ts';
+import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../../reference/book-change.ts';
 import { isCreditNote } from '../invoice/credit-note.ts';
 import { type Cover, type CoverEvent, coverInvoice, dueOf, invoice, isOpen } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';

@@ -3,12 +3,12 @@ import { Rejection } from '../../contract/rejection.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { writtenRow } from '../../query/entity-tag.ts';
 import type { Handler } from '../../service/context.ts';
-import { contact } from '../contacts/contact.ts';
-import { contactClient } from '../contacts/contact-client.ts';
-import { findByEmail, lockEmails } from '../contacts/find-contact.ts';
-import { completeAddress } from './address.ts';
-import { client } from './client.ts';
+import { client } from '../clients/client.ts';
+import { completeAddress } from '../reference/address.ts';
+import { contact } from './contact.ts';
+import { contactClient } from './contact-client.ts';
 import { contactInfo } from './contact-info.ts';
+import { findByEmail, lockEmails } from './find-contact.ts';
 
 type Body = Input<'onboardClient'>['body'];
 type Address = Body['address'];

@@ -1,11 +1,12 @@
 import { type AnyEntity, defineEntity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { entityNamed } from '../../entity/registry.ts';
 import type { RowInput } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { completeAddress } from './address.ts';
-import { client } from './client.ts';
+import { client } from '../clients/client.ts';
+import { completeAddress } from '../reference/address.ts';
+import { office } from '../reference/reference-data.ts';
+import { contact } from './contact.ts';
 
 /** The fields of a client that refer to its contact info of a kind. */
 const namedByClient = { PRIMARY: 'clientContactInfoId', BILLING: 'billingAddressId' } as const;
@@ -36,10 +37,10 @@ export const contactInfo = defineEntity('ContactInfo', {
   },
 });
 
-const owners = { CLIENT: 'Client', CONTACT: 'Contact', OFFICE: 'Office' } as const;
+const owners = { CLIENT: client, CONTACT: contact, OFFICE: office } as const;
 
 function ownerEntity({ values }: PendingChange<'ContactInfo'>): AnyEntity {
-  return entityNamed(owners[values.ownerType]);
+  return owners[values.ownerType];
 }
 
 /** Sets the client's references to its contact info and billing address. */

@@ -2,13 +2,13 @@ import { Rejection } from '../../contract/rejection.ts';
 import { embedOne } from '../../entity/embed.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
-import type { PendingChange } from '../../entity/rules.ts';
+import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { checkNothingUnfinished, unapprovedEntries, unfinishedRows } from '../../entity/unfinished-rows.ts';
-import { isFinished, job } from '../projects/job.ts';
-import { assignToJobOfTask } from '../projects/staff-job-assignment.ts';
-import { staffTaskAssignment } from '../projects/staff-task-assignment.ts';
 import { checkEmployed } from '../staff/staff.ts';
+import { isFinished, job } from './job.ts';
 import { isOpenTask } from './open-task.ts';
+import { assignToJobOfTask } from './staff-job-assignment.ts';
+import { staffTaskAssignment } from './staff-task-assignment.ts';
 import { taskType } from './task-type.ts';
 
 /** Expenses have no task. */
@@ -41,6 +41,15 @@ export const task = defineEntity('Task', {
     afterWrite(change, plan) {
       assignAssignee(change, plan);
       reviewCompletedJob(change, plan);
+    },
+  },
+});
+
+addRules(job, {
+  conditions: {
+    noOpenTasks({ id }, plan) {
+      if (plan.all(task, 'jobId', id).some(isOpenTask))
+        throw new Rejection('INVALID_STATE', 'The job has open tasks. Complete or cancel them first.', '/status');
     },
   },
 });

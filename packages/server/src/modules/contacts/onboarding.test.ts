@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../../test/service.ts';
 import { asOperator } from '../../operator/tenants.ts';
-import { clientType } from './reference-data.ts';
+import { clientType } from '../reference/reference-data.ts';
 
 const { call, handle, service, store, tenant } = await testService();
 const path = '/api/v1/clients/v1/onboard';

@@ -1,7 +1,6 @@
 import type { AnyEntity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
-import { storeBookChange } from '../clients/book-change.ts';
 
 /** What callers send with a change of the books, and reads do not return. */
 interface ChangeInput {
@@ -43,4 +42,22 @@ export function checkNotAfterToday(plan: Plan, field: string, day: string): void
 export function changeReasonGiven({ input }: { readonly input: ChangeInput }): void {
   if (typeof input.changeReason !== 'string')
     throw invalidField('changeReason', 'changeReason is required for this change of the status.');
+}
+
+/** Stores why a row of the books is changed, and for which day, where the caller says so. The row itself does not have it. */
+export function storeBookChange(
+  plan: Plan,
+  { entity, id }: { readonly entity: AnyEntity; readonly id: string },
+  { changeDate = null, changeReason }: { readonly changeDate?: string | null; readonly changeReason: string | null },
+): void {
+  plan.insertPlain({
+    entity,
+    table: 'book_change',
+    key: { changed_row: id, recorded_at: plan.now },
+    columns: {
+      change_date: changeDate,
+      change_reason: changeReason,
+      api_user_id: plan.origin.caller?.apiUserId ?? null,
+    },
+  });
 }

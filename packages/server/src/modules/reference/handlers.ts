@@ -1,0 +1,24 @@
+import { pageOf } from '../../query/handlers.ts';
+import {
+  clientBusinessEntity,
+  clientType,
+  department,
+  industry,
+  office,
+  org,
+  serviceLine,
+  taxRegion,
+} from './reference-data.ts';
+
+export const referenceData = {
+  listClientTypes: pageOf(clientType),
+  getClientTypes: pageOf(clientType),
+  listTaxRegions: pageOf(taxRegion),
+  getTaxRegions: pageOf(taxRegion),
+  listClientBusinessEntities: pageOf(clientBusinessEntity),
+  listDepartments: pageOf(department),
+  listIndustries: pageOf(industry),
+  listOffices: pageOf(office),
+  listOrgs: pageOf(org),
+  listServiceLines: pageOf(serviceLine),
+};
