@@ -47,9 +47,9 @@ const program = `
   import { verifyWebhook } from '@financial-automation/client/webhooks';
   import { check } from '@financial-automation/contract-check';
   const api = createClient({ baseUrl: 'http://127.0.0.1', tenant: 'hartwell', apiKey: 'key' });
-  export const name: string = (await orThrow(api.call('getClient', { path: { id: '1' } }))).name;
+  export const name: string = (await orThrow(api.getClient({ path: { id: '1' } }))).name;
   // @ts-expect-error: the contract has no such property
-  export const other = (await orThrow(api.call('getClient', { path: { id: '1' } }))).nonsense;
+  export const other = (await orThrow(api.getClient({ path: { id: '1' } }))).nonsense;
   export { check, verifyWebhook };
 `;
 

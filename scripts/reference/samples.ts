@@ -30,9 +30,9 @@ export function clientSample(operation: Operation): string {
   };
   const isList = calls[operation.id][3] !== null;
   const start = isList
-    ? `for await (const row of client.rows('${operation.id}'`
-    : `const result = await orThrow(client.call('${operation.id}'`;
-  const call = Object.keys(input).length === 0 ? start : `${start}, ${literal(input, start.length + 6)}`;
+    ? `for await (const row of client.${operation.id}.rows(`
+    : `const result = await orThrow(client.${operation.id}(`;
+  const call = Object.keys(input).length === 0 ? start : `${start}${literal(input, start.length + 4)}`;
   const typed = 'body' in input && isOfRecords(input.body) ? withCustomTypes(call) : call;
   const imports = ['createClient', ...(typed === call ? [] : ['customType']), ...(isList ? [] : ['orThrow'])];
   const program = [

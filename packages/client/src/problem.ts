@@ -55,7 +55,7 @@ type ResultOf<ApiResponse> = Extract<ApiResponse, { ok: true }> extends { body: 
 
 /**
  * Returns the body of a response that is `ok`; throws a {@link ProblemError} for any other:
- * `const client = await orThrow(api.call('getClient', { path: { id } }))`.
+ * `const client = await orThrow(api.getClient({ path: { id } }))`.
  */
 export async function orThrow<ApiResponse extends AnyApiResponse>(
   response: ApiResponse | Promise<ApiResponse>,

@@ -2,13 +2,13 @@
 import createFetchClient from 'openapi-fetch';
 import pRetry from 'p-retry';
 import { limit, sleep, untilAborted } from './abort.ts';
+import { checkPath, checkWhere } from './check.ts';
 import { headersOf } from './headers.ts';
 import { type ClientOptions, defaultRetries, defaultTimeout } from './options.ts';
 import { isProblem, UnexpectedResponseError } from './problem.ts';
 import { isInProgress, mayRepeatAfter, retryAfter } from './retry.ts';
 import type { TokenSource } from './tokens.ts';
 import type { AnyApiResponse, AnyInput, Call } from './types.ts';
-import { checkWhere } from './where.ts';
 
 /** openapi-fetch gets no types of the contract; `Client` has them. */
 type AnyOperation = {
@@ -36,7 +36,7 @@ class Repeatable extends Error {
 
 /**
  * Returns a function that sends calls. It resolves with the last response of the service, including problems. It rejects with the
- * `TypeError` of `fetch` (no response) or of `checkWhere`, with a `TimeoutError` or the reason of the caller's signal, and with an
+ * `TypeError` of `fetch` (no response) or of `checkPath` and `checkWhere`, with a `TimeoutError` or the reason of the caller's signal, and with an
  * `UnexpectedResponseError` if a proxy or a gateway responds instead of the service.
  */
 export function sender(options: ClientOptions): Send {
@@ -51,6 +51,7 @@ export function sender(options: ClientOptions): Send {
     const idempotent = input.dryRun === true || repeatable;
     // Only lists, searches and lookups can be called without the body that they have.
     const body = input.body ?? (method === 'POST' && paging !== null ? {} : undefined);
+    checkPath(path, input.path);
     checkWhere(body);
     const headers = headersOf(call, input, options);
     const timeout = input.timeout ?? options.timeout ?? defaultTimeout;

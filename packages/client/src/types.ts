@@ -104,9 +104,11 @@ export interface NotModified {
 export type ConditionalOperationId = {
   [Id in OperationId]: Operations[Id] extends { responses: { 304: unknown } } ? Id : never;
 }[OperationId];
-export interface Condition {
-  headers: { 'If-None-Match': string };
-}
+/** The input of a read with the type of its `If-None-Match`, which says whether the response can be a 304. */
+export type InputWithCondition<Id extends ConditionalOperationId, ETag extends string | undefined> = Omit<
+  Input<Id>,
+  'headers'
+> & { headers?: Omit<NonNullable<Input<Id>['headers']>, 'If-None-Match'> & { 'If-None-Match'?: ETag } };
 
 interface ApiResponseWith<Status, Declared> {
   status: Status;

@@ -87,7 +87,7 @@ describe('the bundle of a program that only calls the API', () => {
       };
       const { code } = await onlyClient;
       const response = await runInNewContext(
-        `${code}; program.createClient(options).call('getClient', { path: { id: '1' } })`,
+        `${code}; program.createClient(options).getClient({ path: { id: '1' } })`,
         { ...web, options: { baseUrl: service.baseUrl, tenant: 'hartwell', apiKey: 'key' } },
       );
       expect(response).toMatchObject({ status: 200, body: { name: 'Harbor' } });

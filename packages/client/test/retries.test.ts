@@ -18,9 +18,9 @@ afterEach(async () => {
 
 /** One operation of each kind of `x-idempotent`. */
 const calls = {
-  true: (api: ReturnType<Service['client']>) => api.call('getClient', { path: { id } }),
-  key: (api: ReturnType<Service['client']>) => api.call('onboardClient', { body: { name: 'Harbor', address: {} } }),
-  false: (api: ReturnType<Service['client']>) => api.call('advanceSandboxClock', { body: { advanceBy: 'P1D' } }),
+  true: (api: ReturnType<Service['client']>) => api.getClient({ path: { id } }),
+  key: (api: ReturnType<Service['client']>) => api.onboardClient({ body: { name: 'Harbor', address: {} } }),
+  false: (api: ReturnType<Service['client']>) => api.advanceSandboxClock({ body: { advanceBy: 'P1D' } }),
 };
 const firstly = (reply: Reply) => {
   service.respond = (_, index) => (index === 0 ? reply : { body: {} });
@@ -59,21 +59,21 @@ describe('a call is retried', () => {
 
   it('until no retries are left, and then returns the last response', async () => {
     service.respond = () => problem(503, 'SERVICE_UNAVAILABLE');
-    const response = await service.client().call('getClient', { path: { id } });
+    const response = await service.client().getClient({ path: { id } });
     expect(response.status).toBe(503);
     expect(service.received).toHaveLength(4);
   });
 
   it('never if a read times out: it would take as long again', async () => {
     service.respond = () => problem(503, 'READ_TIMEOUT', { 'Retry-After': '1' });
-    const response = await service.client().call('searchContacts', { body: {} });
+    const response = await service.client().searchContacts({ body: {} });
     expect(response).toMatchObject({ status: 503, body: { code: 'READ_TIMEOUT' } });
     expect(service.received).toHaveLength(1);
   });
 
   it('after a rejection for too many calls at the same time', async () => {
     firstly(problem(429, 'CONCURRENCY_LIMITED', { 'Retry-After': '1' }));
-    expect(await service.client().call('onboardClient', { body: { name: 'x', address: {} } })).toMatchObject({
+    expect(await service.client().onboardClient({ body: { name: 'x', address: {} } })).toMatchObject({
       ok: true,
     });
     expect(service.received).toHaveLength(2);
@@ -94,15 +94,15 @@ describe('a call is retried', () => {
   it('as often as the client or the call specifies', async () => {
     service.respond = () => problem(503, 'SERVICE_UNAVAILABLE');
     const api = service.client({ retries: 1 });
-    await api.call('getClient', { path: { id } });
+    await api.getClient({ path: { id } });
     expect(service.received).toHaveLength(2);
-    await api.call('getClient', { path: { id }, retries: 0 });
+    await api.getClient({ path: { id }, retries: 0 });
     expect(service.received).toHaveLength(3);
   });
 
   it('after delays that double, with jitter', async () => {
     service.respond = () => problem(503, 'SERVICE_UNAVAILABLE');
-    await service.client().call('getClient', { path: { id } });
+    await service.client().getClient({ path: { id } });
     const backoff = waits.filter((wait) => wait > 0);
     expect(backoff).toHaveLength(3);
     for (const [index, wait] of backoff.entries()) {
@@ -113,19 +113,19 @@ describe('a call is retried', () => {
 
   it('not before Retry-After, in seconds or as a date', async () => {
     firstly(problem(429, 'RATE_LIMITED', { 'Retry-After': '7' }));
-    await service.client().call('getClient', { path: { id } });
+    await service.client().getClient({ path: { id } });
     expect(waits).toContain(7000);
 
     waits.length = 0;
     service.received.length = 0;
     firstly(problem(503, 'SERVICE_UNAVAILABLE', { 'Retry-After': new Date(Date.now() + 20_000).toUTCString() }));
-    await service.client().call('getClient', { path: { id } });
+    await service.client().getClient({ path: { id } });
     expect(Math.max(...waits)).toBeGreaterThan(18_000);
   });
 
   it('not if Retry-After is later than the timeout: it returns at once', async () => {
     firstly(problem(429, 'RATE_LIMITED', { 'Retry-After': '61' }));
-    const response = await service.client().call('getClient', { path: { id } });
+    const response = await service.client().getClient({ path: { id } });
     expect(response.status).toBe(429);
     expect(service.received).toHaveLength(1);
   });
@@ -133,7 +133,7 @@ describe('a call is retried', () => {
   it('if its body was interrupted', async () => {
     service.respond = (_, index) =>
       index === 0 ? { headers: { 'Content-Length': '100' }, text: '{"id":' } : { body: { id } };
-    const broken = service.client().call('getClient', { path: { id } });
+    const broken = service.client().getClient({ path: { id } });
     // The server keeps the connection of the short response open; it must be closed for the client to notice.
     await vi.waitUntil(() => service.received.length === 1);
     service.breakConnections();
@@ -146,7 +146,7 @@ describe('a response of a proxy', () => {
     service.respond = () => page(502);
     const error = await service
       .client({ retries: 0 })
-      .call('getClient', { path: { id } })
+      .getClient({ path: { id } })
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UnexpectedResponseError);
     expect(error).toMatchObject({ status: 502, body: '<h1>Bad Gateway</h1>' });
@@ -156,7 +156,7 @@ describe('a response of a proxy', () => {
     service.respond = () => ({ headers: { 'Content-Type': 'text/html' }, text: '<h1>Log in</h1>' });
     const error = await service
       .client()
-      .call('getClient', { path: { id } })
+      .getClient({ path: { id } })
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(UnexpectedResponseError);
   });
@@ -167,7 +167,7 @@ describe('the end of a call', () => {
     service.respond = () => 'silence';
     const error = await service
       .client({ timeout: 50 })
-      .call('getClient', { path: { id } })
+      .getClient({ path: { id } })
       .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: 'TimeoutError' });
   });
@@ -178,7 +178,7 @@ describe('the end of a call', () => {
     service.respond = () => problem(503, 'SERVICE_UNAVAILABLE');
     const error = await service
       .client({ timeout: 240 })
-      .call('getClient', { path: { id } })
+      .getClient({ path: { id } })
       .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: 'TimeoutError' });
     expect(service.received).toHaveLength(1);
@@ -190,7 +190,7 @@ describe('the end of a call', () => {
       vi.unstubAllGlobals();
       service.respond = () => reply;
       const controller = new AbortController();
-      const call = service.client().call('getClient', { path: { id }, signal: controller.signal });
+      const call = service.client().getClient({ path: { id }, signal: controller.signal });
       await vi.waitUntil(() => service.received.length === 1);
       setTimeout(() => controller.abort('not needed any more'), 20);
       await expect(call).rejects.toBe('not needed any more');
@@ -199,7 +199,7 @@ describe('the end of a call', () => {
   );
 
   it('is immediate if the signal is already aborted', async () => {
-    const call = service.client().call('getClient', { path: { id }, signal: AbortSignal.abort() });
+    const call = service.client().getClient({ path: { id }, signal: AbortSignal.abort() });
     await expect(call).rejects.toMatchObject({ name: 'AbortError' });
     expect(service.received).toHaveLength(0);
   });
@@ -221,13 +221,13 @@ describe('the idempotency key', () => {
 
   it('can be set by the caller', async () => {
     const headers = { 'Idempotency-Key': 'onboard-harbor' };
-    await service.client().call('onboardClient', { headers, body: { name: 'Harbor', address: {} } });
+    await service.client().onboardClient({ headers, body: { name: 'Harbor', address: {} } });
     expect(keys()).toEqual(['onboard-harbor']);
   });
 
   it('is sent with every write that accepts one, also if it can be repeated without', async () => {
-    await service.client().call('upsertContacts', { body: { contacts: [{ pmsRef: 'P-1' }] } });
-    await service.client().call('updateStaff', { path: { staffId: id }, body: { title: 'Partner' } });
+    await service.client().upsertContacts({ body: { contacts: [{ pmsRef: 'P-1' }] } });
+    await service.client().updateStaff({ path: { staffId: id }, body: { title: 'Partner' } });
     expect(keys()).toEqual([expect.any(String), expect.any(String)]);
   });
 

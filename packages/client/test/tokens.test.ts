@@ -19,8 +19,8 @@ describe('the access token', () => {
   it('is exchanged for the API key by the first call, and sent with every call together with the tenant', async () => {
     const api = service.client();
     expect(service.exchanges).toHaveLength(0);
-    await api.call('getClient', { path: { id } });
-    await api.call('getClient', { path: { id } });
+    await api.getClient({ path: { id } });
+    await api.getClient({ path: { id } });
 
     expect(service.exchanges).toHaveLength(1);
     expect(service.exchanges[0]).toMatchObject({
@@ -40,7 +40,7 @@ describe('the access token', () => {
 
   it('is exchanged once for fifty concurrent calls', async () => {
     const api = service.client();
-    await Promise.all(Array.from({ length: 50 }, () => api.call('getClient', { path: { id } })));
+    await Promise.all(Array.from({ length: 50 }, () => api.getClient({ path: { id } })));
     expect(service.received).toHaveLength(50);
     expect(service.exchanges).toHaveLength(1);
   });
@@ -49,12 +49,12 @@ describe('the access token', () => {
     // biome-ignore lint/plugin: it has no service, and issues its tokens itself
     vi.useFakeTimers({ toFake: ['Date'] });
     const api = service.client();
-    await api.call('getClient', { path: { id } });
+    await api.getClient({ path: { id } });
     vi.setSystemTime(Date.now() + 839_000);
-    await api.call('getClient', { path: { id } });
+    await api.getClient({ path: { id } });
     expect(service.exchanges).toHaveLength(1);
     vi.setSystemTime(Date.now() + 2_000);
-    await Promise.all(Array.from({ length: 50 }, () => api.call('getClient', { path: { id } })));
+    await Promise.all(Array.from({ length: 50 }, () => api.getClient({ path: { id } })));
     expect(service.exchanges).toHaveLength(2);
     expect(authorizations().slice(2)).toEqual(Array(50).fill('Bearer token-2'));
   });
@@ -64,12 +64,12 @@ describe('the access token', () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     service.exchange = (_, index) => ({ body: tokenNamed(`token-${index + 1}`, 10) });
     const api = service.client();
-    await api.call('getClient', { path: { id } });
+    await api.getClient({ path: { id } });
     vi.setSystemTime(Date.now() + 7_900);
-    await api.call('getClient', { path: { id } });
+    await api.getClient({ path: { id } });
     expect(service.exchanges).toHaveLength(1);
     vi.setSystemTime(Date.now() + 200);
-    await api.call('getClient', { path: { id } });
+    await api.getClient({ path: { id } });
     expect(service.exchanges).toHaveLength(2);
   });
 
@@ -78,24 +78,24 @@ describe('the access token', () => {
       headers.authorization === 'Bearer token-1'
         ? problem(401, 'UNAUTHENTICATED')
         : { body: { succeeded: [], failed: [] } };
-    const response = await service.client().call('upsertContacts', { body: { contacts: [{ pmsRef: 'P-1' }] } });
+    const response = await service.client().upsertContacts({ body: { contacts: [{ pmsRef: 'P-1' }] } });
     expect(response.status).toBe(200);
     expect(authorizations()).toEqual(['Bearer token-1', 'Bearer token-2']);
   });
 
   it('is renewed once for fifty rejected calls', async () => {
     const api = service.client();
-    await api.call('getClient', { path: { id } });
+    await api.getClient({ path: { id } });
     service.respond = ({ headers }) =>
       headers.authorization === 'Bearer token-1' ? problem(401, 'UNAUTHENTICATED') : { body: {} };
-    const responses = await Promise.all(Array.from({ length: 50 }, () => api.call('getClient', { path: { id } })));
+    const responses = await Promise.all(Array.from({ length: 50 }, () => api.getClient({ path: { id } })));
     expect(responses.every(({ ok }) => ok)).toBe(true);
     expect(service.exchanges).toHaveLength(2);
   });
 
   it('is not renewed again if the new one is rejected too: the response is 401', async () => {
     service.respond = () => problem(401, 'UNAUTHENTICATED');
-    const response = await service.client().call('getClient', { path: { id } });
+    const response = await service.client().getClient({ path: { id } });
     expect(response.status).toBe(401);
     expect(service.received).toHaveLength(2);
     expect(service.exchanges).toHaveLength(2);
@@ -104,17 +104,17 @@ describe('the access token', () => {
   it('makes calls fail with the problem if the API key is rejected, and is requested again by the next call', async () => {
     service.exchange = (_, index) => (index === 0 ? problem(401, 'UNAUTHENTICATED') : { body: tokenNamed('token-2') });
     const api = service.client();
-    const rejected = await api.call('getClient', { path: { id } }).catch((error: unknown) => error);
+    const rejected = await api.getClient({ path: { id } }).catch((error: unknown) => error);
     expect(rejected).toBeInstanceOf(ProblemError);
     expect(rejected).toMatchObject({ problem: { code: 'UNAUTHENTICATED' } });
     expect(service.received).toHaveLength(0);
-    await expect(api.call('getClient', { path: { id } })).resolves.toMatchObject({ ok: true });
+    await expect(api.getClient({ path: { id } })).resolves.toMatchObject({ ok: true });
   });
 
   it('can come from another source', async () => {
     const accessToken = vi.fn(async () => ({ access_token: 'mine', token_type: 'Bearer' as const, expires_in: 900 }));
     const api = createClient({ baseUrl: service.baseUrl, tenant: 'hartwell', accessToken });
-    await Promise.all([api.call('getClient', { path: { id } }), api.call('getClient', { path: { id } })]);
+    await Promise.all([api.getClient({ path: { id } }), api.getClient({ path: { id } })]);
     expect(accessToken).toHaveBeenCalledTimes(1);
     expect(authorizations()).toEqual(['Bearer mine', 'Bearer mine']);
     expect(service.exchanges).toHaveLength(0);
@@ -131,8 +131,8 @@ describe('the access token', () => {
     };
     const api = service.client();
     const impatient = new AbortController();
-    const first = api.call('getClient', { path: { id }, signal: impatient.signal });
-    const second = api.call('getClient', { path: { id } });
+    const first = api.getClient({ path: { id }, signal: impatient.signal });
+    const second = api.getClient({ path: { id } });
     impatient.abort(new Error('enough'));
     await expect(first).rejects.toThrow('enough');
     release();

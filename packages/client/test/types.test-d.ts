@@ -1,6 +1,5 @@
 import { describe, expectTypeOf, it } from 'vitest';
 import {
-  type ApiResponse,
   createClient,
   customType,
   type DecimalString,
@@ -31,71 +30,66 @@ describe('a client', () => {
 
 describe('an input', () => {
   it('is that of an operation of the contract', () => {
-    api.call('getClient', { path: { id } });
-    api.GET('/gql/v1/client/{id}', { path: { id } });
-    api.call('listTaskTypes');
-    api.call('listClients');
-    api.call('listClients', {});
-    api.POST('/gql/v1/clients/search');
+    api.getClient({ path: { id } });
+    api.listTaskTypes();
+    api.listClients();
+    api.listClients({});
+    api.searchClients();
     // @ts-expect-error no such operation
     api.call('getClints');
-    // @ts-expect-error no such path
-    api.GET('/gql/v1/clint/{id}', { path: { id } });
-    // @ts-expect-error the path has no such method
-    api.PUT('/gql/v1/client/{id}', { path: { id } });
   });
 
   it('requires required properties', () => {
     // @ts-expect-error no path
-    api.call('getClient');
+    api.getClient();
     // @ts-expect-error no id
-    api.call('getClient', { path: {} });
+    api.getClient({ path: {} });
     // @ts-expect-error no body, and a command changes something
-    api.call('assignStaff', { path: { id } });
+    api.assignStaff({ path: { id } });
     // @ts-expect-error no query
-    api.call('listUnpaidInvoices');
+    api.listUnpaidInvoices();
     // @ts-expect-error no clientRef
-    api.call('listUnpaidInvoices', { query: { page: 1 } });
+    api.listUnpaidInvoices({ query: { page: 1 } });
     // @ts-expect-error no address
-    api.call('onboardClient', { body: { name: 'Harbor' } });
+    api.onboardClient({ body: { name: 'Harbor' } });
   });
 
   it('rejects unknown properties', () => {
     // @ts-expect-error unknown query parameter
-    api.call('listUnpaidInvoices', { query: { clientRef: 'C-1', sort: 'asc' } });
+    api.listUnpaidInvoices({ query: { clientRef: 'C-1', sort: 'asc' } });
     // @ts-expect-error a body where there is none
-    api.call('getClient', { path: { id }, body: {} });
+    api.getClient({ path: { id }, body: {} });
     // @ts-expect-error a query where there is none
-    api.call('getClient', { path: { id }, query: {} });
+    api.getClient({ path: { id }, query: {} });
     // @ts-expect-error unknown property
-    api.call('onboardClient', { body: { name: 'Harbor', address: {}, colour: 'blue' } });
+    api.onboardClient({ body: { name: 'Harbor', address: {}, colour: 'blue' } });
     // @ts-expect-error unknown option
-    api.call('getClient', { path: { id }, timeOut: 3 });
+    api.getClient({ path: { id }, timeOut: 3 });
   });
 
   it('names filter columns and operators of the resource', () => {
-    api.call('searchClients', {
+    api.searchClients({
       body: { where: { _or: [{ name: { _ilike: '%acme%' } }, { jobs: { status: { _eq: 'IN_PROGRESS' } } }] } },
     });
     // @ts-expect-error unknown column
-    api.call('searchClients', { body: { where: { nam: { _eq: 'Acme' } } } });
+    api.searchClients({ body: { where: { nam: { _eq: 'Acme' } } } });
     // @ts-expect-error unknown column, nested
-    api.call('searchClients', { body: { where: { _and: [{ _not: { nam: { _eq: 'Acme' } } }] } } });
+    api.searchClients({ body: { where: { _and: [{ _not: { nam: { _eq: 'Acme' } } }] } } });
     // @ts-expect-error unknown column of a relation
-    api.call('searchClients', { body: { where: { partner: { nam: { _eq: 'Acme' } } } } });
+    api.searchClients({ body: { where: { partner: { nam: { _eq: 'Acme' } } } } });
     // @ts-expect-error unknown operator
-    api.call('searchClients', { body: { where: { name: { _equals: 'Acme' } } } });
+    api.searchClients({ body: { where: { name: { _equals: 'Acme' } } } });
     // @ts-expect-error an operator that the type of the column does not have
-    api.call('searchClients', { body: { where: { active: { _like: '%' } } } });
+    api.searchClients({ body: { where: { active: { _like: '%' } } } });
     // @ts-expect-error unknown key to sort by
-    api.call('searchClients', { body: { orderBy: [{ nam: 'asc' }] } });
+    api.searchClients({ body: { orderBy: [{ nam: 'asc' }] } });
     // @ts-expect-error unknown direction
-    api.call('searchClients', { body: { orderBy: [{ name: 'ascending' }] } });
+    api.searchClients({ body: { orderBy: [{ name: 'ascending' }] } });
   });
 
   it('names the columns of an aggregate, each with what its type allows', () => {
     const measures = { open: { function: 'SUM', column: 'amountDue' }, invoices: { function: 'COUNT' } } as const;
-    api.call('aggregateInvoices', {
+    api.aggregateInvoices({
       body: {
         where: { amountDue: { _gt: '0.00' } },
         groupBy: [
@@ -109,60 +103,60 @@ describe('an input', () => {
       },
     });
     // @ts-expect-error no figures
-    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'clientId' }] } });
+    api.aggregateInvoices({ body: { groupBy: [{ column: 'clientId' }] } });
     // @ts-expect-error unknown column to group by
-    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'client' }], measures } });
+    api.aggregateInvoices({ body: { groupBy: [{ column: 'client' }], measures } });
     // @ts-expect-error a column of other rows
-    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'workDate' }], measures } });
+    api.aggregateInvoices({ body: { groupBy: [{ column: 'workDate' }], measures } });
     // @ts-expect-error unknown column of a figure
-    api.call('aggregateInvoices', { body: { measures: { open: { function: 'SUM', column: 'due' } } } });
+    api.aggregateInvoices({ body: { measures: { open: { function: 'SUM', column: 'due' } } } });
     // @ts-expect-error the sum of a text
-    api.call('aggregateInvoices', { body: { measures: { open: { function: 'SUM', column: 'status' } } } });
+    api.aggregateInvoices({ body: { measures: { open: { function: 'SUM', column: 'status' } } } });
     // @ts-expect-error the sum of days
-    api.call('aggregateInvoices', { body: { measures: { open: { function: 'SUM', column: 'dueDate' } } } });
+    api.aggregateInvoices({ body: { measures: { open: { function: 'SUM', column: 'dueDate' } } } });
     // @ts-expect-error the greatest flag
-    api.call('aggregateInvoices', { body: { measures: { open: { function: 'MAX', column: 'isOverdue' } } } });
+    api.aggregateInvoices({ body: { measures: { open: { function: 'MAX', column: 'isOverdue' } } } });
     // @ts-expect-error a sum without a column
-    api.call('aggregateInvoices', { body: { measures: { open: { function: 'SUM' } } } });
+    api.aggregateInvoices({ body: { measures: { open: { function: 'SUM' } } } });
     // @ts-expect-error unknown function
-    api.call('aggregateInvoices', { body: { measures: { open: { function: 'MEDIAN', column: 'total' } } } });
+    api.aggregateInvoices({ body: { measures: { open: { function: 'MEDIAN', column: 'total' } } } });
     // @ts-expect-error a period of a flag
-    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'isOverdue', by: 'DAY' }], measures } });
+    api.aggregateInvoices({ body: { groupBy: [{ column: 'isOverdue', by: 'DAY' }], measures } });
     // @ts-expect-error ranges of a text
-    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'currency', boundaries: [1] }], measures } });
+    api.aggregateInvoices({ body: { groupBy: [{ column: 'currency', boundaries: [1] }], measures } });
     // @ts-expect-error unknown period
-    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'dueDate', by: 'DECADE' }], measures } });
+    api.aggregateInvoices({ body: { groupBy: [{ column: 'dueDate', by: 'DECADE' }], measures } });
     // @ts-expect-error unknown column of a condition
-    api.call('aggregateInvoices', { body: { where: { due: { _eq: '0.00' } }, measures } });
+    api.aggregateInvoices({ body: { where: { due: { _eq: '0.00' } }, measures } });
     // @ts-expect-error a list
-    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'jobIds' }], measures } });
+    api.aggregateInvoices({ body: { groupBy: [{ column: 'jobIds' }], measures } });
   });
 
   it('accepts the values of the contract', () => {
     // @ts-expect-error no such status
-    api.call('searchClients', { body: { where: { status: { _eq: 'ACTIV' } } } });
+    api.searchClients({ body: { where: { status: { _eq: 'ACTIV' } } } });
     // @ts-expect-error no such status
-    api.call('onboardClient', { body: { name: 'Harbor', address: {}, status: 'ACTIV' } });
-    api.call('createQuickPaymentLink', { body: { clientRef: 'C-1', amount: '1250.00' } });
+    api.onboardClient({ body: { name: 'Harbor', address: {}, status: 'ACTIV' } });
+    api.createQuickPaymentLink({ body: { clientRef: 'C-1', amount: '1250.00' } });
     // @ts-expect-error money is a decimal string
-    api.call('createQuickPaymentLink', { body: { clientRef: 'C-1', amount: 1250 } });
+    api.createQuickPaymentLink({ body: { clientRef: 'C-1', amount: 1250 } });
     // @ts-expect-error money is a decimal string in filters too
-    api.call('searchClients', { body: { where: { outstandingBalance: { _gt: 100 } } } });
+    api.searchClients({ body: { where: { outstandingBalance: { _gt: 100 } } } });
   });
 
   it('omits fields that only the service writes', () => {
-    api.call('onboardClient', { body: { name: 'Harbor', address: {}, taxId: '12-3456789' } });
+    api.onboardClient({ body: { name: 'Harbor', address: {}, taxId: '12-3456789' } });
     // @ts-expect-error read-only
-    api.call('onboardClient', { body: { name: 'Harbor', address: {}, outstandingBalance: '0.00' } });
+    api.onboardClient({ body: { name: 'Harbor', address: {}, outstandingBalance: '0.00' } });
     expectTypeOf<Input<'onboardClient'>['body']>().not.toHaveProperty('unbilledWip');
     const read = {} as Schema<'Staff'>;
     // @ts-expect-error a row as it was read has read-only fields
-    api.call('createStaff', { body: read });
+    api.createStaff({ body: read });
   });
 
   it('has the fields of the type of a record', () => {
     const [systemRef, name, isBillable] = ['crm-1', 'Harbor & Pine LLC', true] as const;
-    api.call('upsertRecords', {
+    api.upsertRecords({
       body: {
         records: [
           { type: 'Client', attributes: { name, managerId: { pmsRef: 'S-014' }, partnerId: id, email: null } },
@@ -171,38 +165,38 @@ describe('an input', () => {
         ],
       },
     });
-    api.call('updateRecords', { body: { records: [{ type: 'File', systemRef, attributes: {} }] } });
-    api.call('deleteRecords', { body: { records: [{ type: 'Client', systemRef }] } });
-    api.call('upsertCodes', { body: { records: [{ type: 'WorkCode', systemRef, attributes: { code: 'TAX' } }] } });
+    api.updateRecords({ body: { records: [{ type: 'File', systemRef, attributes: {} }] } });
+    api.deleteRecords({ body: { records: [{ type: 'Client', systemRef }] } });
+    api.upsertCodes({ body: { records: [{ type: 'WorkCode', systemRef, attributes: { code: 'TAX' } }] } });
     // @ts-expect-error a client has no such field
-    api.call('upsertRecords', { body: { records: [{ type: 'Client', attributes: { nmae: name } }] } });
+    api.upsertRecords({ body: { records: [{ type: 'Client', attributes: { nmae: name } }] } });
     // @ts-expect-error only the service sets it
-    api.call('upsertRecords', { body: { records: [{ type: 'Client', attributes: { unbilledWip: '0.00' } }] } });
+    api.upsertRecords({ body: { records: [{ type: 'Client', attributes: { unbilledWip: '0.00' } }] } });
     // @ts-expect-error a reference has one key
-    api.call('upsertRecords', { body: { records: [{ type: 'Client', attributes: { managerId: { name } } }] } });
+    api.upsertRecords({ body: { records: [{ type: 'Client', attributes: { managerId: { name } } }] } });
     // @ts-expect-error no such type
-    api.call('upsertRecords', { body: { records: [{ type: 'Clint', attributes: { name } }] } });
+    api.upsertRecords({ body: { records: [{ type: 'Clint', attributes: { name } }] } });
     // @ts-expect-error files are not created as records
-    api.call('upsertRecords', { body: { records: [{ type: 'File', systemRef, attributes: {} }] } });
+    api.upsertRecords({ body: { records: [{ type: 'File', systemRef, attributes: {} }] } });
     // @ts-expect-error invoices are not deleted
-    api.call('deleteRecords', { body: { records: [{ type: 'Invoice', systemRef }] } });
+    api.deleteRecords({ body: { records: [{ type: 'Invoice', systemRef }] } });
     // @ts-expect-error a field of another type of code
-    api.call('upsertCodes', { body: { records: [{ type: 'NonWorkCode', systemRef, attributes: { isBillable } }] } });
+    api.upsertCodes({ body: { records: [{ type: 'NonWorkCode', systemRef, attributes: { isBillable } }] } });
   });
 
   it('has the headers of the operation, without those that the client sends automatically', () => {
-    api.call('updateStaff', { path: { staffId: id }, headers: { 'If-Match': '"3"' }, body: { title: 'Partner' } });
-    api.call('onboardClient', { headers: { 'Idempotency-Key': 'a' }, body: { name: 'Harbor', address: {} } });
+    api.updateStaff({ path: { staffId: id }, headers: { 'If-Match': '"3"' }, body: { title: 'Partner' } });
+    api.onboardClient({ headers: { 'Idempotency-Key': 'a' }, body: { name: 'Harbor', address: {} } });
     // @ts-expect-error a client has one tenant
-    api.call('getClient', { path: { id }, headers: { Tenant: 'other' } });
+    api.getClient({ path: { id }, headers: { Tenant: 'other' } });
     // @ts-expect-error this operation knows no key
-    api.call('getClient', { path: { id }, headers: { 'Idempotency-Key': 'a' } });
+    api.getClient({ path: { id }, headers: { 'Idempotency-Key': 'a' } });
   });
 });
 
 describe('a response', () => {
   it('is narrowed by its status', async () => {
-    const response = await api.call('getClient', { path: { id } });
+    const response = await api.getClient({ path: { id } });
     expectTypeOf(response.status).toEqualTypeOf<200 | 400 | 401 | 403 | 404 | 406 | 429 | 500 | 503>();
     if (response.status === 200) {
       expectTypeOf(response.body).toEqualTypeOf<Schema<'Client'>>();
@@ -220,28 +214,24 @@ describe('a response', () => {
 
   it('can be a 304 if If-None-Match is sent, and only then', async () => {
     const headers = { 'If-None-Match': '"a-3"' };
-    const conditional = await api.call('getClient', { path: { id }, headers });
+    const conditional = await api.getClient({ path: { id }, headers });
     if (conditional.status === 304) expectTypeOf(conditional.body).toEqualTypeOf<undefined>();
-    const plain = await api.call('getClient', { path: { id } });
+    const plain = await api.getClient({ path: { id } });
     // @ts-expect-error no condition was sent
     if (plain.status === 304) plain.body;
     // @ts-expect-error a search takes no condition
-    api.call('searchClients', { body: {}, headers });
-  });
-
-  it('is the same by path', () => {
-    expectTypeOf(api.GET('/gql/v1/client/{id}', { path: { id } })).resolves.toEqualTypeOf<ApiResponse<'getClient'>>();
+    api.searchClients({ body: {}, headers });
   });
 
   it('has typed headers', async () => {
-    const response = await api.call('getClient', { path: { id } });
+    const response = await api.getClient({ path: { id } });
     if (response.ok) expectTypeOf(response.headers.get('ETag')).toEqualTypeOf<string>();
     if (response.status === 429) expectTypeOf(response.headers.get('Retry-After')).toEqualTypeOf<string>();
     expectTypeOf(response.headers.get('Server')).toEqualTypeOf<string | null>();
   });
 
   it('has money as strings, and no field that is never returned', async () => {
-    const client = await orThrow(api.call('getClient', { path: { id } }));
+    const client = await orThrow(api.getClient({ path: { id } }));
     expectTypeOf(client).toEqualTypeOf<Schema<'Client'>>();
     expectTypeOf(client.outstandingBalance).toEqualTypeOf<DecimalString>();
     const text: string = client.outstandingBalance;
@@ -264,20 +254,20 @@ describe('a response', () => {
   });
 
   it('narrows records by their type', async () => {
-    const { records } = await orThrow(api.call('updateRecords', { body: { records: [] } }));
+    const { records } = await orThrow(api.updateRecords({ body: { records: [] } }));
     for (const record of records) {
       if (record.type === 'Client')
         expectTypeOf(record.attributes?.paymentTermsDays).toEqualTypeOf<number | undefined>();
       // @ts-expect-error another type has no such field
       if (record.type === 'Industry') record.attributes?.paymentTermsDays;
     }
-    for await (const row of api.rows('lookupRecords', { path: { type: 'Client' } })) {
+    for await (const row of api.lookupRecords.rows({ path: { type: 'Client' } })) {
       if (row.type === 'TimeEntry') expectTypeOf(row.attributes.hours).toEqualTypeOf<DecimalString>();
     }
   });
 
   it('narrows its problem by code', async () => {
-    const response = await api.call('onboardClient', { body: { name: 'Harbor', address: {} } });
+    const response = await api.onboardClient({ body: { name: 'Harbor', address: {} } });
     if (response.ok) return;
     if (response.body.code === 'DUPLICATE_REF') expectTypeOf(response.status).toExtend<number>();
     // @ts-expect-error no such code
@@ -291,35 +281,35 @@ describe('a response', () => {
 
 describe('a walk', () => {
   it('returns rows of the operation', async () => {
-    for await (const client of api.rows('searchClients', { body: { where: { status: { _eq: 'ACTIVE' } } } })) {
+    for await (const client of api.searchClients.rows({ body: { where: { status: { _eq: 'ACTIVE' } } } })) {
       expectTypeOf(client).toEqualTypeOf<Schema<'Client'>>();
     }
-    for await (const invoice of api.rows('listUnpaidInvoices', { query: { clientRef: 'C-1' } })) {
+    for await (const invoice of api.listUnpaidInvoices.rows({ query: { clientRef: 'C-1' } })) {
       expectTypeOf(invoice).toEqualTypeOf<Schema<'Invoice'>>();
     }
-    for await (const page of api.pages('listClients')) expectTypeOf(page.nextCursor).toEqualTypeOf<string | null>();
+    for await (const page of api.listClients.pages()) expectTypeOf(page.nextCursor).toEqualTypeOf<string | null>();
     expectTypeOf<Row<'listDeliveries'>>().toEqualTypeOf<Schema<'DeliveryAttempt'>>();
   });
 
   it('returns the groups of an aggregate', async () => {
     const measures = { hours: { function: 'SUM', column: 'hours' } } as const;
-    for await (const { key, values } of api.rows('aggregateTimeEntries', {
+    for await (const { key, values } of api.aggregateTimeEntries.rows({
       body: { groupBy: [{ column: 'staffId' }], measures },
     })) {
       expectTypeOf(key.staffId).toEqualTypeOf<string | number | boolean | null | undefined>();
       expectTypeOf(values.hours).toEqualTypeOf<string | null | undefined>();
     }
     // @ts-expect-error figures are required
-    api.rows('aggregateTimeEntries');
+    api.aggregateTimeEntries.rows();
   });
 
   it('requires an operation with pages and its required input', () => {
     // @ts-expect-error one row
-    api.rows('getClient', { path: { id } });
+    api.getClient.rows({ path: { id } });
     // @ts-expect-error no path
-    api.rows('lookupCodes');
+    api.lookupCodes.rows();
     // @ts-expect-error unknown column
-    api.rows('searchClients', { body: { where: { nam: { _eq: 'Acme' } } } });
+    api.searchClients.rows({ body: { where: { nam: { _eq: 'Acme' } } } });
   });
 });
 

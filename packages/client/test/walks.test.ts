@@ -44,7 +44,7 @@ describe('the rows of a list', () => {
   it('are read by cursor, and the query is sent with every page', async () => {
     service.respond = serve(7, 'offset');
     const where = { status: { _eq: 'ACTIVE' } } as const;
-    expect(await idsOf(service.client().rows('searchClients', { body: { where, pageSize: 3 } }))).toBe('0 1 2 3 4 5 6');
+    expect(await idsOf(service.client().searchClients.rows({ body: { where, pageSize: 3 } }))).toBe('0 1 2 3 4 5 6');
     expect(received()).toEqual([
       { where, pageSize: 3 },
       { where, pageSize: 3, cursor: '3' },
@@ -59,7 +59,7 @@ describe('the rows of a list', () => {
       return { body: { data, hasMore: first + 2 < 5, nextCursor: String(Math.min(first + 2, 5)) } };
     };
     const cursors = [];
-    for await (const page of service.client().pages('listEvents', { query: { entityType: 'Client', pageSize: 2 } }))
+    for await (const page of service.client().listEvents.pages({ query: { entityType: 'Client', pageSize: 2 } }))
       cursors.push([page.data.length, page.nextCursor]);
     expect(cursors).toEqual([
       [2, '2'],
@@ -75,13 +75,13 @@ describe('the rows of a list', () => {
 
   it('require no body if it has no required properties', async () => {
     service.respond = serve(2, 'offset');
-    expect(await idsOf(service.client().rows('listClients'))).toBe('0 1');
+    expect(await idsOf(service.client().listClients.rows())).toBe('0 1');
     expect(received()).toEqual([{}]);
   });
 
   it.each([0, 1, 49, 50, 51, 100])('are complete: %i in pages of 50', async (count) => {
     service.respond = serve(count, 'offset');
-    const ids = await idsOf(service.client().rows('listClients'));
+    const ids = await idsOf(service.client().listClients.rows());
     expect(ids.split(' ').filter(Boolean)).toHaveLength(count);
     expect(service.received).toHaveLength(Math.max(1, Math.ceil(count / 50)));
   });
@@ -89,8 +89,8 @@ describe('the rows of a list', () => {
   it('start at a row, or at a cursor', async () => {
     service.respond = serve(7, 'offset');
     const api = service.client();
-    expect(await idsOf(api.rows('listClients', { body: { page: 2, pageSize: 3 } }))).toBe('2 3 4 5 6');
-    expect(await idsOf(api.rows('listClients', { body: { cursor: '6', pageSize: 3 } }))).toBe('6');
+    expect(await idsOf(api.listClients.rows({ body: { page: 2, pageSize: 3 } }))).toBe('2 3 4 5 6');
+    expect(await idsOf(api.listClients.rows({ body: { cursor: '6', pageSize: 3 } }))).toBe('6');
     expect(received()).toEqual([
       { page: 2, pageSize: 3 },
       { pageSize: 3, cursor: '5' },
@@ -100,13 +100,13 @@ describe('the rows of a list', () => {
 
   it('are read by GET with the page in the query', async () => {
     service.respond = serve(5, 'offset');
-    expect(await idsOf(service.client().rows('getClientTypes', { query: { pageSize: 3 } }))).toBe('0 1 2 3 4');
+    expect(await idsOf(service.client().getClientTypes.rows({ query: { pageSize: 3 } }))).toBe('0 1 2 3 4');
     expect(service.received.map(({ query }) => query)).toEqual([{ pageSize: '3' }, { pageSize: '3', cursor: '3' }]);
   });
 
   it('are only requested as far as they are read', async () => {
     service.respond = serve(7, 'offset');
-    for await (const row of service.client().rows('listClients', { body: { pageSize: 3 } })) if (row.id === '2') break;
+    for await (const row of service.client().listClients.rows({ body: { pageSize: 3 } })) if (row.id === '2') break;
     expect(service.received).toHaveLength(1);
   });
 
@@ -115,7 +115,7 @@ describe('the rows of a list', () => {
     service.respond = (request, index) => (index === 1 ? problem(400, 'INVALID_CURSOR') : all(request));
     const read: string[] = [];
     const walk = async () => {
-      for await (const row of service.client().rows('listClients', { body: { pageSize: 3 } })) read.push(row.id);
+      for await (const row of service.client().listClients.rows({ body: { pageSize: 3 } })) read.push(row.id);
     };
     await expect(walk()).rejects.toBeInstanceOf(ProblemError);
     expect(read).toEqual(['0', '1', '2']);
@@ -125,9 +125,7 @@ describe('the rows of a list', () => {
     service.respond = serve(7, 'offset');
     const controller = new AbortController();
     const walk = async () => {
-      for await (const row of service
-        .client()
-        .rows('listClients', { body: { pageSize: 3 }, signal: controller.signal })) {
+      for await (const row of service.client().listClients.rows({ body: { pageSize: 3 }, signal: controller.signal })) {
         if (row.id === '2') controller.abort(new Error('enough'));
       }
     };
@@ -136,7 +134,7 @@ describe('the rows of a list', () => {
   });
 
   it('fail if the response is not a page', async () => {
-    await expect(idsOf(service.client().rows('listClients'))).rejects.toBeInstanceOf(UnexpectedResponseError);
+    await expect(idsOf(service.client().listClients.rows())).rejects.toBeInstanceOf(UnexpectedResponseError);
   });
 });
 
@@ -144,7 +142,7 @@ describe('the rows of a look-up', () => {
   it('are read by page number', async () => {
     service.respond = serve(7, 'number');
     const input = { path: { type: 'WorkCode' }, body: { pageSize: 3 } } as const;
-    expect(await idsOf(service.client().rows('lookupCodes', input))).toBe('0 1 2 3 4 5 6');
+    expect(await idsOf(service.client().lookupCodes.rows(input))).toBe('0 1 2 3 4 5 6');
     expect(received()).toEqual([
       { pageSize: 3, page: 0 },
       { pageSize: 3, page: 1 },
@@ -154,13 +152,13 @@ describe('the rows of a look-up', () => {
 
   it('start at a page', async () => {
     service.respond = serve(7, 'number');
-    expect(await idsOf(service.client().rows('lookupStaffTypes', { body: { page: 1, pageSize: 3 } }))).toBe('3 4 5 6');
+    expect(await idsOf(service.client().lookupStaffTypes.rows({ body: { page: 1, pageSize: 3 } }))).toBe('3 4 5 6');
   });
 
   it('are read by GET with the page in the query', async () => {
     service.respond = serve(5, 'number');
     const query = { clientRef: 'C-01042', pageSize: 3 };
-    expect(await idsOf(service.client().rows('listUnpaidInvoices', { query }))).toBe('0 1 2 3 4');
+    expect(await idsOf(service.client().listUnpaidInvoices.rows({ query }))).toBe('0 1 2 3 4');
     expect(service.received.map((request) => request.query)).toEqual([
       { clientRef: 'C-01042', pageSize: '3', page: '0' },
       { clientRef: 'C-01042', pageSize: '3', page: '1' },
@@ -169,7 +167,7 @@ describe('the rows of a look-up', () => {
 
   it.each([0, 3, 6])('end with the last page: %i in pages of 3', async (count) => {
     service.respond = serve(count, 'number');
-    await idsOf(service.client().rows('lookupStaffTypes', { body: { pageSize: 3 } }));
+    await idsOf(service.client().lookupStaffTypes.rows({ body: { pageSize: 3 } }));
     expect(service.received).toHaveLength(Math.max(1, count / 3));
   });
 });
@@ -180,7 +178,7 @@ describe('a list that repeats a page', () => {
     service.respond = (request) => first({ ...request, body: { pageSize: 3 } });
     const api = service.client();
     const body = { pageSize: 3 };
-    const rows = paging === 'offset' ? api.rows('listClients', { body }) : api.rows('lookupStaffTypes', { body });
+    const rows = paging === 'offset' ? api.listClients.rows({ body }) : api.lookupStaffTypes.rows({ body });
     await expect(idsOf(rows)).rejects.toThrow('The list returned');
     expect(service.received).toHaveLength(2);
   });
@@ -190,7 +188,7 @@ describe('the pages', () => {
   it('are returned whole, with the total once', async () => {
     service.respond = serve(5, 'offset');
     const pages = [];
-    for await (const page of service.client().pages('listClients', { body: { pageSize: 3, includeTotal: true } }))
+    for await (const page of service.client().listClients.pages({ body: { pageSize: 3, includeTotal: true } }))
       pages.push(page);
     expect(pages.map(({ data, total, nextCursor }) => [data.length, total, nextCursor])).toEqual([
       [3, 5, '3'],

@@ -50,7 +50,7 @@ async function push(): Promise<number> {
       systemRef: id,
       attributes: { name, email },
     }));
-    const { records: results } = await orThrow(api.call('upsertRecords', { body: { records } }));
+    const { records: results } = await orThrow(api.upsertRecords({ body: { records } }));
     for (const { index, version, error } of results) {
       const account = accounts[index];
       if (account === undefined) continue;
@@ -75,7 +75,7 @@ async function pull(): Promise<number> {
     pageSize: 1000,
     ...(crm.position !== null && { after: crm.position }),
   };
-  for await (const page of api.pages('listEvents', { query })) {
+  for await (const page of api.listEvents.pages({ query })) {
     for (const event of page.data) {
       if (event.entityType !== 'Client') continue;
       const account = crm.accounts.find(({ id }) => id === event.data.systemRef);

@@ -12,9 +12,8 @@ const api = createClient({
 const type = customType('Renewal');
 
 await createType();
-const [client] = (
-  await orThrow(api.call('searchClients', { body: { where: { status: { _eq: 'ACTIVE' } }, pageSize: 1 } }))
-).data;
+const [client] = (await orThrow(api.searchClients({ body: { where: { status: { _eq: 'ACTIVE' } }, pageSize: 1 } })))
+  .data;
 if (client === undefined) throw new Error('The tenant has no active client.');
 
 const results = await write([
@@ -29,12 +28,12 @@ await write([{ systemRef: 'REN-2', attributes: { client: client.id, stage: 'PLAN
 await addField();
 await write([{ systemRef: 'REN-1', attributes: { decidedOn: '2026-11-02', stage: 'WON' } }]);
 
-for await (const { systemRef, attributes } of api.rows('lookupRecords', { path: { type } })) {
+for await (const { systemRef, attributes } of api.lookupRecords.rows({ path: { type } })) {
   console.log(systemRef, JSON.stringify(attributes));
 }
 
 async function createType(): Promise<void> {
-  const created = await api.call('createCustomRecordType', {
+  const created = await api.createCustomRecordType({
     body: {
       name: type,
       displayName: 'Renewal',
@@ -51,13 +50,13 @@ async function createType(): Promise<void> {
 
 /** Fields can be added at any time. What is stored stays valid, because the new field is nullable. */
 async function addField(): Promise<void> {
-  const { fields } = await orThrow(api.call('getCustomRecordType', { path: { name: type } }));
+  const { fields } = await orThrow(api.getCustomRecordType({ path: { name: type } }));
   if (fields.some(({ name }) => name === 'decidedOn')) return;
   const body = { fields: [...fields, { name: 'decidedOn', type: 'DATE' as const, nullable: true }] };
-  await orThrow(api.call('updateCustomRecordType', { path: { name: type }, body }));
+  await orThrow(api.updateCustomRecordType({ path: { name: type }, body }));
 }
 
 async function write(records: { systemRef: string; attributes: Record<string, unknown> }[]) {
   const body = { records: records.map((record) => ({ type, ...record })) };
-  return (await orThrow(api.call('upsertRecords', { body }))).records;
+  return (await orThrow(api.upsertRecords({ body }))).records;
 }

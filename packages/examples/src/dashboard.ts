@@ -13,7 +13,7 @@ const yearStart = `${today.slice(0, 4)}-01-01`;
 
 const [receivables, work, billed, hours] = await Promise.all([
   orThrow(
-    api.call('aggregateLedgerEntries', {
+    api.aggregateLedgerEntries({
       body: {
         where: { account: { _eq: 'RECEIVABLE' }, businessDate: { _lte: today } },
         groupBy: [{ column: 'currency' }, { column: 'dueDate', daysBefore: today, boundaries: [1, 31, 61, 91] }],
@@ -22,7 +22,7 @@ const [receivables, work, billed, hours] = await Promise.all([
     }),
   ),
   orThrow(
-    api.call('aggregateLedgerEntries', {
+    api.aggregateLedgerEntries({
       body: {
         where: { account: { _eq: 'WIP' }, businessDate: { _lte: today } },
         groupBy: [{ column: 'currency' }, { column: 'workDate', daysBefore: today, boundaries: [0, 31, 61, 91] }],
@@ -31,7 +31,7 @@ const [receivables, work, billed, hours] = await Promise.all([
     }),
   ),
   orThrow(
-    api.call('aggregateInvoices', {
+    api.aggregateInvoices({
       body: {
         where: { status: { _neq: 'VOIDED' }, invoiceDate: { _gte: yearStart } },
         groupBy: [{ column: 'invoiceDate', by: 'MONTH' }, { column: 'currency' }],
@@ -45,7 +45,7 @@ const [receivables, work, billed, hours] = await Promise.all([
     }),
   ),
   orThrow(
-    api.call('aggregateTimeEntries', {
+    api.aggregateTimeEntries({
       body: {
         where: { status: { _eq: 'APPROVED' }, active: { _eq: true }, workDate: { _gte: yearStart } },
         groupBy: [{ column: 'workDate', by: 'MONTH' }, { column: 'isBillable' }],
@@ -88,8 +88,8 @@ print(
 
 /** Today where the firm is, which can be another day than here. A sandbox has a clock of its own. */
 async function firmsDay(): Promise<string> {
-  const [org] = (await orThrow(api.call('listOrgs'))).data;
-  const clock = await api.call('getSandboxClock');
+  const [org] = (await orThrow(api.listOrgs())).data;
+  const clock = await api.getSandboxClock();
   const now = clock.status === 200 ? new Date(clock.body.now) : new Date();
   return new Intl.DateTimeFormat('en-CA', { timeZone: org?.timeZone }).format(now);
 }

@@ -12,9 +12,9 @@ const api = createClient({
 });
 
 const invoice = await oldestOpenInvoice();
-const { clientRef } = await orThrow(api.call('getClient', { path: { id: invoice.clientId } }));
+const { clientRef } = await orThrow(api.getClient({ path: { id: invoice.clientId } }));
 const link = await orThrow(
-  api.call('createQuickPaymentLink', {
+  api.createQuickPaymentLink({
     // The amount is part of the key: after a part payment, the invoice needs another link.
     headers: { 'Idempotency-Key': `link-${invoice.id}-${invoice.amountDue}` },
     body: { clientRef, invoiceIds: [invoice.id], note: `Invoice ${invoice.invoiceNumber}` },
@@ -25,7 +25,7 @@ console.log(`Open ${link.url} and pay with the card 4242 4242 4242 4242.`);
 
 const payment = await paymentThrough(link.id);
 console.log(`${payment.status}: ${payment.amount} by ${payment.method}, ${payment.netAmount} after fees.`);
-const { status, amountDue } = await orThrow(api.call('getInvoice', { path: { id: invoice.id } }));
+const { status, amountDue } = await orThrow(api.getInvoice({ path: { id: invoice.id } }));
 console.log(`Invoice ${invoice.invoiceNumber} is ${status}, and ${amountDue} is due.`);
 
 async function oldestOpenInvoice(): Promise<Schema<'Invoice'>> {
@@ -39,7 +39,7 @@ async function oldestOpenInvoice(): Promise<Schema<'Invoice'>> {
     orderBy: [{ dueDate: 'asc' as const }],
     pageSize: 1,
   };
-  const [oldest] = (await orThrow(api.call('searchInvoices', { body }))).data;
+  const [oldest] = (await orThrow(api.searchInvoices({ body }))).data;
   if (oldest === undefined) throw new Error('No invoice is open.');
   return oldest;
 }
@@ -53,7 +53,7 @@ async function paymentThrough(linkId: string): Promise<Schema<'Payment'>> {
       filterExpression: 'ownPaymentLinksOnly' as const,
       ...(after !== undefined && { after }),
     };
-    for await (const page of api.pages('listEvents', { query })) {
+    for await (const page of api.listEvents.pages({ query })) {
       for (const event of page.data) {
         if (event.entityType === 'Payment' && event.data.quickPaymentLinkId === linkId) return event.data;
       }

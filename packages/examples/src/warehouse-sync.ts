@@ -52,7 +52,7 @@ async function sync(type: Type): Promise<{ read: 'all' | 'changes'; rows: number
 /** The position comes first: what changes during the read is then in the events after it. */
 async function readAll(type: Type): Promise<{ read: 'all'; rows: number }> {
   let position = '';
-  for await (const page of api.pages('listEvents', { query: eventsOf(type) })) position = page.nextCursor;
+  for await (const page of api.listEvents.pages({ query: eventsOf(type) })) position = page.nextCursor;
   let rows = 0;
   for await (const page of pagesOf(type)) {
     store(type, page);
@@ -65,7 +65,7 @@ async function readAll(type: Type): Promise<{ read: 'all'; rows: number }> {
 /** Each page is stored together with the position after it, so that a crash repeats at most a page. */
 async function readChanges(type: Type, position: string): Promise<number> {
   let rows = 0;
-  for await (const page of api.pages('listEvents', { query: { ...eventsOf(type), after: position } })) {
+  for await (const page of api.listEvents.pages({ query: { ...eventsOf(type), after: position } })) {
     // Of several events of a row in the page, the last one counts.
     const latest = new Map(page.data.map((event) => [event.entityId, event.data]));
     store(type, [...latest.values()], page.nextCursor);
@@ -81,8 +81,8 @@ function eventsOf(type: Type) {
 }
 
 async function* pagesOf(type: Type): AsyncGenerator<Row[]> {
-  const operation = { Client: 'searchClients', Invoice: 'searchInvoices', Payment: 'searchPayments' } as const;
-  for await (const page of api.pages(operation[type], { body: { pageSize: 1000 } })) yield page.data;
+  const search = { Client: api.searchClients, Invoice: api.searchInvoices, Payment: api.searchPayments };
+  for await (const page of search[type].pages({ body: { pageSize: 1000 } })) yield page.data;
 }
 
 function store(type: Type, rows: readonly Row[], position?: string): void {
@@ -100,7 +100,7 @@ async function confirm(): Promise<void> {
     )
     .all();
   const { data } = await orThrow(
-    api.call('aggregateInvoices', { body: { measures: { due: { function: 'SUM', column: 'amountDue' } } } }),
+    api.aggregateInvoices({ body: { measures: { due: { function: 'SUM', column: 'amountDue' } } } }),
   );
   const expected = String(data[0]?.values.due ?? '0.00');
   const found = (Number(own?.cents ?? 0) / 100).toFixed(2);

@@ -31,7 +31,7 @@ const waiting = database.prepare(
 const newest = database.prepare('select max(sequence) as sequence from event where entity_id = ? and done = 1');
 const finish = database.prepare('update event set done = 1 where id = ?');
 
-const { secret } = await orThrow(api.call('getWebhookSecret'));
+const { secret } = await orThrow(api.getWebhookSecret());
 const server = createServer(async (request, response) => {
   try {
     const event = verifyWebhook({ headers: request.headers, body: await buffer(request) }, secret);
@@ -51,14 +51,14 @@ work();
 
 /** Creates the subscription at the first start, and turns it on again if it was deactivated. */
 async function subscribe(): Promise<void> {
-  for await (const subscription of api.rows('listEventSubscriptions')) {
+  for await (const subscription of api.listEventSubscriptions.rows()) {
     if (subscription.deliveryUrl !== deliveryUrl || subscription.entityType !== 'Client') continue;
     const path = { id: subscription.id };
-    if (!subscription.active) await orThrow(api.call('reactivateEventSubscription', { path }));
+    if (!subscription.active) await orThrow(api.reactivateEventSubscription({ path }));
     return;
   }
   const operations = ['CREATE' as const, 'UPDATE' as const, 'DELETE' as const];
-  await orThrow(api.call('createEventSubscription', { body: { deliveryUrl, entityType: 'Client', operations } }));
+  await orThrow(api.createEventSubscription({ body: { deliveryUrl, entityType: 'Client', operations } }));
 }
 
 /** Processes what is stored, once each, and skips events that a newer one of the same row has overtaken. */

@@ -92,7 +92,7 @@ describe('dashboard', () => {
     const api = createClient({ baseUrl: running.address, tenant: 'hartwell', apiKey });
     const year = rows[0]?.[0]?.slice(0, 4);
     const cents = new Map<string, bigint>();
-    for await (const { status, invoiceDate, currency, total } of api.rows('searchInvoices', { body: {} })) {
+    for await (const { status, invoiceDate, currency, total } of api.searchInvoices.rows({ body: {} })) {
       if (status === 'VOIDED' || invoiceDate.slice(0, 4) !== year) continue;
       const month = `${invoiceDate.slice(0, 7)} ${currency}`;
       cents.set(month, (cents.get(month) ?? 0n) + BigInt(total.replace('.', '')));
@@ -159,6 +159,6 @@ async function run(
 async function writeClient(systemRef: string, attributes: Record<string, unknown>): Promise<void> {
   const api = createClient({ baseUrl: running.address, tenant: 'hartwell', apiKey });
   const records = [{ type: 'Client' as const, systemRef, attributes }];
-  const { summary } = await orThrow(api.call('upsertRecords', { body: { records } }));
+  const { summary } = await orThrow(api.upsertRecords({ body: { records } }));
   expect(summary.failed).toBe(0);
 }

@@ -25,7 +25,8 @@ export type Send = (operationId: OperationId, request: Request) => Promise<Respo
 
 export function senderOf(client: Client): Send {
   // The types of the client are for operations that are known at compile time.
-  return client.call as unknown as Send;
+  const operations = client as unknown as Record<OperationId, (request: Request) => Promise<Response>>;
+  return (operationId, request) => operations[operationId](request);
 }
 
 /**

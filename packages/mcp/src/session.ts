@@ -17,7 +17,7 @@ export async function connect({ baseUrl, tenant, clientId, credentials }: Settin
       return { access_token: credentials.accessToken, token_type: 'Bearer', expires_in: 900 };
     }
     const { apiKey } = credentials;
-    return orThrow(createClient({ ...options, apiKey }).call('createToken', { body: { apiKey } }));
+    return orThrow(createClient({ ...options, apiKey }).createToken({ body: { apiKey } }));
   };
   let first: AccessToken | undefined = await exchange();
   const roles = rolesIn(first.access_token);

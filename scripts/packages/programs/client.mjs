@@ -17,7 +17,7 @@ const service = createServer(({ url, headers }, response) => {
 await once(service, 'listening');
 const baseUrl = `http://127.0.0.1:${service.address().port}`;
 const api = createClient({ baseUrl, tenant: 'hartwell', apiKey: 'key' });
-assert.deepEqual(await orThrow(api.call('getClient', { path: { id: '1' } })), { name: 'Harbor' });
+assert.deepEqual(await orThrow(api.getClient({ path: { id: '1' } })), { name: 'Harbor' });
 service.closeAllConnections();
 service.close();
 

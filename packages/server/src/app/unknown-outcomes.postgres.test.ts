@@ -93,11 +93,11 @@ test('the client with its defaults › records each payment once while connectio
     const amount = `${100 + index}.00`;
     for (;;) {
       const body = paymentOf(`client ${index}`, amount);
-      const written = await api.call('upsertRecords', { body }).catch(() => undefined);
+      const written = await api.upsertRecords({ body }).catch(() => undefined);
       if (written?.ok === true) return expect(written.body.records[0]).toMatchObject({ error: null });
       count(`given up: ${isProblem(written?.body) ? written.body.code : 'no response'}`);
       for (;;) {
-        const found = await api.call('searchPayments', { body: { where: { amount: { _eq: amount } } } });
+        const found = await api.searchPayments({ body: { where: { amount: { _eq: amount } } } });
         if (found.ok && found.body.data.length > 0) return;
         if (found.ok) break;
       }

@@ -1,3 +1,18 @@
+/** What types alone do not prevent in an input, and what would reach other rows than those that the caller meant. */
+
+/**
+ * `fetch` resolves `.` and `..` in a path, and an empty value leaves its segment out: the request would go to another operation.
+ *
+ * @throws TypeError that names the value
+ */
+export function checkPath(template: string, values: Readonly<Record<string, unknown>> = {}): void {
+  for (const [, name = ''] of template.matchAll(/\{(\w+)\}/g)) {
+    const value = values[name];
+    if (/^\.{0,2}$/.test(String(value ?? '')))
+      throw new TypeError(`path.${name} is ${JSON.stringify(value)}, which is no value of a path.`);
+  }
+}
+
 /**
  * JSON leaves out what is undefined, and a condition that is left out matches every row. Types alone do not prevent it: without
  * `exactOptionalPropertyTypes`, undefined is allowed wherever a property is optional.
