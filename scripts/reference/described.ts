@@ -1,5 +1,5 @@
 /** The contract for the reference: with samples, and chapters of states and webhooks. */
-import { type Contract, operationsOf } from '../../packages/mock/src/contract.ts';
+import { type Contract, operationsOf } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { type Guide, withLinks } from './guides.ts';
 import { slugOf, topicsOf } from './markdown.ts';

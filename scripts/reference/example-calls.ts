@@ -1,8 +1,9 @@
 /** Calls of the service with the examples of all requests, for tests. */
-import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
-import { exampleRequest } from '../../packages/mock/src/requests.ts';
+
 import type { Running } from '../../packages/server/src/main/main.ts';
 import { serveForFile } from '../../packages/server/test/serve.ts';
+import { exampleRequest } from '../../packages/spec/src/example-requests.ts';
+import { operationsOf, readContract } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 
 const operations = operationsOf(await readContract());

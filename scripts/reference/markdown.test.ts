@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { toString as textOf } from 'mdast-util-to-string';
 import { describe, expect, it } from 'vitest';
-import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
+import { operationsOf, readContract } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { guideOf, readGuides, withLinks } from './guides.ts';
 import { files, markdownPages } from './markdown.ts';

@@ -10,7 +10,7 @@ import {
   type Operation,
   operationsOf,
   type Parameter,
-} from '../../packages/mock/src/contract.ts';
+} from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { type Guide, withLinks } from './guides.ts';
 import { clientSample, curlSample } from './samples.ts';

@@ -3,7 +3,7 @@
  * the contract's examples. The collection gets access tokens automatically.
  */
 import { STATUS_CODES } from 'node:http';
-import { type Contract, type Operation, operationsOf, type Parameter } from '../../packages/mock/src/contract.ts';
+import { type Contract, type Operation, operationsOf, type Parameter } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { sampleServer } from './samples.ts';
 

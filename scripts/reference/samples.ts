@@ -1,8 +1,8 @@
 /** Samples of requests in several languages, generated from the contract's examples. */
 
-import { type Operation, readContract } from '../../packages/mock/src/contract.ts';
-import { curl, exampleRequest } from '../../packages/mock/src/requests.ts';
 import { sampleServer } from '../../packages/server/src/wire/sample-server.ts';
+import { curl, exampleRequest } from '../../packages/spec/src/example-requests.ts';
+import { type Operation, readContract } from '../../packages/spec/src/examples.ts';
 import { calls } from '../../packages/spec/src/index.ts';
 import { literal } from './literal.ts';
 

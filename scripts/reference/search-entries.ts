@@ -1,5 +1,5 @@
 /** What the search of the reference finds: chapters, topics, operations, events, states and roles, with their words and fields. */
-import { type Contract, operationsOf } from '../../packages/mock/src/contract.ts';
+import { type Contract, operationsOf } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import type { SearchEntry } from './in-page/search-entry.ts';
 import { slugOf, topicsOf } from './markdown.ts';

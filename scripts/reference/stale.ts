@@ -5,14 +5,14 @@ import { hashFiles } from '../../packages/server/scripts/hash-files.ts';
 
 const markLength = '<!--  -->'.length + 64;
 
-/** A hash of all inputs of the page: the contract, the scripts here and in the mock, Redocly and Graphviz. */
+/** A hash of all inputs of the page: the contract, the scripts here and the examples, Redocly and Graphviz. */
 export async function markOf(root: string, contract: string): Promise<string> {
   const sources = [
     'scripts/reference.ts',
     'scripts/reference/**/*.{ts,hbs}',
     'openapi/guides/*',
     'openapi/rules/described.ts',
-    'packages/mock/src/*',
+    'packages/spec/src/*',
     'node_modules/@redocly/cli/package.json',
     'node_modules/@hpcc-js/wasm-graphviz/package.json',
     'node_modules/minisearch/package.json',

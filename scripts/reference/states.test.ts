@@ -1,7 +1,7 @@
 /** State machines and restricted properties in the bundle and the reference. */
 import { describe, expect, it } from 'vitest';
 import { describeMachine, inWords, type Schema } from '../../openapi/rules/described.ts';
-import { readContract } from '../../packages/mock/src/contract.ts';
+import { readContract } from '../../packages/spec/src/examples.ts';
 import type { StateMachine } from '../../packages/spec/src/index.ts';
 import { diagramOf, omittedLabels } from './diagram.ts';
 import { withStates } from './states.ts';

@@ -1,7 +1,7 @@
 /** A chapter of the reference with every state machine: its diagram and its transitions. */
 
 import { describeMachine, operationsOf, type Schema } from '../../openapi/rules/described.ts';
-import type { Contract, Operation } from '../../packages/mock/src/contract.ts';
+import type { Contract, Operation } from '../../packages/spec/src/examples.ts';
 import type { StateMachine } from '../../packages/spec/src/index.ts';
 import { diagramOf, omittedLabels } from './diagram.ts';
 import { type Shape, schemaName } from './shapes.ts';

@@ -1,5 +1,5 @@
 /** The operations with their examples, which the served reference loads when a reader tries one. */
-import { type Contract, operationsOf } from '../../packages/mock/src/contract.ts';
+import { type Contract, operationsOf } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import type { TryItOperation, TryItOperations } from './in-page/try-it-operation.ts';
 

@@ -1,18 +1,15 @@
 /** `pnpm mock`: starts the mock, explains how to use it, and logs the requests. */
 import { parseArgs } from 'node:util';
+import { operationsOf, readContract } from '@financial-automation/spec/examples';
 import { announcement, logLine } from './console.ts';
-import { operationsOf, readContract } from './contract.ts';
+
 import { startMock } from './server.ts';
 
 const usage = 'Usage: pnpm mock [--port 4010] [--host 127.0.0.1]   The port can also be set by the variable PORT.';
 
 const { port, host } = settings();
 try {
-  const mock = await startMock({
-    port,
-    host,
-    onResponse: (request, response, milliseconds) => console.log(logLine(request, response, milliseconds)),
-  });
+  const mock = await startMock({ port, host, onResponse: (...served) => console.log(logLine(...served)) });
   const contract = await readContract();
   console.log(announcement(contract, operationsOf(contract), mock.url));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -43,17 +40,8 @@ function settings(): { port: number; host: string } {
 
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  switch ('code' in error ? error.code : undefined) {
-    case 'EADDRINUSE':
-      return `Port ${port} is in use. Stop the other process, or choose another port: pnpm mock --port ${port + 1}`;
-    case 'EACCES':
-      return `Port ${port} requires privileges. Choose a port above 1023: pnpm mock --port 4010`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `This machine does not have the address ${host}. Omit --host, or specify an address of this machine.`;
-    default:
-      return error.message;
-  }
+  if (!('code' in error) || error.code !== 'EADDRINUSE') return error.message;
+  return `Port ${port} is in use. Stop the other process, or choose another port: pnpm mock --port ${port + 1}`;
 }
 
 function fail(sentence: string, code: number): never {

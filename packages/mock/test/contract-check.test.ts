@@ -1,5 +1,5 @@
 import { operations } from '@financial-automation/spec';
-import { operationsOf, readContract } from '../src/contract.ts';
+import { operationsOf, readContract } from '@financial-automation/spec/examples';
 import { describeMock } from './contract-check.ts';
 
 /** One small tag, since the mock works alike for all operations. A tag is whole: some read what others of it create. */

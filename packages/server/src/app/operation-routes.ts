@@ -1,5 +1,5 @@
 import { isFailedAttempt } from '../admission/failure-limit.ts';
-import { allOperations, type Operation, takes } from '../contract/contract.ts';
+import { allOperations, type Operation } from '../contract/contract.ts';
 import { invalid } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { rowsBeyondBounds } from '../contract/row-findings.ts';
@@ -9,11 +9,10 @@ import { DatabaseUnavailable } from '../platform/store/errors.ts';
 import type { Context, PublicContext } from '../service/context.ts';
 import type { Service } from '../service/service.ts';
 import { checkRequest } from '../wire/check-request.ts';
-import { conditionHeaders } from '../wire/content.ts';
 import { deprecationHeaders } from '../wire/deprecation.ts';
 import type { Exchange } from '../wire/exchange.ts';
 import { checkAccept, hasTag } from '../wire/headers.ts';
-import { cleanParameters, readJson } from '../wire/input.ts';
+import { checkHeaders, cleanParameters, readJson } from '../wire/input.ts';
 import { largeBody } from '../wire/large-bodies.ts';
 import { type JsonResult, jsonType, problemResult, type Result } from '../wire/result.ts';
 import type { Route } from '../wire/route.ts';
@@ -40,22 +39,6 @@ export function operationRoutes(service: Service): readonly Route[] {
       checked: (result, exchange) => checkResult(service, operation, result, exchange),
     };
   });
-}
-
-/** Headers that change what a request does, where an operation or content takes them. Others must not ignore one in silence. */
-const decisiveHeaders = new Set([...allOperations.flatMap(({ headers }) => Object.keys(headers)), ...conditionHeaders]);
-
-/** @throws Rejection `VALIDATION_ERROR` if the request has such a header that the operation does not take. */
-function checkHeaders(operation: Operation, exchange: Exchange): void {
-  for (const name of decisiveHeaders) {
-    if (takes(operation, name) || exchange.header(name.toLowerCase()) === undefined) continue;
-    throw invalid(
-      `/${name}`,
-      'NOT_SUPPORTED',
-      `${operation.id} does not support ${name}. Leave out the header.`,
-      'header',
-    );
-  }
 }
 
 /** The steps of an operation, in order. */

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
-import { wire } from '../../test/wire.ts';
+import { wireAlsoToMock } from '../../test/wire-to-mock.ts';
 
 const { call, address, token } = await testService();
 const list = '/gql/v1/clients';
@@ -14,7 +14,7 @@ interface ProblemBody {
 }
 
 async function post(body: string | Buffer, headers: Record<string, string> = {}, path = list) {
-  const response = await wire(address, {
+  const response = await wireAlsoToMock(address, {
     method: 'POST',
     path,
     headers: { ...credentials, 'Content-Type': 'application/json', ...headers },
@@ -42,7 +42,7 @@ describe('a body that is not JSON', () => {
 
   test('is missing if it is empty', async () => {
     expect(await post('')).toMatchObject({ status: 400, code: 'MISSING_BODY' });
-    const nothing = await wire(address, { method: 'POST', path: list, headers: credentials });
+    const nothing = await wireAlsoToMock(address, { method: 'POST', path: list, headers: credentials });
     expect(nothing.json).toMatchObject({ status: 400, code: 'MISSING_BODY' });
   });
 
@@ -87,7 +87,7 @@ describe('the content type of a body', () => {
   });
 
   test('is required', async () => {
-    const response = await wire(address, { method: 'POST', path: list, headers: credentials, body: '{}' });
+    const response = await wireAlsoToMock(address, { method: 'POST', path: list, headers: credentials, body: '{}' });
     expect(response.json).toMatchObject({ status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' });
   });
 });
@@ -130,7 +130,7 @@ describe('the size of a body', () => {
 
   test('does not matter for a GET', async () => {
     const headers = { ...credentials, 'Content-Type': 'application/json', 'Content-Length': 11 };
-    const response = await wire(address, { path: '/gql/v1/client_types', headers, body: '{"page":"x"' });
+    const response = await wireAlsoToMock(address, { path: '/gql/v1/client_types', headers, body: '{"page":"x"' });
     expect(response.status).toBe(200);
   });
 });
@@ -252,7 +252,7 @@ describe('what takes more than linear time to read', () => {
         errors: [{ in: 'body', pointer }],
       });
     }
-    const withoutToken = await wire(address, {
+    const withoutToken = await wireAlsoToMock(address, {
       method: 'POST',
       path: '/v1/auth/token',
       headers: { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
@@ -283,7 +283,7 @@ describe('query parameters', () => {
   test.each(['__proto__=1', '__proto__[page]=1', 'constructor=1', 'page[]=1', 'page[a]=1', '=1', '%00=1'])(
     'have restricted values: %s',
     async (query) => {
-      const response = await wire(address, { path: `/gql/v1/client_types?${query}`, headers: credentials });
+      const response = await wireAlsoToMock(address, { path: `/gql/v1/client_types?${query}`, headers: credentials });
       expect(response).toMatchObject({ status: 400 });
     },
   );

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { brokenBodies, exampleOf, rawParameters } from '../../test/bad-requests.ts';
 import { testService } from '../../test/service.ts';
-import { wire } from '../../test/wire.ts';
+import { wireAlsoToMock } from '../../test/wire-to-mock.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { contractValidator } from '../contract/validator.ts';
@@ -128,8 +128,8 @@ async function sendBad(operation: Operation): Promise<[string, string][]> {
   const { method } = operation;
   const signedIn = { Authorization: `Bearer ${token}`, Tenant: 'firm' };
   const json = { ...signedIn, 'Content-Type': 'application/json' };
-  const send = async (options: Partial<Parameters<typeof wire>[1]>) => {
-    const response = await wire(address, { method, path, headers: signedIn, ...options });
+  const send = async (options: Partial<Parameters<typeof wireAlsoToMock>[1]>) => {
+    const response = await wireAlsoToMock(address, { method, path, headers: signedIn, ...options });
     const headers = Object.entries(response.headers).map(([name, value]) =>
       changing.has(name) ? name : `${name}: ${value}`,
     );

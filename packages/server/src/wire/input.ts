@@ -1,6 +1,9 @@
+import { allOperations, type Operation, takes } from '../contract/contract.ts';
 import { missingBody } from '../contract/findings.ts';
+import { invalid } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { cleanParameter, isPlainText } from './body.ts';
+import { conditionHeaders } from './content.ts';
 import type { Exchange } from './exchange.ts';
 import { unknownEncoding } from './raw-body.ts';
 
@@ -10,13 +13,34 @@ const jsonType = /^application\/json *(; *(charset *= *"?utf-8"? *)?)?$/i;
 /** Encodings that the contract supports. The body parser supports more. */
 const encodings = ['identity', 'gzip', 'deflate', 'br'];
 
+/** Headers that change what a request does, where an operation or content takes them. Others must not ignore one in silence. */
+const decisiveHeaders = new Set([...allOperations.flatMap(({ headers }) => Object.keys(headers)), ...conditionHeaders]);
+
+/** @throws Rejection `VALIDATION_ERROR` if the request has such a header that the operation does not take. */
+export function checkHeaders(operation: Operation, exchange: Pick<Exchange, 'header'>): void {
+  for (const name of decisiveHeaders) {
+    if (takes(operation, name) || exchange.header(name.toLowerCase()) === undefined) continue;
+    throw invalid(
+      `/${name}`,
+      'NOT_SUPPORTED',
+      `${operation.id} does not support ${name}. Leave out the header.`,
+      'header',
+    );
+  }
+}
+
 /**
  * Reads the bytes of a JSON body.
  *
  * @param limit in bytes, as the contract declares it for the operation
  * @throws Rejection `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `MISSING_BODY` or `MALFORMED_REQUEST`.
  */
-export async function readJson(limit: number, exchange: Exchange, tenant: string, user: string): Promise<Buffer> {
+export async function readJson(
+  limit: number,
+  exchange: Pick<Exchange, 'header' | 'body'>,
+  tenant: string,
+  user: string,
+): Promise<Buffer> {
   const type = exchange.header('content-type');
   if (type !== undefined && !jsonType.test(type)) {
     throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json, in UTF-8.');

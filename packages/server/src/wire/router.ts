@@ -2,12 +2,15 @@ import findMyWay from 'find-my-way';
 import { Rejection } from '../contract/rejection.ts';
 import type { Route } from './route.ts';
 
-export interface Found {
-  readonly route: Route;
+/** What the look-up needs of a route. */
+type Findable = Pick<Route, 'path' | 'pattern' | 'methods' | 'headers'>;
+
+export interface Found<Of extends Findable = Route> {
+  readonly route: Of;
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-export type FindRoute = (method: string, path: string | undefined) => Found;
+export type FindRoute<Of extends Findable = Route> = (method: string, path: string | undefined) => Found<Of>;
 
 /** All paths share one method in the look-up tree, because a path is found independently of the method. */
 const anyMethod = 'GET';
@@ -19,7 +22,7 @@ const anyMethod = 'GET';
  * @param notFound the detail of the problem for an unknown path.
  * @throws Rejection `NOT_FOUND` if no route has the path, `METHOD_NOT_ALLOWED` if only routes with other methods have it.
  */
-export function createRouter(routes: readonly Route[], notFound: string): FindRoute {
+export function createRouter<Of extends Findable>(routes: readonly Of[], notFound: string): FindRoute<Of> {
   const router = findMyWay({ caseSensitive: true, maxParamLength: 500 });
   const fixed = routes.filter(({ pattern }) => pattern === undefined);
   for (const [path, ofPath] of Map.groupBy(fixed, (route) => route.path))
@@ -28,7 +31,7 @@ export function createRouter(routes: readonly Route[], notFound: string): FindRo
 
   const find = (path: string) => {
     const found = router.find(anyMethod, path);
-    if (found !== null) return { routes: found.store as readonly Route[], parameters: found.params };
+    if (found !== null) return { routes: found.store as readonly Of[], parameters: found.params };
     for (const { route, pattern } of matched) {
       const match = pattern.exec(path);
       if (match !== null) return { routes: [route], parameters: match.groups ?? {} };

@@ -1,7 +1,7 @@
 /** The examples of the bundled contract: requests and responses of each operation. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { operations as index } from '@financial-automation/spec';
+import { operations as index } from '../generated/operations.ts';
 
 export type OperationId = keyof typeof index;
 
@@ -66,7 +66,7 @@ interface RawOperation {
 
 /** Reads the bundle. Throws an error with an explanation if it does not exist. */
 export async function readContract(): Promise<Contract> {
-  const file = fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.json'));
+  const file = fileURLToPath(new URL('../generated/openapi.json', import.meta.url));
   const text = await readFile(file, 'utf8').catch(() => {
     throw new Error('The contract is not bundled yet. Run "pnpm generate" first.');
   });

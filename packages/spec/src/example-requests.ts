@@ -1,5 +1,5 @@
 /** Requests with the examples of the contract. */
-import type { Operation, Parameter } from './contract.ts';
+import type { Operation, Parameter } from './examples.ts';
 
 export interface ExampleRequest {
   method: string;

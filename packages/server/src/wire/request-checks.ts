@@ -1,0 +1,61 @@
+/**
+ * What decides about a request by the contract alone. The mock uses it, so that it rejects the same requests as the service in the
+ * same words.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parse as parseQuery } from 'node:querystring';
+import { allOperations, type Operation } from '../contract/contract.ts';
+import { contractValidator } from '../contract/validator.ts';
+import { isPublic } from '../platform/auth/roles.ts';
+import { type CheckedRequest, checkRequest } from './check-request.ts';
+import { checkAccept, readBearer } from './headers.ts';
+import { checkHeaders, cleanParameters, readJson } from './input.ts';
+import { readRawBody } from './raw-body.ts';
+import { createRouter } from './router.ts';
+import { readTarget } from './target.ts';
+
+export { bundleFiles } from '../contract/contract.ts';
+export { declarationsOf, referred } from '../contract/parameters.ts';
+export { invalid } from '../contract/problem.ts';
+export { Rejection } from '../contract/rejection.ts';
+export { messages } from './messages.ts';
+export { newRequestId } from './request-id.ts';
+export { problemResult, type Result, send } from './result.ts';
+export { allOperations, type Operation };
+
+/** A request that the service would serve to a caller with every role, if its rows exist. */
+export interface AcceptedRequest extends CheckedRequest {
+  readonly operation: Operation;
+  readonly path: Readonly<Record<string, string>>;
+}
+
+const routes = allOperations.map((operation) => ({
+  operation,
+  path: operation.path,
+  methods: operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method],
+  headers: {},
+}));
+const findRoute = createRouter(routes, 'This path does not exist. See /openapi.json.');
+
+/**
+ * The steps of a request that need neither data nor a caller, in the order of the service. Any token is accepted.
+ *
+ * @throws Rejection
+ */
+export async function checkByContract(request: IncomingMessage, response: ServerResponse): Promise<AcceptedRequest> {
+  const { method = '', url = '', headers } = request;
+  const target = readTarget(url);
+  const { route, parameters } = findRoute(method, target?.path);
+  const { operation } = route;
+  const header = (name: string) => headers[name]?.toString();
+  checkAccept(header('accept'));
+  checkHeaders(operation, { header });
+  if (!isPublic(operation)) readBearer(header('authorization'));
+  const body = (limit: number) => readRawBody(request, response, limit);
+  const bytes =
+    operation.bodyLimit === null ? undefined : await readJson(operation.bodyLimit, { header, body }, '', '');
+  const path = cleanParameters('path', parameters);
+  const query = cleanParameters('query', parseQuery(target?.query ?? ''));
+  const validator = await contractValidator();
+  return { operation, path, ...checkRequest(validator, operation, { path, query, headers, bytes }) };
+}
