@@ -1,21 +1,11 @@
 import { sourceFile } from '../../platform/source-file.ts';
 import { type PoolLimits, WorkerPool } from '../../platform/worker-pool.ts';
-import type { InvoiceDocument } from '../billing/document/invoice-document.ts';
-import type { Letter } from '../engagements/letter.ts';
-
-/** The kinds of documents that the worker thread renders, and their content. */
-export interface Contents {
-  readonly letter: Letter;
-  readonly invoice: InvoiceDocument;
-}
-
-/** Renders the content of a kind of document as a PDF. */
-export type Renderers = { readonly [Kind in keyof Contents]: (content: Contents[Kind]) => Promise<Uint8Array> };
 
 /** A document to render, sent to the worker thread. */
-export interface RenderTask<Kind extends keyof Contents = keyof Contents> {
-  readonly kind: Kind;
-  readonly content: Contents[Kind];
+export interface RenderTask {
+  /** The URL of the file whose function `render` is called. */
+  readonly file: string;
+  readonly content: unknown;
 }
 
 /** Result of the worker thread: the bytes of the PDF, or the error. */
@@ -38,11 +28,17 @@ export class RenderThread {
     this.#pool = new WorkerPool(sourceFile('modules/documents/render-worker.ts'), { ...budget, ...limits });
   }
 
-  /** @throws OverBudget if the document exceeds its budget, or the error of the renderer. Other documents are not affected. */
-  async render<Kind extends keyof Contents>(kind: Kind, content: Contents[Kind]): Promise<Uint8Array> {
-    const report = await this.#pool.run({ kind, content });
-    if ('failure' in report) throw report.failure;
-    return report.bytes;
+  /**
+   * Returns a function that renders content as a PDF in the thread, by the function `render` of a file, which only the thread
+   * loads. It throws `OverBudget` if the document exceeds its budget, or the error of `render`. Other documents are not affected.
+   */
+  renderer<Content>(file: string): (content: Content) => Promise<Uint8Array> {
+    const { href } = sourceFile(file);
+    return async (content) => {
+      const report = await this.#pool.run({ file: href, content });
+      if ('failure' in report) throw report.failure;
+      return report.bytes;
+    };
   }
 }
 

@@ -3,6 +3,8 @@ import type { InvoiceDocument } from '../billing/document/invoice-document.ts';
 import { invoiceDocument } from '../billing/document/testing.ts';
 import { RenderThread } from './render-thread.ts';
 
+const file = 'modules/billing/document/invoice-pdf.ts';
+
 /** An invoice whose lines change their direction with each word. */
 function mixed(lines: number, length: number): InvoiceDocument {
   const [line] = invoiceDocument.lines;
@@ -13,14 +15,14 @@ function mixed(lines: number, length: number): InvoiceDocument {
 
 describe('RenderThread', () => {
   test('an invoice of 300 lines of mixed direction takes little memory', async () => {
-    const bytes = await new RenderThread({ memory: 96 }).render('invoice', mixed(300, 1000));
+    const bytes = await new RenderThread({ memory: 96 }).renderer(file)(mixed(300, 1000));
     expect(bytes.length).toBeGreaterThan(100_000);
   });
 
   test('a document that exceeds its budget fails alone', async () => {
-    const thread = new RenderThread({ cpu: 1_500 });
-    const small = () => thread.render('invoice', invoiceDocument);
-    const results = await Promise.allSettled([small(), thread.render('invoice', mixed(1000, 2000)), small(), small()]);
+    const render = new RenderThread({ cpu: 1_500 }).renderer(file);
+    const small = () => render(invoiceDocument);
+    const results = await Promise.allSettled([small(), render(mixed(1000, 2000)), small(), small()]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
     expect(results[1]).toMatchObject({ reason: { name: 'OverBudget', limit: 'cpu' } });
   });

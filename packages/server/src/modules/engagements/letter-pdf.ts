@@ -11,7 +11,7 @@ const labelWidth = 110;
  *
  * @throws Error if a font cannot be read.
  */
-export function renderLetter(letter: Letter): Promise<Buffer> {
+export function render(letter: Letter): Promise<Buffer> {
   const { fileName, firmName, createdAt, engagementRef: reference } = letter;
   const about = { title: fileName.replace(/\.pdf$/, ''), author: firmName, createdAt, reference, margin };
   return renderPages(about, (page) => setLetter(page, letter));

@@ -1,8 +1,8 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
-import { renderThread } from '../documents/render-thread.ts';
 import type { Letter } from './letter.ts';
-import { renderLetter } from './letter-pdf.ts';
+import { render } from './letter-pdf.ts';
+import { renderLetter } from './write-letter.ts';
 
 const letter: Letter = {
   engagementId: '0199a1c2-0d07-7c01-8a4f-5d2e9b60f101',
@@ -39,7 +39,7 @@ async function textOf(bytes: Uint8Array): Promise<string[]> {
 }
 
 test('an engagement letter contains the data of the engagement', async () => {
-  const bytes = await renderLetter(letter);
+  const bytes = await render(letter);
   const text = (await textOf(bytes)).join('\n');
   for (const words of [
     'Hartwell & Oakes LLP',
@@ -61,16 +61,14 @@ test('an engagement letter contains the data of the engagement', async () => {
 });
 
 test('an engagement letter is the same each time', async () => {
-  expect(await renderLetter(letter)).toEqual(await renderLetter(letter));
-  expect(await renderLetter({ ...letter, name: 'Other' })).not.toEqual(await renderLetter(letter));
+  expect(await render(letter)).toEqual(await render(letter));
+  expect(await render({ ...letter, name: 'Other' })).not.toEqual(await render(letter));
 });
 
 test('an engagement letter is the same from the worker thread, which also propagates errors', async () => {
   const broken: Letter = { ...letter, date: 'never' };
-  const [first, failed, second] = await Promise.allSettled(
-    [letter, broken, letter].map((one) => renderThread.render('letter', one)),
-  );
-  const value = new Uint8Array(await renderLetter(letter));
+  const [first, failed, second] = await Promise.allSettled([letter, broken, letter].map((one) => renderLetter(one)));
+  const value = new Uint8Array(await render(letter));
   expect([first, second]).toEqual([
     { status: 'fulfilled', value },
     { status: 'fulfilled', value },
@@ -83,7 +81,7 @@ test('the signed copy of an engagement letter contains the signatures with their
     { name: 'Ines Calder', signedAt: '2026-09-10T21:12:30Z' },
     { name: 'Tomas Reyes', signedAt: '2026-09-09T04:00:00Z' },
   ];
-  const text = (await textOf(await renderLetter({ ...letter, isSigned: true, signers }))).join(' ');
+  const text = (await textOf(await render({ ...letter, isSigned: true, signers }))).join(' ');
   expect(text).toMatch(/signed copy/);
   expect(text).toMatch(
     /Signed on September 10, 2026 at 2:12\sPM PDT\s+Ines Calder\s+Signed on September 8, 2026 at 9:00\sPM PDT\s+Tomas Reyes/,
@@ -102,7 +100,7 @@ test.each([
   'ქართული ბანკი',
 ])('an engagement letter contains %s as readable text', async (name) => {
   const signers = [{ name, signedAt: null }];
-  const text = (await textOf(await renderLetter({ ...letter, clientName: `${name} Ltd`, signers }))).join(' ');
+  const text = (await textOf(await render({ ...letter, clientName: `${name} Ltd`, signers }))).join(' ');
   // A font may use one glyph for several characters: equivalent characters are compared.
   expect(text.normalize('NFKC')).toContain(name.normalize('NFKC'));
 });
@@ -112,7 +110,7 @@ test('an engagement letter breaks very long names, and continues on the next pag
   const clientName = `${word}${word}${word} ${word}`;
   const signers = Array.from({ length: 20 }, (_, number) => ({ name: `Signer ${number + 1}`, signedAt: null }));
   const staff = Array.from({ length: 100 }, (_, number) => ({ name: `Person ${number + 1}`, role: 'PREPARER' }));
-  const pages = await textOf(await renderLetter({ ...letter, clientName, name: 'x'.repeat(200), signers, staff }));
+  const pages = await textOf(await render({ ...letter, clientName, name: 'x'.repeat(200), signers, staff }));
   expect(pages.length).toBeGreaterThan(3);
   const text = pages.join('\n');
   expect(text.replaceAll(/\s/g, '')).toContain(clientName.replaceAll(' ', ''));

@@ -3,10 +3,14 @@ import { sql } from 'kysely';
 import { defineJob, enqueueAll } from '../../background/job.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import type { StoredContent } from '../../platform/storage/storage.ts';
+import { renderThread } from '../documents/render-thread.ts';
 import { type Writer, writeDocument } from '../documents/write-document.ts';
 import { addFile } from '../files/file.ts';
 import { engagementDocument } from './documents.ts';
 import { type Letter, readLetter } from './letter.ts';
+
+/** Renders a letter in the worker thread. */
+export const renderLetter = renderThread.renderer<Letter>('modules/engagements/letter-pdf.ts');
 
 /** Writes the file of a document. A document with a file is skipped, so that a run can be repeated. */
 export const writeLetter = defineJob({
@@ -23,8 +27,8 @@ export const writeLetter = defineJob({
 /** Renders a document of an engagement and attaches the file, unless it has one. */
 export function writeEngagementDocument(writer: Writer, documentId: string, fileId?: string): Promise<void> {
   return writeDocument(writer, {
-    kind: 'letter',
     read: (session) => readLetter(session, writer.tenantId, documentId),
+    render: renderLetter,
     attach: (unit, letter, content) => attachFile(unit, documentId, { letter, content, fileId }),
   });
 }

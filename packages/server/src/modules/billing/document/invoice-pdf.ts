@@ -17,7 +17,7 @@ const heading: Style = { ...small, weight: 'bold' };
  *
  * @throws Error if a font cannot be read.
  */
-export function renderInvoice({ face, lines }: InvoiceDocument): Promise<Buffer> {
+export function render({ face, lines }: InvoiceDocument): Promise<Buffer> {
   const { parties, createdAt } = face;
   const title = titleOf(face);
   const stamp = face.voidedOn === null ? undefined : 'VOID';

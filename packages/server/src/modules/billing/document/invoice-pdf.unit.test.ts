@@ -1,9 +1,9 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
-import { renderThread } from '../../documents/render-thread.ts';
 import type { InvoiceDocument } from './invoice-document.ts';
-import { renderInvoice } from './invoice-pdf.ts';
+import { render } from './invoice-pdf.ts';
 import { firmAddress, invoiceDocument as invoice, line } from './testing.ts';
+import { renderInvoice } from './write-invoice.ts';
 
 const withFace = (face: Partial<InvoiceDocument['face']>): InvoiceDocument => ({
   ...invoice,
@@ -12,7 +12,7 @@ const withFace = (face: Partial<InvoiceDocument['face']>): InvoiceDocument => ({
 
 /** Extracts the text of a PDF, page by page. */
 async function pagesOf(document: InvoiceDocument): Promise<string[]> {
-  const { text } = await extractText(await getDocumentProxy(new Uint8Array(await renderInvoice(document))));
+  const { text } = await extractText(await getDocumentProxy(new Uint8Array(await render(document))));
   return text;
 }
 
@@ -106,10 +106,10 @@ test('the totals of an invoice are never alone on a page, however many lines the
 });
 
 test('the PDF of an invoice is the same each time, also from the worker thread', async () => {
-  const bytes = await renderInvoice(invoice);
-  expect(await renderInvoice(invoice)).toEqual(bytes);
-  expect(await renderThread.render('invoice', invoice)).toEqual(new Uint8Array(bytes));
-  expect(await renderInvoice(withFace({ memo: 'Other' }))).not.toEqual(bytes);
+  const bytes = await render(invoice);
+  expect(await render(invoice)).toEqual(bytes);
+  expect(await renderInvoice(invoice)).toEqual(new Uint8Array(bytes));
+  expect(await render(withFace({ memo: 'Other' }))).not.toEqual(bytes);
 });
 
 test('the PDF of an invoice with 1,000 lines repeats its head on each page, in a few seconds', async () => {

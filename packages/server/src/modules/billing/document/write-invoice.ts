@@ -6,9 +6,13 @@ import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import type { StoredContent } from '../../../platform/storage/storage.ts';
+import { renderThread } from '../../documents/render-thread.ts';
 import { type Writer, writeDocument } from '../../documents/write-document.ts';
 import { addFile } from '../../files/file.ts';
 import { type DocumentFile, type InvoiceDocument, readInvoice } from './invoice-document.ts';
+
+/** Renders the document of an invoice in the worker thread. */
+export const renderInvoice = renderThread.renderer<InvoiceDocument>('modules/billing/document/invoice-pdf.ts');
 
 /** Writes the document of an invoice, unless its file shows the current content, so that a run can be repeated. */
 export const writeInvoice = defineJob({
@@ -25,8 +29,8 @@ export const writeInvoice = defineJob({
 /** Renders the document of an invoice and attaches the file. */
 export function writeInvoiceDocument(writer: Writer, invoiceId: string): Promise<void> {
   return writeDocument(writer, {
-    kind: 'invoice',
     read: (session) => readInvoice(session, writer.tenantId, invoiceId),
+    render: renderInvoice,
     attach: (unit, document, content) => attachFile(unit, invoiceId, document, content),
   });
 }
