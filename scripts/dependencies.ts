@@ -5,12 +5,15 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
-import { rulesOfLayers } from './dependencies/layers.ts';
+import { rulesOfFaces, rulesOfLayers } from './dependencies/layers.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 process.chdir(root);
+const server = 'packages/server/src/';
+const modules = `${server}modules/`;
 const layered = [
-  { directory: 'packages/server/src/', page: 'CONTRIBUTING.md' },
+  { directory: server, page: 'CONTRIBUTING.md' },
+  { directory: modules, page: 'CONTRIBUTING.md' },
   { directory: 'packages/contract-check/src/', page: 'packages/contract-check/README.md' },
 ].map(({ directory, page }) => ({ page, ...rulesOfLayers(directory, readFileSync(page, 'utf8')) }));
 const tests = layered[0]?.tests ?? '';
@@ -34,6 +37,7 @@ const { output } = await cruise(['packages', 'scripts', 'openapi/rules'], {
         to: { path: '^packages/', pathNot: ['^packages/$1/', '^packages/[^/]+/src/index\\.ts$'] },
       },
       ...layered.flatMap(({ forbidden }) => forbidden),
+      ...rulesOfFaces(server, modules),
     ],
   },
   // Types, too.

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cruise } from 'dependency-cruiser';
 import { afterAll, expect, test } from 'vitest';
-import { rulesOfLayers } from './layers.ts';
+import { rulesOfFaces, rulesOfLayers } from './layers.ts';
 
 const table = `In \`src\`, layers:
 
@@ -19,13 +19,15 @@ const folder = await mkdtemp(join(tmpdir(), 'layers-'));
 afterAll(() => rm(folder, { recursive: true }));
 
 /** Returns the rules that modules with these imports violate. */
-async function violated(modules: Readonly<Record<string, string>>): Promise<string[]> {
+async function violated(
+  modules: Readonly<Record<string, string>>,
+  forbidden = rulesOfLayers('src/', table).forbidden,
+): Promise<string[]> {
   await rm(join(folder, 'src'), { recursive: true, force: true });
   for (const [path, text] of Object.entries(modules)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text);
   }
-  const { forbidden } = rulesOfLayers('src/', table);
   const options = {
     validate: true,
     ruleSet: { forbidden: [...forbidden] },
@@ -87,4 +89,19 @@ test('a module in no layer is missing in the table', () => {
 
 test('a text without a table is rejected', () => {
   expect(() => rulesOfLayers('src/', '`src` has no layers.')).toThrow('No table of layers follows `src/`.');
+});
+
+test('a module is imported through its index.ts, by other modules and by those above', async () => {
+  const modules = {
+    'src/pay/cards/index.ts': `export type { One } from './card.ts';\n`,
+    'src/pay/cards/card.ts': empty,
+    'src/pay/banks/bank.ts': `import type { One } from '../cards/card.ts';\nexport type Two = One;\n`,
+    'src/main.ts': `import './pay/cards/index.ts';\nimport './pay/banks/bank.ts';\n`,
+    'src/main.test.ts': `import './pay/cards/card.ts';\n`,
+  };
+  const rule = 'modules are imported through their index.ts';
+  expect(await violated(modules, rulesOfFaces('src/', 'src/pay/'))).toEqual([
+    `${rule}: src/main.ts → src/pay/banks/bank.ts`,
+    `${rule}: src/pay/banks/bank.ts → src/pay/cards/card.ts`,
+  ]);
 });

@@ -51,6 +51,21 @@ export function rulesOfLayers(directory: string, markdown: string): LayerRules {
   };
 }
 
+/** Rules for a directory of modules in sources: what is outside of a module imports it through its `index.ts`. */
+export function rulesOfFaces(sources: string, directory: string): readonly IForbiddenRuleType[] {
+  const modules = `^${directory}`;
+  const inner = String.raw`${modules}[^/]+/(?!index\.ts$)`;
+  const rule = { name: 'modules are imported through their index.ts', severity: 'error' } as const;
+  return [
+    { ...rule, from: { path: `^${sources}`, pathNot: [modules, tests] }, to: { path: inner } },
+    {
+      ...rule,
+      from: { path: `${modules}([^/]+)/`, pathNot: tests },
+      to: { path: inner, pathNot: `${modules}$1/` },
+    },
+  ];
+}
+
 function layersOf(directory: string, markdown: string): Layer[] {
   const [, after = ''] = markdown.split(`\`${directory.replace(/\/$/, '')}\``);
   const table = /(?:^\|.*\n)+/m.exec(after)?.[0] ?? '';

@@ -1,5 +1,5 @@
 /**
- * Writes the faces of documents, `src/modules/documents/faces`, from the packages that `faces.json` names: the packages have 230 MB,
+ * Writes the faces of documents, `src/platform/pdf/faces`, from the packages that `faces.json` names: the packages have 230 MB,
  * with each face in many weights and formats, of which documents use 15. To add or update a face, edit its package in `faces.json`,
  * and run this.
  */
@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { Blob, Face, Font } from 'harfbuzzjs';
-import type { FaceEntry } from '../src/modules/documents/faces.ts';
+import type { FaceEntry } from '../src/platform/pdf/faces.ts';
 
-const folder = fileURLToPath(new URL('../src/modules/documents/faces/', import.meta.url));
+const folder = fileURLToPath(new URL('../src/platform/pdf/faces/', import.meta.url));
 const index = join(folder, 'faces.json');
 const entries: readonly FaceEntry[] = JSON.parse(readFileSync(index, 'utf8'));
 /** Characters without ink, in every font. */

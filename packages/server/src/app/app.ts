@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import express, { type Request, type Response } from 'express';
 import type { Logger } from 'pino';
-import { paymentRoutes } from '../modules/billing/pay/routes.ts';
-import { contentRoute } from '../modules/files/content-route.ts';
+import { paymentRoutes } from '../modules/billing/index.ts';
+import { contentRoute } from '../modules/files/index.ts';
 import { checkRoles } from '../platform/auth/roles.ts';
 import { databaseClock } from '../platform/database-clock.ts';
 import { networkOf } from '../platform/network.ts';

@@ -1,14 +1,8 @@
 import type { BackgroundWork } from '../background/background.ts';
 import { markPages } from '../bulk/mark-pages.ts';
-import { writeInvoice } from '../modules/billing/document/write-invoice.ts';
-import { draftBySchedule } from '../modules/billing/draft/draft-by-schedule.ts';
-import { markOverdue } from '../modules/billing/invoice/mark-overdue.ts';
-import { expireLinks } from '../modules/billing/link/expire-links.ts';
-import { followAttempts } from '../modules/billing/pay/reconcile.ts';
-import { createEngagements } from '../modules/engagements/create-engagements.ts';
-import { expireLetters } from '../modules/engagements/expire-letters.ts';
-import { writeLetter } from '../modules/engagements/write-letter.ts';
-import { removeOldEvents } from '../modules/events/delivery/retention.ts';
+import { draftBySchedule, expireLinks, followAttempts, markOverdue, writeInvoice } from '../modules/billing/index.ts';
+import { createEngagements, expireLetters, writeLetter } from '../modules/engagements/index.ts';
+import { removeOldEvents } from '../modules/events/index.ts';
 
 /** All background work. A job or clock task that is not listed here does not run. */
 export const backgroundWork: BackgroundWork = {

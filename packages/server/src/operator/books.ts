@@ -1,13 +1,18 @@
 import { sql } from 'kysely';
 import type { AnyEntity } from '../entity/entity.ts';
 import { readStored } from '../entity/select.ts';
-import { invoice } from '../modules/billing/invoice/invoice.ts';
-import { type Breach, findBreaches } from '../modules/billing/ledger/invariants.ts';
-import { type Difference, differencesOf, type KeptSums, keptSums } from '../modules/billing/ledger/kept-sums.ts';
-import { payment } from '../modules/billing/payment/payment.ts';
-import { client } from '../modules/clients/client.ts';
-import { job } from '../modules/projects/job.ts';
-import { task } from '../modules/projects/task.ts';
+import {
+  type Breach,
+  type Difference,
+  differencesOf,
+  findBreaches,
+  invoice,
+  type KeptSums,
+  keptSums,
+  payment,
+} from '../modules/billing/index.ts';
+import { client } from '../modules/clients/index.ts';
+import { job, task } from '../modules/projects/index.ts';
 import { pasteable } from '../platform/operator-command.ts';
 import { CheckViolation } from '../platform/store/errors.ts';
 import { timeOf } from '../platform/store/session.ts';

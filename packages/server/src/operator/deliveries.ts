@@ -1,7 +1,5 @@
 import { sql } from 'kysely';
-import { type RepeatedEvent, sendAgain } from '../modules/events/delivery/acknowledge.ts';
-import { keptSince } from '../modules/events/delivery/retention.ts';
-import { rotateSecret } from '../modules/events/signatures/webhook-secret.ts';
+import { keptSince, type RepeatedEvent, rotateSecret, sendAgain } from '../modules/events/index.ts';
 import { recordOperatorAct } from '../platform/store/operator-log.ts';
 import type { Transaction } from '../platform/store/store.ts';
 import type { Operator } from './operator.ts';

@@ -5,9 +5,15 @@ import type { AnyEntity } from '../entity/entity.ts';
 import { allEntities } from '../entity/registry.ts';
 import type { AnyStoredRow } from '../entity/row.ts';
 import { selection } from '../entity/select.ts';
-import { type CustomTypeRow, customTypeNamed, customTypeNames, recordTypeOf } from '../modules/records/custom-type.ts';
-import { checkValues, patternTest } from '../modules/records/custom-values.ts';
-import { findMismatches } from '../modules/records/pattern.ts';
+import {
+  type CustomTypeRow,
+  checkValues,
+  customTypeNamed,
+  customTypeNames,
+  findMismatches,
+  patternTest,
+  recordTypeOf,
+} from '../modules/records/index.ts';
 import type { Operator } from './operator.ts';
 import { tenantNamed } from './tenants.ts';
 

@@ -5,7 +5,7 @@ import { schemaOf } from '../contract/contract.ts';
 import type { Origin } from '../entity/plan.ts';
 import { transact, transactNew } from '../entity/transact.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
-import { org } from '../modules/reference/reference-data.ts';
+import { org } from '../modules/reference/index.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import { parseSetting, readTenantSettings } from '../platform/auth/tenant-settings.ts';
 import { DatabaseUnavailable, UniqueViolation } from '../platform/store/errors.ts';

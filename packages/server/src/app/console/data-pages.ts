@@ -1,5 +1,5 @@
 import { Rejection } from '../../contract/rejection.ts';
-import { eventsOfRow } from '../../modules/events/feed/events-of-row.ts';
+import { eventsOfRow } from '../../modules/events/index.ts';
 import { type Content, html } from '../../wire/html.ts';
 import { customList, type DataList, dataLists, referencesTo } from './catalog.ts';
 import { type EnteredFilter, enteredFilter, listInput } from './filter.ts';

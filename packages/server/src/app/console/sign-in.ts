@@ -1,7 +1,7 @@
 import { hasRole } from '@financial-automation/spec/roles';
 import { decodeProtectedHeader } from 'jose';
 import { isFailedAttempt } from '../../admission/failure-limit.ts';
-import { createToken } from '../../modules/authentication/createToken.ts';
+import { createToken } from '../../modules/authentication/index.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
 import type { Service } from '../../service/service.ts';
 import { checkRequest } from '../../wire/check-request.ts';

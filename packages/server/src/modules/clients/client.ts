@@ -9,7 +9,7 @@ import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { checkNothingUnfinished, unfinishedRows } from '../../entity/unfinished-rows.ts';
-import { clientType, org } from '../reference/reference-data.ts';
+import { clientType, org } from '../reference/index.ts';
 
 /** Days after the invoice, if neither the client nor its type specifies them. */
 const standardPaymentTerms = 30;

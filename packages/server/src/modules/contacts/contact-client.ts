@@ -3,7 +3,7 @@ import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { client } from '../clients/client.ts';
+import { client } from '../clients/index.ts';
 
 /** The roles that only one contact of a client can have, and the field of the client that refers to the contact. */
 const exclusiveRoles = {

@@ -3,9 +3,8 @@ import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { client } from '../clients/client.ts';
-import { completeAddress } from '../reference/address.ts';
-import { office } from '../reference/reference-data.ts';
+import { client } from '../clients/index.ts';
+import { completeAddress, office } from '../reference/index.ts';
 import { contact } from './contact.ts';
 
 /** The fields of a client that refer to its contact info of a kind. */

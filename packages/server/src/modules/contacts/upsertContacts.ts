@@ -5,7 +5,7 @@ import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Handler } from '../../service/context.ts';
-import { client } from '../clients/client.ts';
+import { client } from '../clients/index.ts';
 import { contact } from './contact.ts';
 import { contactClient } from './contact-client.ts';
 

@@ -1,6 +1,6 @@
 import { writtenRow } from '../../query/entity-tag.ts';
 import type { Handler } from '../../service/context.ts';
-import { checkClientRef } from '../clients/active-client.ts';
+import { checkClientRef } from '../clients/index.ts';
 import { engagement } from './engagement.ts';
 import { planEngagement } from './plan-engagement.ts';
 import { writeLetters } from './write-letter.ts';

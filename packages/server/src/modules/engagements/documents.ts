@@ -1,7 +1,7 @@
 import { defineEntity } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
-import { fileNamePart } from '../documents/file-name.ts';
+import { fileNamePart } from '../documents/index.ts';
 
 /** A document of an engagement. The service creates them; their files are written in the background. */
 export const engagementDocument = defineEntity('EngagementDocument', { table: 'engagement_document' });

@@ -3,8 +3,8 @@ import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { checkBound } from '../../entity/row-bounds.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
-import { client } from '../clients/client.ts';
-import { job } from '../projects/job.ts';
+import { client } from '../clients/index.ts';
+import { job } from '../projects/index.ts';
 import { engagement } from './engagement.ts';
 
 /** Statuses of jobs whose work has started. */

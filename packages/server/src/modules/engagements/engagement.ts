@@ -8,9 +8,8 @@ import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { isFieldChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { client } from '../clients/client.ts';
-import { completeClientCurrency } from '../clients/client-currency.ts';
-import { job } from '../projects/job.ts';
+import { client, completeClientCurrency } from '../clients/index.ts';
+import { job } from '../projects/index.ts';
 import { createLetter, recallLetter, replaceLetter, sendLetter, signLetter } from './documents.ts';
 import { pending } from './signers.ts';
 

@@ -1,5 +1,5 @@
-import { formatAmount, formatDay, formatInstant } from '../documents/format.ts';
-import { heightOf, type Pages, renderPages } from '../documents/pages.ts';
+import { heightOf, type Pages, renderPages } from '../../platform/pdf/pages.ts';
+import { formatAmount, formatDay, formatInstant } from '../documents/index.ts';
 import type { Letter } from './letter.ts';
 import { feeTypeNames, sectionsOf } from './letter-text.ts';
 

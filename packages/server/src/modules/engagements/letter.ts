@@ -1,8 +1,7 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import type { Session } from '../../platform/store/store.ts';
-import { addressLines, type StoredAddress } from '../documents/address.ts';
-import { fileNamePart } from '../documents/file-name.ts';
+import { addressLines, fileNamePart, type StoredAddress } from '../documents/index.ts';
 import { documentTypes } from './documents.ts';
 
 type Engagement = components['schemas']['Engagement'];

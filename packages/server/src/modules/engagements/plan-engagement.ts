@@ -2,8 +2,8 @@ import type { Input } from '../../contract/handler.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { checkBound } from '../../entity/row-bounds.ts';
-import { activeClient } from '../clients/active-client.ts';
-import { job } from '../projects/job.ts';
+import { activeClient } from '../clients/index.ts';
+import { job } from '../projects/index.ts';
 import { engagement } from './engagement.ts';
 import { checkSigner, pending } from './signers.ts';
 

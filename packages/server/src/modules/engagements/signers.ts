@@ -5,8 +5,7 @@ import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { checkInitialState, findTransition, type Machine, machineOf } from '../../entity/state-machine.ts';
-import { contact } from '../contacts/contact.ts';
-import { contactClient } from '../contacts/contact-client.ts';
+import { contact, contactClient } from '../contacts/index.ts';
 
 export type Signer = Row<'Engagement'>['signers'][number];
 type Entry = NonNullable<Input<'updateEngagement'>['body']['signers']>[number];

@@ -4,7 +4,7 @@ import { lockVersion } from '../../entity/lock-version.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { versionToMatch, writtenRow } from '../../query/entity-tag.ts';
 import type { Handler } from '../../service/context.ts';
-import { job } from '../projects/job.ts';
+import { job } from '../projects/index.ts';
 import { engagement } from './engagement.ts';
 import { linkJobs } from './plan-engagement.ts';
 import { changeSigners, checkSigner, type Signer } from './signers.ts';

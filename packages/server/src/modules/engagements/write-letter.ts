@@ -3,9 +3,8 @@ import { sql } from 'kysely';
 import { defineJob, enqueueAll } from '../../background/job.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import type { StoredContent } from '../../platform/storage/storage.ts';
-import { renderThread } from '../documents/render-thread.ts';
-import { type Writer, writeDocument } from '../documents/write-document.ts';
-import { addFile } from '../files/file.ts';
+import { renderThread, type Writer, writeDocument } from '../documents/index.ts';
+import { addFile } from '../files/index.ts';
 import { engagementDocument } from './documents.ts';
 import { type Letter, readLetter } from './letter.ts';
 

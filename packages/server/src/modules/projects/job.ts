@@ -6,8 +6,7 @@ import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
-import { client } from '../clients/client.ts';
-import { completeClientCurrency } from '../clients/client-currency.ts';
+import { client, completeClientCurrency } from '../clients/index.ts';
 
 /** The billing types whose jobs have a fixed fee. */
 const feeTypes: readonly string[] = ['FIXED_FEE', 'RECURRING'];

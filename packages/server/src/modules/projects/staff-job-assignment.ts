@@ -5,7 +5,7 @@ import { defineEntity } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
-import { checkEmployed, staff } from '../staff/staff.ts';
+import { checkEmployed, staff } from '../staff/index.ts';
 import { isFinished, job } from './job.ts';
 
 /** The assignment of a staff member to a job. Ended ones are kept; another assignment starts a new one. */

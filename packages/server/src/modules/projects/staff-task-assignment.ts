@@ -1,5 +1,5 @@
 import { defineEntity } from '../../entity/entity.ts';
-import { checkEmployed } from '../staff/staff.ts';
+import { checkEmployed } from '../staff/index.ts';
 
 /** The assignment of a staff member to a task. Ended ones are kept. */
 export const staffTaskAssignment = defineEntity('StaffTaskAssignment', {

@@ -1,6 +1,6 @@
 import { Rejection } from '../../contract/rejection.ts';
 import { defineEntity } from '../../entity/entity.ts';
-import { workCode } from '../reference/codes.ts';
+import { workCode } from '../reference/index.ts';
 
 /** A kind of task, with the settings for billing work of that kind. */
 export const taskType = defineEntity('TaskType', {

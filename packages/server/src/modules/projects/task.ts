@@ -4,7 +4,7 @@ import { defineEntity, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { checkNothingUnfinished, unapprovedEntries, unfinishedRows } from '../../entity/unfinished-rows.ts';
-import { checkEmployed } from '../staff/staff.ts';
+import { checkEmployed } from '../staff/index.ts';
 import { isFinished, job } from './job.ts';
 import { isOpenTask } from './open-task.ts';
 import { assignToJobOfTask } from './staff-job-assignment.ts';

@@ -8,10 +8,9 @@ import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
 import { isChanged } from '../../entity/row-changes.ts';
 import { addRules } from '../../entity/rules.ts';
-import { client } from '../clients/client.ts';
-import { isFinished, job } from '../projects/job.ts';
-import { task } from '../projects/task.ts';
-import { staff } from '../staff/staff.ts';
+import { client } from '../clients/index.ts';
+import { isFinished, job, task } from '../projects/index.ts';
+import { staff } from '../staff/index.ts';
 import { wipEntry } from './wip-entry.ts';
 
 /** The field of work in progress that refers to an entry. */

@@ -1,12 +1,8 @@
 import { type Decimal, parseDecimal } from '../../contract/decimal.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
-import { staffJobAssignment } from '../projects/staff-job-assignment.ts';
-import { task } from '../projects/task.ts';
-import { taskType } from '../projects/task-type.ts';
-import { ratesOn } from '../staff/rates.ts';
-import { staff } from '../staff/staff.ts';
-import { staffType } from '../staff/staff-type.ts';
+import { staffJobAssignment, task, taskType } from '../projects/index.ts';
+import { ratesOn, staff, staffType } from '../staff/index.ts';
 
 /** The parameters of the price of an hour. */
 export interface RateRequest {

@@ -5,8 +5,8 @@ import { defineEntity } from '../../entity/entity.ts';
 import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { job } from '../projects/job.ts';
-import { expenseCode } from '../reference/codes.ts';
+import { job } from '../projects/index.ts';
+import { expenseCode } from '../reference/index.ts';
 import {
   announceWork,
   beginChange,

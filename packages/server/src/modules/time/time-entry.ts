@@ -6,11 +6,9 @@ import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { job } from '../projects/job.ts';
-import { task } from '../projects/task.ts';
-import { taskType } from '../projects/task-type.ts';
-import { nonWorkCode, workCode } from '../reference/codes.ts';
-import { staff } from '../staff/staff.ts';
+import { job, task, taskType } from '../projects/index.ts';
+import { nonWorkCode, workCode } from '../reference/index.ts';
+import { staff } from '../staff/index.ts';
 import {
   announceWork,
   beginChange,

@@ -9,12 +9,9 @@ import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { isChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { client } from '../clients/client.ts';
-import { reopenClient } from '../clients/reopen-client.ts';
-import { job, reopenJob } from '../projects/job.ts';
-import { task } from '../projects/task.ts';
-import { recordBookChange } from '../reference/book-change.ts';
-import { expenseCode, workCode } from '../reference/codes.ts';
+import { client, reopenClient } from '../clients/index.ts';
+import { job, reopenJob, task } from '../projects/index.ts';
+import { expenseCode, recordBookChange, workCode } from '../reference/index.ts';
 import { outstandingOf } from './outstanding.ts';
 
 type WipChange = PendingChange<'WipEntry'>;

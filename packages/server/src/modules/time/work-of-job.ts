@@ -6,7 +6,7 @@ import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { checkNothingUnfinished, unapprovedEntries, unfinishedRows } from '../../entity/unfinished-rows.ts';
-import { job } from '../projects/job.ts';
+import { job } from '../projects/index.ts';
 import { outstandingOf } from './outstanding.ts';
 import { wipEntry } from './wip-entry.ts';
 

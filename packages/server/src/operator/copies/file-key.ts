@@ -1,5 +1,5 @@
-import { taxIdPurpose } from '../../modules/clients/client.ts';
-import { webhookSecretPurpose } from '../../modules/events/signatures/webhook-secret.ts';
+import { taxIdPurpose } from '../../modules/clients/index.ts';
+import { webhookSecretPurpose } from '../../modules/events/index.ts';
 import { Vault } from '../../platform/auth/vault.ts';
 
 /** The columns that are encrypted with the master key, by table, with the purposes of their keys. */

@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import type { Row } from '../../../entity/row.ts';
 import type { Session } from '../../../platform/store/store.ts';
-import { addressLines, type StoredAddress } from '../../documents/address.ts';
-import { fileNamePart } from '../../documents/file-name.ts';
+import { addressLines, fileNamePart, type StoredAddress } from '../../documents/index.ts';
 
 /** A line of the document. Numbers are decimal text. */
 export interface DocumentLine {

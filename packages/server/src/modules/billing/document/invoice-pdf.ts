@@ -1,6 +1,6 @@
 import { placesOf } from '../../../contract/currency.ts';
-import { formatAmount, formatDay, formatNumber } from '../../documents/format.ts';
-import { type Column, heightOf, type Pages, renderPages, type Style } from '../../documents/pages.ts';
+import { type Column, heightOf, type Pages, renderPages, type Style } from '../../../platform/pdf/pages.ts';
+import { formatAmount, formatDay, formatNumber } from '../../documents/index.ts';
 import { addressesOf, type DocumentLine, type InvoiceDocument, type InvoiceFace, titles } from './invoice-document.ts';
 
 const margin = 54;

@@ -6,9 +6,8 @@ import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import type { StoredContent } from '../../../platform/storage/storage.ts';
-import { renderThread } from '../../documents/render-thread.ts';
-import { type Writer, writeDocument } from '../../documents/write-document.ts';
-import { addFile } from '../../files/file.ts';
+import { renderThread, type Writer, writeDocument } from '../../documents/index.ts';
+import { addFile } from '../../files/index.ts';
 import { type DocumentFile, type InvoiceDocument, readInvoice } from './invoice-document.ts';
 
 /** Renders the document of an invoice in the worker thread. */

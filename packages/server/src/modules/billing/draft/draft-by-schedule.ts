@@ -5,11 +5,10 @@ import { sum, zero } from '../../../contract/decimal.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
-import { client } from '../../clients/client.ts';
-import { job } from '../../projects/job.ts';
-import { taxRegion } from '../../reference/reference-data.ts';
-import { outstandingOf } from '../../time/outstanding.ts';
-import { wipEntry } from '../../time/wip-entry.ts';
+import { client } from '../../clients/index.ts';
+import { job } from '../../projects/index.ts';
+import { taxRegion } from '../../reference/index.ts';
+import { outstandingOf, wipEntry } from '../../time/index.ts';
 import { draftInvoice } from './draft-invoice.ts';
 
 /** A date of a schedule since the last run. */

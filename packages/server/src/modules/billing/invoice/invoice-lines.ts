@@ -3,8 +3,8 @@ import { Rejection } from '../../../contract/rejection.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import { newId } from '../../../platform/store/new-id.ts';
-import { job } from '../../projects/job.ts';
-import { taxRegion } from '../../reference/reference-data.ts';
+import { job } from '../../projects/index.ts';
+import { taxRegion } from '../../reference/index.ts';
 import { lineAmounts } from '../ledger/amounts.ts';
 
 /** A line of a draft invoice or an invoice. */

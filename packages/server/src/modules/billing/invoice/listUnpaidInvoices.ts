@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { pageScope, withoutCursor } from '../../../query/handlers.ts';
 import { pageReader } from '../../../query/read.ts';
 import type { Handler } from '../../../service/context.ts';
-import { unknownClientRef } from '../../clients/active-client.ts';
+import { unknownClientRef } from '../../clients/index.ts';
 import { invoice } from './invoice.ts';
 
 /** Lists the invoices of a client with an amount due, the earliest due date first. */

@@ -3,8 +3,7 @@ import { parseDecimal, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
-import { outstandingOf } from '../../time/outstanding.ts';
-import { wipEntry } from '../../time/wip-entry.ts';
+import { outstandingOf, wipEntry } from '../../time/index.ts';
 import { lockBalances } from '../ledger/balances.ts';
 import { enterUnbilling, readEntries } from '../ledger/work-entries.ts';
 

@@ -1,8 +1,8 @@
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
-import { client } from '../../clients/client.ts';
-import { job } from '../../projects/job.ts';
+import { client } from '../../clients/index.ts';
+import { job } from '../../projects/index.ts';
 
 /** @throws Rejection `INVALID_STATE` if the client can no longer be billed. */
 export function checkBillable({ status, active }: Row<'Client'>): void {

@@ -5,8 +5,8 @@ import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
-import { client } from '../../clients/client.ts';
-import { org } from '../../reference/reference-data.ts';
+import { client } from '../../clients/index.ts';
+import { org } from '../../reference/index.ts';
 import { type DayAmount, firstDayFor } from './entry-day.ts';
 import { ledgerEntry } from './ledger-entry.ts';
 

@@ -3,7 +3,7 @@ import { schemaUrls, type TypeExtension } from '../../../bulk/standard-types.ts'
 import { contract, type EventOperation, readRolesOf, schemaOf } from '../../../contract/contract.ts';
 import { isEventEnabled } from '../../../contract/events.ts';
 import type { Session } from '../../../platform/store/store.ts';
-import { customTypeNames, findCustomTypes } from '../../records/custom-type.ts';
+import { customTypeNames, findCustomTypes } from '../../records/index.ts';
 import { isFiltered, paymentFilters } from '../subscriptions/payment-filter.ts';
 
 export type CatalogEntry = components['schemas']['EventCatalogEntry'];

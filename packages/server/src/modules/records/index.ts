@@ -23,3 +23,7 @@ export const records = {
   updateCustomRecordType,
   deactivateCustomRecordType,
 };
+export type { CustomTypeRow } from './custom-type.ts';
+export { customTypeNamed, customTypeNames, findCustomTypes, recordTypeOf } from './custom-type.ts';
+export { checkValues, patternTest } from './custom-values.ts';
+export { findMismatches } from './pattern.ts';

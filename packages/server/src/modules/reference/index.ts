@@ -22,3 +22,7 @@ export const referenceData = {
   listOrgs: pageOf(org),
   listServiceLines: pageOf(serviceLine),
 };
+export { completeAddress } from './address.ts';
+export { changeReasonGiven, checkNotAfterToday, recordBookChange } from './book-change.ts';
+export { expenseCode, nonWorkCode, workCode } from './codes.ts';
+export { clientType, office, org, taxRegion } from './reference-data.ts';

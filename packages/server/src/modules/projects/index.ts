@@ -26,3 +26,7 @@ export const projects = {
   assignStaff,
   removeStaff,
 };
+export { isFinished, job, reopenJob } from './job.ts';
+export { staffJobAssignment } from './staff-job-assignment.ts';
+export { task } from './task.ts';
+export { taskType } from './task-type.ts';

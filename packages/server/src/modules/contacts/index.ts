@@ -16,3 +16,6 @@ export const contacts = {
   listContactsByClient,
   upsertContacts,
 };
+export { contact } from './contact.ts';
+export { contactClient } from './contact-client.ts';
+export { contactInfo } from './contact-info.ts';

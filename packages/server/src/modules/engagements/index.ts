@@ -18,3 +18,6 @@ export const engagements = {
   getEngagementBatchStatus,
   listEngagementDocuments,
 };
+export { createEngagements } from './create-engagements.ts';
+export { expireLetters } from './expire-letters.ts';
+export { writeLetter } from './write-letter.ts';

@@ -14,3 +14,6 @@ export const staffHandlers = {
   createStaffTypes,
   lookupStaffTypes: numberedPageOf(staffType),
 };
+export { ratesOn } from './rates.ts';
+export { checkEmployed, isEmployed, staff } from './staff.ts';
+export { staffType } from './staff-type.ts';

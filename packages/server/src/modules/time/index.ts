@@ -34,3 +34,5 @@ export const time = {
   upsertEntries,
   lookupEntries,
 };
+export { outstandingOf } from './outstanding.ts';
+export { wipEntry } from './wip-entry.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { brotliDecompressSync } from 'node:zlib';
 import { Blob, Font, Face as FontFace } from 'harfbuzzjs';
-import { sourceFile } from '../../platform/source-file.ts';
+import { sourceFile } from '../source-file.ts';
 
 /** A face in `faces/faces.json`. `scripts/faces.ts` writes its file, and the characters. */
 export interface FaceEntry {
@@ -27,7 +27,7 @@ const open = new Map<string, OpenFont>();
 function openFont(name: string): OpenFont {
   let found = open.get(name);
   if (found === undefined) {
-    const file = sourceFile(`modules/documents/faces/${name}.ttf.br`);
+    const file = sourceFile(`platform/pdf/faces/${name}.ttf.br`);
     const face = new FontFace(new Blob(brotliDecompressSync(readFileSync(file))));
     const font = new Font(face);
     font.setScale(1000, 1000);
@@ -75,9 +75,7 @@ export class Face {
   }
 }
 
-const entries: readonly FaceEntry[] = JSON.parse(
-  readFileSync(sourceFile('modules/documents/faces/faces.json'), 'utf8'),
-);
+const entries: readonly FaceEntry[] = JSON.parse(readFileSync(sourceFile('platform/pdf/faces/faces.json'), 'utf8'));
 const mainNames: Readonly<Record<Weight, string>> = { regular: 'noto-sans', bold: 'noto-sans-bold' };
 const others = entries.filter(({ name }) => !Object.values(mainNames).includes(name));
 

@@ -28,3 +28,15 @@ export const billing = {
   getLedgerEntry: byId(ledgerEntry),
   aggregateLedgerEntries: aggregateOf(ledgerEntry),
 };
+export { writeInvoice } from './document/write-invoice.ts';
+export { draftBySchedule } from './draft/draft-by-schedule.ts';
+export { invoice } from './invoice/invoice.ts';
+export { markOverdue } from './invoice/mark-overdue.ts';
+export type { Breach } from './ledger/invariants.ts';
+export { findBreaches } from './ledger/invariants.ts';
+export type { Difference, KeptSums } from './ledger/kept-sums.ts';
+export { differencesOf, keptSums } from './ledger/kept-sums.ts';
+export { expireLinks } from './link/expire-links.ts';
+export { followAttempts } from './pay/reconcile.ts';
+export { paymentRoutes } from './pay/routes.ts';
+export { payment } from './payment/payment.ts';

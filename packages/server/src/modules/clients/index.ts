@@ -9,3 +9,7 @@ export const clients = {
   aggregateClients: aggregateOf(client),
   listClientGroups: pageOf(clientGroup),
 };
+export { activeClient, checkClientRef, unknownClientRef } from './active-client.ts';
+export { client, taxIdPurpose } from './client.ts';
+export { checkClientCurrency, completeClientCurrency } from './client-currency.ts';
+export { reopenClient } from './reopen-client.ts';

@@ -1,0 +1,1 @@
+export { createToken } from './createToken.ts';

@@ -1,0 +1,8 @@
+import { getFile } from './getFile.ts';
+import { listFiles } from './listFiles.ts';
+
+export const files = { listFiles, getFile };
+export { contentRoute } from './content-route.ts';
+export { checkContentType } from './content-type.ts';
+export type { NewFile } from './file.ts';
+export { addFile, addRejectedFile, file } from './file.ts';

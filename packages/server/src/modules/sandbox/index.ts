@@ -1,0 +1,2 @@
+export { advanceSandboxClock } from './advanceSandboxClock.ts';
+export { getSandboxClock } from './getSandboxClock.ts';
