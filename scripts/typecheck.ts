@@ -2,6 +2,8 @@
  * Checks the types of every package and of the scripts with TypeScript 7, which takes a tenth of the time of 6. Programs
  * that generate types and declarations require 6 (openapi-typescript, tsdown).
  *
+ * The sources of published packages have the library of the oldest Node that they support, their tests that of the repository.
+ *
  * Packages with the same options are checked as one program, because they import each other's sources. With `--separately`
  * each one is checked alone, which also finds a declaration that only another package includes.
  */
@@ -17,7 +19,7 @@ const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript-7/pa
 const { separately } = readOptions({ options: { separately: { type: 'boolean', default: false } } }).values;
 
 const all: string[] = [];
-for await (const project of glob('{packages/*,scripts,openapi/rules}/tsconfig.json')) all.push(project);
+for await (const project of glob('{packages/*,packages/*/test,scripts,openapi/rules}/tsconfig.json')) all.push(project);
 for (const project of separately ? all : await withFewerPrograms(all)) {
   try {
     // More threads would each check the types that they share.

@@ -1,12 +1,21 @@
-import { defineConfig } from 'tsdown';
+import { defineConfig, type UserConfig } from 'tsdown';
 
-/** The types and the index of the contract are bundled, because the workspace's `spec` is not published. */
-export default defineConfig({
+const shared: UserConfig = {
   entry: ['src/index.ts', 'src/webhooks.ts'],
   platform: 'neutral',
   target: 'es2022',
   fixedExtension: false,
-  dts: { eager: true },
-  // Other dependencies are not bundled.
-  deps: { onlyBundle: [] },
-});
+  // Declarations are written file by file, without the compiler, which takes a minute for the types of the contract.
+  dts: { oxc: true },
+};
+
+/** The types and the index of the contract are bundled, because the workspace's `spec` is not published. */
+export default defineConfig([
+  { ...shared, format: 'esm', deps: { onlyBundle: [] } },
+  // For CommonJS, so are these, which have only ES modules, or a default export that `require` does not find.
+  {
+    ...shared,
+    format: 'cjs',
+    deps: { alwaysBundle: ['p-retry', 'openapi-fetch'], onlyBundle: ['p-retry', 'is-network-error', 'openapi-fetch'] },
+  },
+]);

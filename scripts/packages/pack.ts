@@ -40,7 +40,8 @@ export async function fault(tarball: string): Promise<string | undefined> {
   const lines = messages.map((message) => formatMessage(message, pkg, { color: false }) ?? message.code);
   // The types of a package without modules to import cannot be wrong.
   if (pkg.exports !== undefined) {
-    const { code, output } = await run(['attw', '--no-color', '--profile', 'esm-only', tarball]);
+    const profile = JSON.stringify(pkg.exports).includes('"require"') ? 'node16' : 'esm-only';
+    const { code, output } = await run(['attw', '--no-color', '--profile', profile, tarball]);
     if (code !== 0) lines.push(output);
   }
   return lines.length === 0 ? undefined : lines.join('\n');

@@ -35,7 +35,9 @@ export async function* tryPackages(tarballs: ReadonlyMap<string, string>): Async
         await cp(join(programs, `${name}.mjs`), join(place, `${name}.mjs`));
         yield await onNode(`${name} runs`, 'node', `${name}.mjs`);
       }
-      if (version === versions.at(-1)) yield await compile(place);
+      await cp(join(programs, 'client.cjs'), join(place, 'client.cjs'));
+      yield await onNode('client runs as CommonJS', 'node', 'client.cjs');
+      if (version === versions.at(-1)) yield* compile(place);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -53,12 +55,24 @@ const program = `
   export { check, verifyWebhook };
 `;
 
-/** Compiles a program that uses the installed packages, and their declarations. */
-async function compile(place: string): Promise<Tried> {
-  await writeFile(join(place, 'program.ts'), program);
+const commonJs = `
+  import { createClient, orThrow } from '@financial-automation/client';
+  import { verifyWebhook } from '@financial-automation/client/webhooks';
+  const api = createClient({ baseUrl: 'http://127.0.0.1', tenant: 'hartwell', apiKey: 'key' });
+  export const name: Promise<string> = orThrow(api.getClient({ path: { id: '1' } })).then((client) => client.name);
+  export { verifyWebhook };
+`;
+
+/** Compiles programs that use the installed packages, and their declarations. */
+async function* compile(place: string): AsyncGenerator<Tried> {
   await mkdir(join(place, 'node_modules/@types'), { recursive: true });
   await symlink(join(modules, '@types/node'), join(place, 'node_modules/@types/node')).catch(() => {});
-  const options = '--noEmit --strict --target es2024 --module nodenext --types node program.ts'.split(' ');
-  const { code, output } = await run([join(modules, '.bin/tsc'), ...options], { directory: place });
-  return { what: 'a TypeScript program compiles with the installed types', failure: code === 0 ? undefined : output };
+  const compiled = async (what: string, file: string, text: string, module: string): Promise<Tried> => {
+    await writeFile(join(place, file), text);
+    const options = `--noEmit --strict --target es2024 --module ${module} --types node ${file}`.split(' ');
+    const { code, output } = await run([join(modules, '.bin/tsc'), ...options], { directory: place });
+    return { what, failure: code === 0 ? undefined : output };
+  };
+  yield await compiled('a TypeScript program compiles with the installed types', 'program.ts', program, 'nodenext');
+  yield await compiled('a TypeScript program in CommonJS compiles', 'program.cts', commonJs, 'node16');
 }

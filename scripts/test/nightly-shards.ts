@@ -203,7 +203,7 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
     {
       name: 'the packages of a release, installed and run on Node 20, 22 and 26',
       sample: 'the MCP server, packed and run with only its dependencies',
-      command: ['node', 'scripts/pack.ts'],
+      command: ['node', 'scripts/pack.ts', '--check'],
     },
   ],
   /** The contract check on its own tests and on servers of others. */

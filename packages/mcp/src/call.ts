@@ -1,7 +1,9 @@
 /** Calls of operations: from the arguments of a model to a request, and from the response to text of a bounded length. */
+
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type Client, isProblem, type Problem, ProblemError } from '../../client/src/index.ts';
 import type { Operation, OperationId } from './contract.ts';
+import { groupBy } from './group-by.ts';
 import { defaultPageSize, parametersOf } from './tools.ts';
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -123,7 +125,7 @@ function withFields(body: unknown, fields: readonly string[]): unknown {
 function picked(value: unknown, paths: readonly (readonly string[])[]): unknown {
   if (Array.isArray(value)) return value.map((item) => picked(item, paths));
   if (typeof value !== 'object' || value === null) return value;
-  const groups = Map.groupBy(paths, ([name]) => name ?? '');
+  const groups = groupBy(paths, ([name]) => name ?? '');
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, member]) => {
       const deeper = groups.get(name)?.map(([, ...rest]) => rest);

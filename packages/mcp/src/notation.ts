@@ -2,7 +2,9 @@
  * Schemas in a short notation that models read well, like types of TypeScript: a JSON Schema of a search has thirty times the characters.
  * A type that has a name is mentioned by it, and declared once.
  */
+
 import type { Contract, Schema } from './contract.ts';
+import { groupBy } from './group-by.ts';
 
 /** Types whose declaration is as long as a mention, and which are therefore never mentioned. */
 const maxInline = 60;
@@ -57,7 +59,7 @@ function simpleType(type: string, schema: Schema, contract: Contract, mentioned:
 
 function objectOf({ properties = {}, required = [] }: Schema, contract: Contract, mentioned: Set<string>): string {
   // Properties of one type together: a filter has thirty columns of four types.
-  const byType = Map.groupBy(Object.entries(properties), ([, property]) => typeOf(property, contract, mentioned));
+  const byType = groupBy(Object.entries(properties), ([, property]) => typeOf(property, contract, mentioned));
   const groups = [...byType].map(([type, members]) => {
     const names = members.map(([name]) => `${name}${required.includes(name) ? '' : '?'}`);
     return `${names.join(', ')}: ${type}`;

@@ -2,9 +2,11 @@
  * The tools: find operations, describe them, call them. One tool for each operation would fill the context of a model before it asks
  * anything: the definitions of all operations have ten times the characters of a long conversation.
  */
+
 import { anyToken, hasRole } from '@financial-automation/spec/roles';
 import type { Tool } from '@modelcontextprotocol/server';
 import type { Contract, Operation, Parameter } from './contract.ts';
+import { groupBy } from './group-by.ts';
 import { declarationsOf, firstSentence, typeOf } from './notation.ts';
 
 export interface Choice {
@@ -114,7 +116,7 @@ export function listOf(operations: readonly Operation[], words = '', tag?: strin
     const tags = [...new Set(operations.map((operation) => operation.tag))];
     return `No operation matches. The tags are ${tags.join(', ')}.`;
   }
-  return [...Map.groupBy(matching, (operation) => operation.tag)]
+  return [...groupBy(matching, (operation) => operation.tag)]
     .map(([name, members]) => [`# ${name}`, ...members.map(({ id, summary }) => `${id}: ${summary}`)].join('\n'))
     .join('\n');
 }

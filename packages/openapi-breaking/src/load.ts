@@ -1,4 +1,5 @@
 /** Reads documents as they are: of one or several files, YAML or JSON, OpenAPI 3.0 to 3.2 or Swagger 2.0. */
+/// <reference path="./swagger2openapi.d.ts" />
 import { bundle, createConfig } from '@redocly/openapi-core';
 import { isObject, type JsonObject } from '../../../openapi/rules/contract.ts';
 import type { Bundle } from './document.ts';
