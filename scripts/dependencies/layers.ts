@@ -1,7 +1,7 @@
 import type { IForbiddenRuleType } from 'dependency-cruiser';
 
-/** Tests, and what only they import. */
-const tests = String.raw`\.test\.ts$|/testing\.ts$|-double\.ts$`;
+/** What only tests import is not among the sources. */
+const tests = String.raw`\.test\.ts$`;
 
 /** A layer of the table: files and directories. */
 interface Layer {

@@ -1,4 +1,4 @@
-/** Writes `schema.sql`, which describes the schema of a database with all migrations; a test compares it with a fresh database of each engine. */
+/** Writes `generated/schema.sql`, which describes the schema of a database with all migrations; a test compares it with a fresh database of each engine. */
 import { writeFile } from 'node:fs/promises';
 import { readOptions } from '../../../scripts/options.ts';
 import { openEngine, openStore } from '../src/platform/store/store.ts';
@@ -14,7 +14,10 @@ try {
   const options = { databaseUrl: databaseUrl(server.url, name) };
   await (await openStore(options)).close();
   const engine = await openEngine(options, { info() {}, warn() {} });
-  await writeFile(new URL('../src/platform/store/schema.sql', import.meta.url), await describeSchema(engine.pool));
+  await writeFile(
+    new URL('../src/platform/store/generated/schema.sql', import.meta.url),
+    await describeSchema(engine.pool),
+  );
   await engine.close();
   await dropDatabase(server.url, name);
 } finally {

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { type Delivery, startDelivery } from '../src/modules/events/delivery/delivery.ts';
 import type { SenderOptions } from '../src/modules/events/delivery/sender.ts';
-import { recordsOf } from '../src/modules/records/testing.ts';
 import { DeliveryAddresses } from '../src/platform/addresses.ts';
 import { partitionsDue } from '../src/platform/store/trace.ts';
 import { atEnd } from './at-end.ts';
+import { recordsOf } from './modules/records.ts';
 import type { Receiver } from './receiver.ts';
 import { type TestCaller, type TestService, type TestServiceOptions, testService } from './service.ts';
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { ensureApiUser } from '../../../server/src/operator/api-keys.ts';
 import { testDatabase } from '../../../server/test/database.ts';
 import { testService } from '../../../server/test/service.ts';
+import { differing, missingStates } from '../../test/profile.ts';
 import { loadProfiles } from './load-profile.ts';
-import { differing, missingStates } from './testing.ts';
 
 const database = await testDatabase();
 const service = await testService({ database });

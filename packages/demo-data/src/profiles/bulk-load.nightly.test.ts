@@ -5,9 +5,9 @@ import { checkBooks } from '../../../server/src/operator/books.ts';
 import type { Tenant } from '../../../server/src/platform/auth/caller.ts';
 import { engineName, testDatabase } from '../../../server/test/database.ts';
 import { testService } from '../../../server/test/service.ts';
+import { differing } from '../../test/profile.ts';
 import { loadProfile, loadProfiles } from './load-profile.ts';
 import { profiles } from './profile.ts';
-import { differing } from './testing.ts';
 
 const database = await testDatabase();
 const service = await testService({ database });

@@ -5,11 +5,11 @@ import { checkBooks } from '../../../server/src/operator/books.ts';
 import type { Tenant } from '../../../server/src/platform/auth/caller.ts';
 import { testDatabase } from '../../../server/test/database.ts';
 import { testService } from '../../../server/test/service.ts';
+import { differing, missingStates } from '../../test/profile.ts';
 import { rowsDigest } from './background-load.ts';
 import { type Filling, loadInBackground, loadProfile, loadProfiles } from './load-profile.ts';
 import { profiles } from './profile.ts';
 import type { Place } from './table-loader.ts';
-import { differing, missingStates } from './testing.ts';
 
 const database = await testDatabase();
 const service = await testService({ database });

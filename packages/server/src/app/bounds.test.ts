@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import { firm } from '../../test/modules/billing.ts';
+import type { WriteItem } from '../../test/modules/records.ts';
 import { checkBoundsOfResponses, testService } from '../../test/service.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import { rowsBeyondBounds } from '../contract/row-findings.ts';
-import { firm } from '../modules/billing/testing.ts';
-import type { WriteItem } from '../modules/records/testing.ts';
 import { checkRows, describeFinding, type RowPosition, type RowsReport } from '../operator/rows.ts';
 import { newId } from '../platform/store/new-id.ts';
 

@@ -3,11 +3,11 @@ import pLimit from 'p-limit';
 import { afterEach, expect, test } from 'vitest';
 import { createClient, isProblem } from '../../../client/src/index.ts';
 import { testDatabase } from '../../test/database.ts';
+import { firm } from '../../test/modules/billing.ts';
 import { isNightly } from '../../test/nightly.ts';
 import { overTcp } from '../../test/postgres-server.ts';
 import { testService } from '../../test/service.ts';
 import { openProxy } from '../../test/severable-proxy.ts';
-import { firm } from '../modules/billing/testing.ts';
 import { createApiKey } from '../operator/api-keys.ts';
 
 const direct = overTcp((await testDatabase()).databaseUrl ?? '');

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { moveMachineClock } from '../../test/clock.ts';
+import { agingFirm } from '../../test/modules/sandbox.ts';
 import { testService } from '../../test/service.ts';
 import { backgroundWork } from '../app/jobs.ts';
-import { agingFirm } from '../modules/sandbox/testing.ts';
 import { keepPartitions } from '../platform/store/partitions.ts';
 import { startBackground } from './background.ts';
 

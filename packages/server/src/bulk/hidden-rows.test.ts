@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { seedDemoData } from '../../../demo-data/src/demo-data.ts';
+import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
-import { recordsOf } from '../modules/records/testing.ts';
 import { newId } from '../platform/store/new-id.ts';
 import type { RecordType } from './record-type.ts';
 import { typesWith } from './standard-types.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, test } from 'vitest';
+import { firmOf } from '../../test/modules/time.ts';
 import { testService } from '../../test/service.ts';
-import { firmOf } from '../modules/time/testing.ts';
 import { newId } from '../platform/store/new-id.ts';
 import type { Session } from '../platform/store/session.ts';
 import { isMarked, markedTables } from './mark-pages.ts';

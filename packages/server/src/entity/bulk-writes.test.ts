@@ -1,9 +1,9 @@
 /** Bulk writes whose items depend on each other, are too large, or are rejected by the database. */
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
 import { contact } from '../modules/contacts/contact.ts';
-import { recordsOf } from '../modules/records/testing.ts';
 import { asOperator } from '../operator/tenants.ts';
 
 const service = await testService();

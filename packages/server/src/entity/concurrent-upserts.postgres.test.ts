@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { onlyRequired } from '../../test/bounds/bodies.ts';
 import { type Door, rowDoors } from '../../test/bounds/doors.ts';
 import { World } from '../../test/bounds/world.ts';
+import { recordsOf } from '../../test/modules/records.ts';
 import { isNightly } from '../../test/nightly.ts';
 import { type HttpResponse, testService } from '../../test/service.ts';
 import { typesWith } from '../bulk/standard-types.ts';
-import { recordsOf } from '../modules/records/testing.ts';
 
 /** How many callers upsert each type at once, and how often. */
 const callers = isNightly ? 20 : 4;

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { deliveringService } from '../../test/delivery.ts';
+import { firm as firmOf } from '../../test/modules/billing.ts';
+import { recordsOf } from '../../test/modules/records.ts';
 import { startReceiver } from '../../test/receiver.ts';
 import type { TestCaller } from '../../test/service.ts';
 import { allOperations, contract, readRolesOf, readRows, schemaOf } from '../contract/contract.ts';
 import { type Field, membersOf } from '../contract/fields.ts';
-import { firm as firmOf } from '../modules/billing/testing.ts';
-import { recordsOf } from '../modules/records/testing.ts';
 import { membersShown } from './embed.ts';
 import type { AnyEntity } from './entity.ts';
 import type { Embed } from './model.ts';

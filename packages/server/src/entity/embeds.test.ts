@@ -4,10 +4,10 @@
  */
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { recordsOf } from '../../test/modules/records.ts';
+import { firmOf } from '../../test/modules/staff.ts';
 import { testService } from '../../test/service.ts';
 import type { Field } from '../contract/fields.ts';
-import { recordsOf } from '../modules/records/testing.ts';
-import { firmOf } from '../modules/staff/testing.ts';
 import { asOperator } from '../operator/tenants.ts';
 import { membersShown } from './embed.ts';
 import type { AnyEntity, Embed, OnChange } from './model.ts';

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { recordsOf } from '../../test/modules/records.ts';
+import { firmOf, type Row, unique } from '../../test/modules/time.ts';
 import { type TestCaller, testService } from '../../test/service.ts';
 import { type TypeExtension, typesWith } from '../bulk/standard-types.ts';
 import { allOperations, contract, schemaOf } from '../contract/contract.ts';
 import { holdsField, membersOf } from '../contract/fields.ts';
-import { recordsOf } from '../modules/records/testing.ts';
-import { firmOf, type Row, unique } from '../modules/time/testing.ts';
 import { setTenantSetting } from '../operator/tenant-settings.ts';
 import type { AnyEntity } from './entity.ts';
 import { allEntities } from './registry.ts';

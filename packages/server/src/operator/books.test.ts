@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { firm } from '../../test/modules/billing.ts';
 import { testService } from '../../test/service.ts';
-import { firm } from '../modules/billing/testing.ts';
 import { checkBooks, describeBooks } from './books.ts';
 
 const service = await testService();

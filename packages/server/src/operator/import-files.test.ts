@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { components } from '@financial-automation/spec';
 import { expect, test } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
+import { firmOf } from '../../test/modules/staff.ts';
 import { processEnvironment, runCli } from '../../test/process.ts';
 import { testService } from '../../test/service.ts';
-import { firmOf } from '../modules/staff/testing.ts';
 import { importFiles } from './import-files.ts';
 import { importFolder } from './import-folder.ts';
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { recordsOf } from '../../test/modules/records.ts';
+import { firmOf, outcomeOf, timeOf, unique } from '../../test/modules/time.ts';
 import { type TestService, testService } from '../../test/service.ts';
-import { recordsOf } from '../modules/records/testing.ts';
-import { firmOf, outcomeOf, timeOf, unique } from '../modules/time/testing.ts';
 import { Directory } from '../platform/auth/directory.ts';
 import { type OperatorSettings, settingSchemas } from '../platform/auth/tenant-settings.ts';
 import { setTenantSetting } from './tenant-settings.ts';

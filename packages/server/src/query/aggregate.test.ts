@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { firmOf, timeOf } from '../../test/modules/time.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, schemaOf } from '../contract/contract.ts';
-import { firmOf, timeOf } from '../modules/time/testing.ts';
 
 const service = await testService();
 const firm = await firmOf(service);

@@ -1,8 +1,8 @@
 import { operations } from '@financial-automation/spec';
 import { describe, expect, test } from 'vitest';
+import { recordsOf } from '../../test/modules/records.ts';
+import { firmOf, operationsOf, unknownId } from '../../test/modules/staff.ts';
 import { testService } from '../../test/service.ts';
-import { recordsOf } from '../modules/records/testing.ts';
-import { firmOf, operationsOf, unknownId } from '../modules/staff/testing.ts';
 
 const service = await testService();
 const { call } = service;

@@ -1,10 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { filesOf } from '../../test/modules/files.ts';
 import { testService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
 import { routesOf } from '../app/app.ts';
-import { filesOf } from '../modules/files/testing.ts';
 import type { Route } from './route.ts';
 
 interface Line {

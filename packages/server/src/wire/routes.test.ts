@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { filesOf } from '../../test/modules/files.ts';
+import { goodCard, payerDetails, payingFirm } from '../../test/modules/pay.ts';
 import { testService } from '../../test/service.ts';
 import { type WireResponse, wire } from '../../test/wire.ts';
 import type { ProblemDocument } from '../contract/problem.ts';
-import { goodCard, payerDetails, payingFirm } from '../modules/billing/pay/testing.ts';
-import { filesOf } from '../modules/files/testing.ts';
 
 /**
  * What callers read from every kind of route: operations, downloads, payment pages, documents, and paths of none. `-u` writes the

@@ -4,10 +4,10 @@ import { zstdCompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
 import { portOf } from '../../test/free-port.ts';
+import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
 import { createApp, createProbes } from '../app/app.ts';
-import { recordsOf } from '../modules/records/testing.ts';
 
 const lines: string[] = [];
 const log = pino(

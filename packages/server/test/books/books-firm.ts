@@ -1,4 +1,4 @@
-import type { firm } from '../../src/modules/billing/testing.ts';
+import type { firm } from '../modules/billing.ts';
 import { type Cents, cents } from './cents.ts';
 import type { WalkCurrency } from './requests.ts';
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Rejection } from '../../src/contract/rejection.ts';
 import { rehearse, transact } from '../../src/entity/transact.ts';
 import { payment, recordRefund, recordResult } from '../../src/modules/billing/payment/payment.ts';
-import type { WriteItem } from '../../src/modules/records/testing.ts';
+import type { WriteItem } from '../modules/records.ts';
 import type { HttpResponse, TestService } from '../service.ts';
 import { type BooksCallers, type BooksFirm, createBooksFirm } from './books-firm.ts';
 import { reported } from './model/payments.ts';

@@ -1,4 +1,4 @@
-import { only, type WriteItem, type WriteResult } from '../../src/modules/records/testing.ts';
+import { only, type WriteItem, type WriteResult } from '../modules/records.ts';
 import type { TestCaller } from '../service.ts';
 import type { BooksFirm } from './books-firm.ts';
 import { isCredit } from './model/rows.ts';

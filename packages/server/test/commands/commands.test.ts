@@ -8,16 +8,16 @@ import { writeAsSystem } from '../../src/background/write-as-system.ts';
 import { contract } from '../../src/contract/contract.ts';
 import { expireLinks } from '../../src/modules/billing/link/expire-links.ts';
 import { followAttempts } from '../../src/modules/billing/pay/reconcile.ts';
-import { accountOf, goodCard, payingFirm, tickOf } from '../../src/modules/billing/pay/testing.ts';
 import { createEngagements } from '../../src/modules/engagements/create-engagements.ts';
 import { engagementDocument } from '../../src/modules/engagements/documents.ts';
 import { expireLetters } from '../../src/modules/engagements/expire-letters.ts';
-import { callsOf } from '../../src/modules/engagements/testing.ts';
 import { addFile, addRejectedFile } from '../../src/modules/files/file.ts';
 import { setTenantSetting } from '../../src/operator/tenant-settings.ts';
 import { asOperator } from '../../src/operator/tenants.ts';
 import type { Tenant } from '../../src/platform/auth/caller.ts';
 import { SandboxProcessor } from '../../src/platform/payments/sandbox.ts';
+import { callsOf } from '../modules/engagements.ts';
+import { accountOf, goodCard, payingFirm, tickOf } from '../modules/pay.ts';
 import { testService } from '../service.ts';
 import { Recorder, type Step } from './recorder.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { firm } from '../../../test/modules/billing.ts';
+import { only } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
-import { only } from '../records/testing.ts';
-import { firm } from './testing.ts';
 
 const service = await testService();
 const {

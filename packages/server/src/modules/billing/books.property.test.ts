@@ -6,10 +6,10 @@ import { requestOf } from '../../../test/books/request-of.ts';
 import { currencies } from '../../../test/books/requests.ts';
 import { partsOf, type Step, someScenarios, stepOf } from '../../../test/books/steps.ts';
 import { type Corrected, firstWork, openBooks, Walk } from '../../../test/books/walk.ts';
+import { firm } from '../../../test/modules/billing.ts';
 import { testService } from '../../../test/service.ts';
 import { findBreaches } from './ledger/invariants.ts';
 import { differencesOf } from './ledger/kept-sums.ts';
-import { firm } from './testing.ts';
 
 // With other work on the machine, a read takes many times as long.
 const service = await testService({ config: { readBudget: 60_000 } });

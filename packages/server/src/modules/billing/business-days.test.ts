@@ -1,9 +1,9 @@
 /** What is recorded has happened, and people work between their first and their last day. */
 import { describe, expect, test } from 'vitest';
+import { firm } from '../../../test/modules/billing.ts';
+import { only } from '../../../test/modules/records.ts';
+import { firmOf, outcomeOf, timeOf } from '../../../test/modules/time.ts';
 import { testService } from '../../../test/service.ts';
-import { only } from '../records/testing.ts';
-import { firmOf, outcomeOf, timeOf } from '../time/testing.ts';
-import { firm } from './testing.ts';
 
 const service = await testService();
 const { approver, client, draftOf, newJob, preparer, records, staffId } = await firm(service);

@@ -1,13 +1,13 @@
 import type { components } from '@financial-automation/spec';
 import { expect, test } from 'vitest';
+import { firm } from '../../../test/modules/billing.ts';
+import { only } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
 import type { Input } from '../../contract/handler.ts';
 import { asOperator } from '../../operator/tenants.ts';
-import { only } from '../records/testing.ts';
 import { findBreaches } from './ledger/invariants.ts';
 import { differencesOf } from './ledger/kept-sums.ts';
 import { payment as paymentEntity, recordResult } from './payment/payment.ts';
-import { firm } from './testing.ts';
 
 const service = await testService();
 const { approver, draftOf, invoice, newClient, newJob, pay, payment, preparer, records, wip, workFor } =

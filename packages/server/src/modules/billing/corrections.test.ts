@@ -1,12 +1,12 @@
 /** What a bank reports is recorded whatever became of the client, and every mistake can be corrected. */
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { firm } from '../../../test/modules/billing.ts';
+import { only } from '../../../test/modules/records.ts';
+import { timeOf } from '../../../test/modules/time.ts';
 import { testService } from '../../../test/service.ts';
 import { asOperator } from '../../operator/tenants.ts';
-import { only } from '../records/testing.ts';
-import { timeOf } from '../time/testing.ts';
 import { payment as paymentEntity, recordResult } from './payment/payment.ts';
-import { firm } from './testing.ts';
 
 const service = await testService();
 const { approver, draftOf, invoice, newClient, newJob, pay, payment, post, preparer, records, staffId, wip } =

@@ -2,12 +2,12 @@
 import { codes } from 'currency-codes';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { firm } from '../../../test/modules/billing.ts';
+import { only } from '../../../test/modules/records.ts';
+import { timeOf } from '../../../test/modules/time.ts';
 import { testService } from '../../../test/service.ts';
 import { placesOf } from '../../contract/currency.ts';
 import { checkBooks } from '../../operator/books.ts';
-import { only } from '../records/testing.ts';
-import { timeOf } from '../time/testing.ts';
-import { firm } from './testing.ts';
 
 const service = await testService();
 const { approver, draftOf, invoice, newClient, post, preparer, records, staffId, wip } = await firm(service);

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import type { WriteItem, WriteResult } from '../../../test/modules/records.ts';
 import { isNightly } from '../../../test/nightly.ts';
 import { patientLimits } from '../../../test/patient-limits.ts';
 import { processEnvironment, runCli, startServer, type TestProcess } from '../../../test/process.ts';
@@ -10,7 +11,6 @@ import { checkBooks } from '../../operator/books.ts';
 import { tenantNamed } from '../../operator/tenants.ts';
 import { Directory } from '../../platform/auth/directory.ts';
 import { openStore, type Store } from '../../platform/store/store.ts';
-import type { WriteItem, WriteResult } from '../records/testing.ts';
 
 // KILL_ROUNDS=20 runs more rounds than the suite has time for.
 const rounds = Number(process.env.KILL_ROUNDS ?? (isNightly ? 2 : 1));

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import type { WriteResult } from '../../../test/modules/records.ts';
+import { firmOf, outcomeOf, unique } from '../../../test/modules/time.ts';
 import { type TestCaller, testService } from '../../../test/service.ts';
 import { createApiKey } from '../../operator/api-keys.ts';
-import type { WriteResult } from '../records/testing.ts';
-import { firmOf, outcomeOf, unique } from '../time/testing.ts';
 
 const service = await testService();
 const firm = await firmOf(service);

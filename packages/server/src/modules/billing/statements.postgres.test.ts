@@ -3,11 +3,11 @@
  * timing.
  */
 import { expect, test } from 'vitest';
+import { firm } from '../../../test/modules/billing.ts';
+import { only } from '../../../test/modules/records.ts';
+import { timeOf } from '../../../test/modules/time.ts';
 import { testService } from '../../../test/service.ts';
 import { statementsOf } from '../../../test/statements.ts';
-import { only } from '../records/testing.ts';
-import { timeOf } from '../time/testing.ts';
-import { firm } from './testing.ts';
 
 const service = await testService();
 const { approver, approving, client, draftOf, jobId, pay, preparer, records, staffId } = await firm(service);

@@ -4,13 +4,13 @@
  */
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { firm } from '../../../test/modules/billing.ts';
+import { only, type WriteItem } from '../../../test/modules/records.ts';
+import { timeOf } from '../../../test/modules/time.ts';
 import { testService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 import { asOperator } from '../../operator/tenants.ts';
-import { only, type WriteItem } from '../records/testing.ts';
-import { timeOf } from '../time/testing.ts';
 import { payment, recordResult } from './payment/payment.ts';
-import { firm } from './testing.ts';
 
 const service = await testService();
 const { approver, approving, client, draftOf, jobId, newClient, pay, post, preparer, records, staffId } =

@@ -1,9 +1,9 @@
 /** What can still be billed keeps the rows that it refers to, and nothing is billed to a row that is deleted. */
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { firm } from '../../../test/modules/billing.ts';
+import { only } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
-import { only } from '../records/testing.ts';
-import { firm } from './testing.ts';
 
 const service = await testService();
 const { approver, draftOf, newClient, newJob, pay, preparer, records, staffId } = await firm(service);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { invoiceDocument } from '../../../test/modules/invoice-document.ts';
 import type { InvoiceDocument } from '../billing/document/invoice-document.ts';
-import { invoiceDocument } from '../billing/document/testing.ts';
 import { RenderThread } from './render-thread.ts';
 
 const file = 'modules/billing/document/invoice-pdf.ts';

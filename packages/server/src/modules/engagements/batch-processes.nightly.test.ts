@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { engineName } from '../../../test/database.ts';
 import { freePort } from '../../../test/free-port.ts';
+import type { Batch, Engagement } from '../../../test/modules/engagements.ts';
 import { type Environment, processEnvironment, runCli, startServer } from '../../../test/process.ts';
-import type { Batch, Engagement } from './testing.ts';
 
 /** Calls of one API user, to the process at an address. */
 async function callerOf(environment: Environment, address: string) {

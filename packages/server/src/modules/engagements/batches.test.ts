@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { runBackground } from '../../../test/background.ts';
+import { firmWithLetters } from '../../../test/modules/engagements.ts';
 import { testService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 import { createEngagements } from './create-engagements.ts';
-import { firmWithLetters } from './testing.ts';
 
 const service = await testService();
 const firm = await firmWithLetters(service);

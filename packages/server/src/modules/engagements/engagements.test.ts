@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { callsOf, type Engagement, firmWithLetters } from '../../../test/modules/engagements.ts';
+import { atOnce, failureOf, unknownId } from '../../../test/modules/staff.ts';
 import { testService } from '../../../test/service.ts';
 import { schemaOf } from '../../contract/contract.ts';
-import { atOnce, failureOf, unknownId } from '../staff/testing.ts';
-import { callsOf, type Engagement, firmWithLetters } from './testing.ts';
 
 const service = await testService();
 const { signIn, addTenant } = service;

@@ -2,14 +2,14 @@ import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { extractText, getDocumentProxy } from 'unpdf';
 import { afterAll, describe, expect, test } from 'vitest';
+import { callsOf, firmWithLetters } from '../../../test/modules/engagements.ts';
+import { recordsOf } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
 import { backgroundWork } from '../../app/jobs.ts';
 import { startBackground } from '../../background/background.ts';
 import { enqueue } from '../../background/job.ts';
 import { writeAsSystem } from '../../background/write-as-system.ts';
-import { recordsOf } from '../records/testing.ts';
 import { expireLetters } from './expire-letters.ts';
-import { callsOf, firmWithLetters } from './testing.ts';
 
 type File = components['schemas']['FileMetadata'];
 

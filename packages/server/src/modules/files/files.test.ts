@@ -2,10 +2,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { components } from '@financial-automation/spec';
 import { describe, expect, test } from 'vitest';
+import { filesOf } from '../../../test/modules/files.ts';
+import { recordsOf } from '../../../test/modules/records.ts';
+import { failureOf, firmOf, unknownId } from '../../../test/modules/staff.ts';
 import { testService } from '../../../test/service.ts';
-import { recordsOf } from '../records/testing.ts';
-import { failureOf, firmOf, unknownId } from '../staff/testing.ts';
-import { filesOf } from './testing.ts';
 
 type File = components['schemas']['FileMetadata'];
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { recordsOf } from '../../../test/modules/records.ts';
+import { atOnce, failureOf, firmOf, operationsOf, unknownId } from '../../../test/modules/staff.ts';
 import { testService } from '../../../test/service.ts';
-import { recordsOf } from '../records/testing.ts';
-import { atOnce, failureOf, firmOf, operationsOf, unknownId } from '../staff/testing.ts';
 
 const service = await testService();
 const firm = firmOf(service);

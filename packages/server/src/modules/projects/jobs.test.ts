@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { only, recordsOf, type WriteItem } from '../../../test/modules/records.ts';
+import { atOnce, failureOf, firmOf, operationsOf, unknownId } from '../../../test/modules/staff.ts';
 import { testService } from '../../../test/service.ts';
-import { only, recordsOf, type WriteItem } from '../records/testing.ts';
-import { atOnce, failureOf, firmOf, operationsOf, unknownId } from '../staff/testing.ts';
 
 const service = await testService();
 const firm = firmOf(service);

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { only, recordsOf, type WriteItem } from '../../../test/modules/records.ts';
+import { failureOf, firmOf, operationsOf, unknownId } from '../../../test/modules/staff.ts';
 import { testService } from '../../../test/service.ts';
 import { setTenantSetting } from '../../operator/tenant-settings.ts';
-import { only, recordsOf, type WriteItem } from '../records/testing.ts';
-import { failureOf, firmOf, operationsOf, unknownId } from '../staff/testing.ts';
 
 const service = await testService();
 const firm = firmOf(service);

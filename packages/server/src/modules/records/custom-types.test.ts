@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { recordsOf } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
-import { recordsOf } from './testing.ts';
 
 const service = await testService();
 const { upsert, define, change, make } = recordsOf(service);

@@ -2,9 +2,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { sql } from 'kysely';
 import { expect, test, vi } from 'vitest';
 import { cpuTime } from '../../../test/cpu-time.ts';
+import { recordsOf } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
-import { recordsOf } from './testing.ts';
 
 const service = await testService();
 const { define, change, upsert } = recordsOf(service);

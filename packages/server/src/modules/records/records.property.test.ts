@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { recordsOf } from '../../../test/modules/records.ts';
 import { isNightly } from '../../../test/nightly.ts';
 import { testService } from '../../../test/service.ts';
-import { recordsOf } from './testing.ts';
 
 const service = await testService();
 const { define, upsert } = recordsOf(service);

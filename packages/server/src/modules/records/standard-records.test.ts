@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { only, recordsOf, type WriteResult } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
-import { only, recordsOf, type WriteResult } from './testing.ts';
 
 const service = await testService();
 const { upsert, update, remove, make, lookup } = recordsOf(service);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { recordsOf, type WriteResult } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
-import { recordsOf, type WriteResult } from './testing.ts';
 
 const service = await testService();
 await recordsOf(service).define('Note', [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { seedDemoData } from '../../../../demo-data/src/demo-data.ts';
+import { recordsOf, type WriteResult } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
-import { recordsOf, type WriteResult } from './testing.ts';
 
 const main = await testService();
 const { call, signIn, service, addTenant } = main;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { only, recordsOf } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
-import { only, recordsOf } from '../records/testing.ts';
 
 const service = await testService();
 const records = recordsOf(service);

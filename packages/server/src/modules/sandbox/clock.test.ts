@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import { afterAll, describe, expect, test } from 'vitest';
 import { deliveringService } from '../../../test/delivery.ts';
+import { agingFirm, type Clock, clockPath as path } from '../../../test/modules/sandbox.ts';
 import { isNightly } from '../../../test/nightly.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { backgroundWork } from '../../app/jobs.ts';
 import { laterBy } from '../../background/advance-clock.ts';
 import { startBackground } from '../../background/background.ts';
 import { runCommand } from '../../operator/commands.ts';
-import { agingFirm, type Clock, clockPath as path } from './testing.ts';
 
 const service = await deliveringService();
 // Each step waits for the jobs of the tenant, such as the documents of its invoices.

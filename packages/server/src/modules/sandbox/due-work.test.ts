@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { agingFirm } from '../../../test/modules/sandbox.ts';
 import { testService } from '../../../test/service.ts';
 import { backgroundWork } from '../../app/jobs.ts';
 import { Clock } from '../../background/clock.ts';
 import { newId } from '../../platform/store/new-id.ts';
-import { agingFirm } from './testing.ts';
 
 const service = await testService();
 const { store } = service;

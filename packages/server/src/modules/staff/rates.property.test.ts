@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { moveClock, startClock } from '../../../test/clock.ts';
+import { firmOf } from '../../../test/modules/staff.ts';
 import { isNightly } from '../../../test/nightly.ts';
 import { testService } from '../../../test/service.ts';
 import { Rejection } from '../../contract/rejection.ts';
-import { firmOf } from './testing.ts';
 
 // The service gets the day of a write from this clock. Reads use the clock of the database: PGlite, in this process, uses
 // this clock, and PostgreSQL the real one.

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { atOnce, failureOf, firmOf, operationsOf } from '../../../test/modules/staff.ts';
 import { testService } from '../../../test/service.ts';
-import { atOnce, failureOf, firmOf, operationsOf } from './testing.ts';
 
 const service = await testService();
 const firm = firmOf(service);

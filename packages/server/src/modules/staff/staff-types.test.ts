@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { only, recordsOf } from '../../../test/modules/records.ts';
+import { atOnce, failureOf, firmOf, operationsOf } from '../../../test/modules/staff.ts';
 import { testService } from '../../../test/service.ts';
-import { only, recordsOf } from '../records/testing.ts';
-import { atOnce, failureOf, firmOf, operationsOf } from './testing.ts';
 
 const service = await testService();
 const firm = firmOf(service);

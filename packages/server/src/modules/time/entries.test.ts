@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { firmOf, outcomeOf, timeOf, unique } from '../../../test/modules/time.ts';
 import { testService } from '../../../test/service.ts';
-import { firmOf, outcomeOf, timeOf, unique } from './testing.ts';
 
 const service = await testService();
 const firm = await firmOf(service);

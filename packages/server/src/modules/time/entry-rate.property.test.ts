@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { divideHalfUp, money, scaled, unscaled } from '../../../test/books/cents.ts';
 import { startClock } from '../../../test/clock.ts';
+import { firmOf, timeOf, unique } from '../../../test/modules/time.ts';
 import { testService } from '../../../test/service.ts';
-import { firmOf, timeOf, unique } from './testing.ts';
 
 /** Days around today, as offsets from the first one. */
 const length = 30;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { type PlanNode, plansOf } from '../../../test/explain.ts';
+import { firmOf, type Row, timeOf, unique } from '../../../test/modules/time.ts';
 import { testService } from '../../../test/service.ts';
 import { setTenantSetting } from '../../operator/tenant-settings.ts';
 import { anyPageReader } from '../../query/read.ts';
-import { firmOf, type Row, timeOf, unique } from './testing.ts';
 import { timeEntry } from './time-entry.ts';
 
 const base = await testService();

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { threeDatabases, upsert, verify } from '../../../test/moves.ts';
 import { runScript } from '../../../test/process.ts';
 import { listTenants } from '../tenants.ts';
 import { type MoveStep, moveTenant } from './move-tenant.ts';
-import { threeDatabases, upsert, verify } from './testing.ts';
 
 const databases = await threeDatabases();
 const { environment, callers, operator, proxy, second, look, placesOf, endLeases } = databases;

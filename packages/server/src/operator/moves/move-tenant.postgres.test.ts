@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { threeDatabases, upsert, verify } from '../../../test/moves.ts';
 import { tenantTables } from '../../platform/store/tenant-tables.ts';
 import { cancelMove, removeOldCopies } from './end-move.ts';
 import { moveTenant } from './move-tenant.ts';
-import { threeDatabases, upsert, verify } from './testing.ts';
 
 const databases = await threeDatabases();
 const { tenantId, callers, cells, operator, second, placesOf, interruptedMove, endLeases } = databases;

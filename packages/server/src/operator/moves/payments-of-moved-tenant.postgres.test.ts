@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { atEnd } from '../../../test/at-end.ts';
 import { testDatabase } from '../../../test/database.ts';
-import { payerDetails, stripeFirm } from '../../modules/billing/pay/testing.ts';
+import { payerDetails, stripeFirm } from '../../../test/modules/pay.ts';
 import { Vault } from '../../platform/auth/vault.ts';
 import { Cells } from '../../platform/store/cells.ts';
 import { addCell, openCells } from '../cells.ts';

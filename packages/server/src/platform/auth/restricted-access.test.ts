@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { filesOf } from '../../../test/modules/files.ts';
+import { payingFirm } from '../../../test/modules/pay.ts';
 import { testService } from '../../../test/service.ts';
 import { allOperations } from '../../contract/contract.ts';
-import { payingFirm } from '../../modules/billing/pay/testing.ts';
-import { filesOf } from '../../modules/files/testing.ts';
 import { createApiKey, revokeApiKey } from '../../operator/api-keys.ts';
 import { setTenantSetting } from '../../operator/tenant-settings.ts';
 import { Directory } from './directory.ts';

@@ -16,7 +16,7 @@ const file = (path: string) => new URL(path, import.meta.url);
 test('schema.sql describes a database with all migrations', async () => {
   const pool = await emptyDatabase();
   await migrate(pool, migrations);
-  const described = await readFile(file('schema.sql'), 'utf8');
+  const described = await readFile(file('generated/schema.sql'), 'utf8');
   expect(differences(described, await describeSchema(pool)), 'Run "node packages/server/scripts/schema.ts".').toEqual(
     [],
   );

@@ -57,7 +57,6 @@ test('what reads and writes rows of tenants takes the time from the clock of the
   }
   expect(found.toSorted()).toEqual(
     [
-      'modules/billing/pay/stripe-double.ts',
       // Leases of processes.
       'modules/events/delivery/partitions.ts',
       'modules/events/delivery/deliver-partition.ts',

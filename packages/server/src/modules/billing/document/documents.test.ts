@@ -2,12 +2,12 @@ import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { extractText, getDocumentProxy } from 'unpdf';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { firm } from '../../../../test/modules/billing.ts';
+import { only } from '../../../../test/modules/records.ts';
 import { testService } from '../../../../test/service.ts';
 import { startBackground } from '../../../background/background.ts';
 import { enqueue } from '../../../background/job.ts';
 import { retryJob } from '../../../operator/jobs.ts';
-import { only } from '../../records/testing.ts';
-import { firm } from '../testing.ts';
 import { writeInvoice } from './write-invoice.ts';
 
 type File = components['schemas']['FileMetadata'];

@@ -1,8 +1,8 @@
 import { extractText, getDocumentProxy } from 'unpdf';
 import { expect, test } from 'vitest';
+import { firmAddress, invoiceDocument as invoice, line } from '../../../../test/modules/invoice-document.ts';
 import type { InvoiceDocument } from './invoice-document.ts';
 import { render } from './invoice-pdf.ts';
-import { firmAddress, invoiceDocument as invoice, line } from './testing.ts';
 import { renderInvoice } from './write-invoice.ts';
 
 const withFace = (face: Partial<InvoiceDocument['face']>): InvoiceDocument => ({

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import { firm } from '../../../../test/modules/billing.ts';
 import { testService } from '../../../../test/service.ts';
 import { Clock, type ClockTask, type Tick } from '../../../background/clock.ts';
 import { newId } from '../../../platform/store/new-id.ts';
-import { firm } from '../testing.ts';
 import { draftBySchedule } from './draft-by-schedule.ts';
 
 const service = await testService();

@@ -1,9 +1,9 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { firm } from '../../../../test/modules/billing.ts';
+import { tickOf } from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
-import { tickOf } from '../pay/testing.ts';
-import { firm } from '../testing.ts';
 import { draftBySchedule } from './draft-by-schedule.ts';
 
 type Draft = components['schemas']['DraftInvoice'];

@@ -1,9 +1,9 @@
 import type { components } from '@financial-automation/spec';
 import { describe, expect, test } from 'vitest';
+import { firm } from '../../../../test/modules/billing.ts';
+import type { WriteItem } from '../../../../test/modules/records.ts';
 import { testService } from '../../../../test/service.ts';
-import type { WriteItem } from '../../records/testing.ts';
 import { differencesOf } from '../ledger/kept-sums.ts';
-import { firm } from '../testing.ts';
 
 const service = await testService();
 const { approving, client, draftOf, newJob, post, preparer, records, wip, workFor } = await firm(service);

@@ -1,11 +1,11 @@
 /** A draft with a negative total becomes a credit note, whose credit is applied like money. */
 import type { components } from '@financial-automation/spec';
 import { describe, expect, test } from 'vitest';
+import { firm } from '../../../../test/modules/billing.ts';
+import { only, type WriteResult } from '../../../../test/modules/records.ts';
 import { testService } from '../../../../test/service.ts';
-import { only, type WriteResult } from '../../records/testing.ts';
 import { findBreaches } from '../ledger/invariants.ts';
 import { differencesOf } from '../ledger/kept-sums.ts';
-import { firm } from '../testing.ts';
 
 type Schemas = components['schemas'];
 

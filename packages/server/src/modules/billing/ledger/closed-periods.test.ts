@@ -2,11 +2,11 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { firm } from '../../../../test/modules/billing.ts';
+import { only, recordsOf } from '../../../../test/modules/records.ts';
 import { testService } from '../../../../test/service.ts';
 import { asOperator } from '../../../operator/tenants.ts';
-import { only, recordsOf } from '../../records/testing.ts';
 import { payment as paymentEntity, recordResult } from '../payment/payment.ts';
-import { firm } from '../testing.ts';
 
 const service = await testService();
 const { store, tenant } = service;

@@ -2,9 +2,9 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { firm } from '../../../../test/modules/billing.ts';
+import { only } from '../../../../test/modules/records.ts';
 import { testService } from '../../../../test/service.ts';
-import { only } from '../../records/testing.ts';
-import { firm } from '../testing.ts';
 import { findBreaches } from './invariants.ts';
 
 type LedgerEntry = components['schemas']['LedgerEntry'];

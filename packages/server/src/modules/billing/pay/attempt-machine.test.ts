@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import { disagreements, payingFirm } from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
 import { parseDecimal } from '../../../contract/decimal.ts';
 import type { Progress } from '../../../platform/payments/processor.ts';
@@ -14,7 +15,6 @@ import {
 } from './attempt-machine.ts';
 import { pageWrites } from './pay-link.ts';
 import { settle } from './settle.ts';
-import { disagreements, payingFirm } from './testing.ts';
 
 const server = await testService();
 const { linkOf, newClient, payment } = await payingFirm(server);

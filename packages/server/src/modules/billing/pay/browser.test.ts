@@ -3,9 +3,9 @@ import { sql } from 'kysely';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../../../../../../scripts/reference/browser.ts';
+import { accountOf, goodCard, payerDetails, payingFirm, TestPayer } from '../../../../test/modules/pay.ts';
 import { isNightly } from '../../../../test/nightly.ts';
 import { testService } from '../../../../test/service.ts';
-import { accountOf, goodCard, payerDetails, payingFirm, TestPayer } from './testing.ts';
 
 const server = await testService();
 const { invoiceOf, linkOf, newClient, owing, pay, payments } = await payingFirm(server);

@@ -1,6 +1,15 @@
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  accountOf,
+  disagreements,
+  formKeyIn,
+  goodCard,
+  payerDetails,
+  payingFirm,
+  tickOf,
+} from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
 import { parseDecimal } from '../../../contract/decimal.ts';
 import type { PaymentProcessor, Progress } from '../../../platform/payments/processor.ts';
@@ -10,7 +19,6 @@ import { findAttempt, orderOf, secondsToNextCheck } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
 import { followAttempts, followUp } from './reconcile.ts';
 import { settle } from './settle.ts';
-import { accountOf, disagreements, formKeyIn, goodCard, payerDetails, payingFirm, tickOf } from './testing.ts';
 
 /** The time of the sandbox, and simulated network failures. */
 let now = Temporal.Now.instant();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { formKeyIn, goodCard, payerDetails, payingFirm, TestPayer } from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
 import { wire } from '../../../../test/wire.ts';
-import { formKeyIn, goodCard, payerDetails, payingFirm, TestPayer } from './testing.ts';
 
 const service = await testService();
 const limited = await testService({ config: { rateLimitFactor: 1 } });

@@ -4,6 +4,14 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { engineName } from '../../../../test/database.ts';
+import {
+  accountOf,
+  disagreements,
+  formKeyIn,
+  goodCard,
+  payerDetails,
+  TestPayer,
+} from '../../../../test/modules/pay.ts';
 import { isNightly } from '../../../../test/nightly.ts';
 import { nightlyTest } from '../../../../test/nightly-test.ts';
 import { patientLimits } from '../../../../test/patient-limits.ts';
@@ -19,7 +27,6 @@ import { databaseOf, readConfig } from '../../../service/config.ts';
 import { payment } from '../payment/payment.ts';
 import { dueAttempts, findAttempt, type Write } from './attempt.ts';
 import { followUp } from './reconcile.ts';
-import { accountOf, disagreements, formKeyIn, goodCard, payerDetails, TestPayer } from './testing.ts';
 
 const environment = await processEnvironment();
 const config = readConfig(environment);

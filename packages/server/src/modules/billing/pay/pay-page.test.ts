@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { disagreements, formKeyIn, goodCard, payerDetails, payingFirm } from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
-import { disagreements, formKeyIn, goodCard, payerDetails, payingFirm } from './testing.ts';
 
 const service = await testService();
 const {

@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { testService } from '../../../../test/service.ts';
-import { findBreaches } from '../ledger/invariants.ts';
-import { differencesOf } from '../ledger/kept-sums.ts';
-import { followAttempts } from './reconcile.ts';
 import {
   accountOf,
   disagreements,
@@ -14,7 +10,11 @@ import {
   type TestPayer,
   tickOf,
   WatchedSandbox,
-} from './testing.ts';
+} from '../../../../test/modules/pay.ts';
+import { testService } from '../../../../test/service.ts';
+import { findBreaches } from '../ledger/invariants.ts';
+import { differencesOf } from '../ledger/kept-sums.ts';
+import { followAttempts } from './reconcile.ts';
 
 let now = Temporal.Now.instant();
 const server = await testService({ replace: ({ store }) => ({ processor: new WatchedSandbox(store, () => now) }) });

@@ -2,6 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
+import {
+  accountOf,
+  disagreements,
+  goodCard,
+  payerDetails,
+  payingFirm,
+  tickOf,
+  WatchedSandbox,
+} from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
 import { parseDecimal } from '../../../contract/decimal.ts';
 import { asOperator } from '../../../operator/tenants.ts';
@@ -9,7 +18,6 @@ import { payment as paymentEntity } from '../payment/payment.ts';
 import { findAttempt } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
 import { followAttempts, followUp } from './reconcile.ts';
-import { accountOf, disagreements, goodCard, payerDetails, payingFirm, tickOf, WatchedSandbox } from './testing.ts';
 
 let now = Temporal.Now.instant();
 const lines: string[] = [];

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
+import { payerDetails, payingFirm, sendNotification } from '../../../../test/modules/pay.ts';
 import { testService } from '../../../../test/service.ts';
+import { startStripeDouble } from '../../../../test/stripe-double.ts';
 import { StripeProcessor } from '../../../platform/payments/stripe.ts';
-import { startStripeDouble } from './stripe-double.ts';
-import { payerDetails, payingFirm, sendNotification } from './testing.ts';
 
 const keys = { secretKey: 'sk_test_51Double', webhookSecret: 'whsec_of_the_double' };
 const stripe = await startStripeDouble(keys.secretKey, keys.webhookSecret);

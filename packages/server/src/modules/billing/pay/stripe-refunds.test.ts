@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { payerDetails, stripeFirm } from './testing.ts';
+import { payerDetails, stripeFirm } from '../../../../test/modules/pay.ts';
 
 const {
   attempts,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { formKeyIn, payerDetails, stripeFirm, stripeKeys } from './testing.ts';
+import { formKeyIn, payerDetails, stripeFirm, stripeKeys } from '../../../../test/modules/pay.ts';
 
 const {
   attempts,

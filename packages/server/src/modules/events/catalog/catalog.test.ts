@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { recordsOf } from '../../../../test/modules/records.ts';
 import { testService } from '../../../../test/service.ts';
 import { setTenantSetting } from '../../../operator/tenant-settings.ts';
-import { recordsOf } from '../../records/testing.ts';
 import type { CatalogEntry } from './catalog.ts';
 
 const { call, service, signIn, addTenant } = await testService();

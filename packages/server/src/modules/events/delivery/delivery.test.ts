@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { deliveringService } from '../../../../test/delivery.ts';
+import { recordsOf } from '../../../../test/modules/records.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
-import { recordsOf } from '../../records/testing.ts';
 import { rotateSecret } from '../signatures/webhook-secret.ts';
 
 const service = await deliveringService();

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { deliveringService } from '../../../../test/delivery.ts';
+import { firm } from '../../../../test/modules/billing.ts';
+import { tickOf } from '../../../../test/modules/pay.ts';
+import { recordsOf } from '../../../../test/modules/records.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { databaseClock } from '../../../platform/database-clock.ts';
-import { tickOf } from '../../billing/pay/testing.ts';
-import { firm } from '../../billing/testing.ts';
-import { recordsOf } from '../../records/testing.ts';
 import { removeOldEvents } from '../delivery/retention.ts';
 
 interface Event {

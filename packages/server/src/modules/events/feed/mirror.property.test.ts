@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { firm } from '../../../../test/modules/billing.ts';
 import { sampleOf } from '../../../../test/nightly.ts';
 import { testService } from '../../../../test/service.ts';
 import { contract, type Schema, schemaOf } from '../../../contract/contract.ts';
-import { firm } from '../../billing/testing.ts';
 
 const service = await testService();
 const { approver, draftOf, jobId, newClient, newJob, pay, post, records, staffId, workFor } = await firm(service);

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { recordsOf } from '../../../../test/modules/records.ts';
 import { type TestCaller, testService } from '../../../../test/service.ts';
 import { newId } from '../../../platform/store/new-id.ts';
-import { recordsOf } from '../../records/testing.ts';
 
 const path = '/api/v1/event-subscriptions';
 const service = await testService({ roles: ['API_ADMIN', 'PYMT_EVNT_ALL'] });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { recordsOf } from '../../../../test/modules/records.ts';
 import { type TestCaller, testService } from '../../../../test/service.ts';
 import { allOperations } from '../../../contract/contract.ts';
 import { setTenantSetting } from '../../../operator/tenant-settings.ts';
 import { newId } from '../../../platform/store/new-id.ts';
-import { recordsOf } from '../../records/testing.ts';
 import { type CatalogEntry, rolesToRead } from '../catalog/catalog.ts';
 import { isFiltered, paymentFilters } from './payment-filter.ts';
 

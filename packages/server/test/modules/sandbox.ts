@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
-import type { TestService } from '../../../test/service.ts';
-import { createTenant } from '../../operator/tenants.ts';
-import { databaseClock } from '../../platform/database-clock.ts';
-import { newId } from '../../platform/store/new-id.ts';
-import { firm } from '../billing/testing.ts';
+import { createTenant } from '../../src/operator/tenants.ts';
+import { databaseClock } from '../../src/platform/database-clock.ts';
+import { newId } from '../../src/platform/store/new-id.ts';
+import type { TestService } from '../service.ts';
+import { firm } from './billing.ts';
 
 export interface Clock {
   readonly now: string;

@@ -1,4 +1,4 @@
-import type { DocumentLine, InvoiceDocument } from './invoice-document.ts';
+import type { DocumentLine, InvoiceDocument } from '../../src/modules/billing/document/invoice-document.ts';
 
 /** Example data of tests. */
 export const firmAddress = {

@@ -1,5 +1,5 @@
 import type { components } from '@financial-automation/spec';
-import type { HttpResponse, TestCaller } from '../../../test/service.ts';
+import type { HttpResponse, TestCaller } from '../service.ts';
 
 /** With attributes of any type, such as those of a custom type. */
 export type WriteItem = components['schemas']['CustomRecordWriteItem'];

@@ -1,6 +1,6 @@
 import type { components } from '@financial-automation/spec';
-import type { TestCaller, TestService } from '../../../test/service.ts';
-import { recordsOf, type WriteItem, type WriteResult } from '../records/testing.ts';
+import type { TestCaller, TestService } from '../service.ts';
+import { recordsOf, type WriteItem, type WriteResult } from './records.ts';
 
 type Schemas = components['schemas'];
 

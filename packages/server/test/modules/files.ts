@@ -1,6 +1,6 @@
-import type { TestService } from '../../../test/service.ts';
-import { asOperator } from '../../operator/tenants.ts';
-import { addFile, addRejectedFile, file, type NewFile } from './file.ts';
+import { addFile, addRejectedFile, file, type NewFile } from '../../src/modules/files/file.ts';
+import { asOperator } from '../../src/operator/tenants.ts';
+import type { TestService } from '../service.ts';
 
 /** Adds files like the service does, with content from the test. */
 export function filesOf({ service, tenant: home }: TestService) {

@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type RawBuilder, sql } from 'kysely';
-import type { HttpResponse, TestCaller, TestService } from '../../../test/service.ts';
-import { contract } from '../../contract/contract.ts';
-import { recordsOf } from '../records/testing.ts';
+import { contract } from '../../src/contract/contract.ts';
+import type { HttpResponse, TestCaller, TestService } from '../service.ts';
+import { recordsOf } from './records.ts';
 
 export type Row = Readonly<Record<string, unknown>> & { readonly id: string; readonly version: number };
 export type StaffRow = Row & { readonly rateCardAssignment: Readonly<Record<string, unknown>> | null };

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type Stripe from 'stripe';
-import { portOf } from '../../../../test/free-port.ts';
+import { portOf } from './free-port.ts';
 
 interface DoubleSession {
   readonly session: Stripe.Checkout.Session;

@@ -1,7 +1,7 @@
 import type { components } from '@financial-automation/spec';
-import type { TestCaller, TestService } from '../../../test/service.ts';
-import { recordsOf } from '../records/testing.ts';
-import { firmOf } from '../staff/testing.ts';
+import type { TestCaller, TestService } from '../service.ts';
+import { recordsOf } from './records.ts';
+import { firmOf } from './staff.ts';
 
 type Schemas = components['schemas'];
 export type Engagement = Schemas['Engagement'];

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Session } from '../../../server/src/platform/store/session.ts';
+import type { Session } from '../../server/src/platform/store/session.ts';
 
 /** A figure of the loaded data, and between which values it is; narrower bounds hold for firms of some size. */
 export interface Figure {

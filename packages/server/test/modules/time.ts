@@ -1,5 +1,5 @@
-import type { TestCaller, TestService } from '../../../test/service.ts';
-import { only, recordsOf, type WriteItem, type WriteResult } from '../records/testing.ts';
+import type { TestCaller, TestService } from '../service.ts';
+import { only, recordsOf, type WriteItem, type WriteResult } from './records.ts';
 
 /** An entry or a code of a request. */
 interface Item {
