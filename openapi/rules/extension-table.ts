@@ -368,6 +368,11 @@ export const extensionTable: Record<string, Extension> = {
     },
     why: 'the limits that `x-tenant-limit` names',
   },
+  'x-page-bytes': {
+    on: ['Root'],
+    schema: oneOrMore,
+    why: 'the size in bytes at which a page ends, even if it has fewer rows than requested',
+  },
   'x-durations': {
     on: ['Root'],
     schema: {

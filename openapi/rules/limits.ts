@@ -8,6 +8,7 @@ export const limits = wholeContract((root, report) => {
   checkWheres(root, report);
   checkJsonLimits(root, report);
   checkWriteLimits(root, report);
+  checkPageBytes(root, report);
   const policies = root.get('x-rate-limit-policies')?.keys() ?? [];
   const tenantLimits = root.get('x-tenant-limits')?.keys() ?? [];
   const bodyLimits = root.get('x-body-limits')?.keys() ?? [];
@@ -58,6 +59,14 @@ function checkWriteLimits(root: Place, report: Report): void {
   const said = `A write of ${bulk.value} items or more`;
   if (!(root.text('info', 'description') ?? '').includes(said))
     report(bulk, `State in \`info.description\` that "${said}" is a bulk write.`);
+}
+
+function checkPageBytes(root: Place, report: Report): void {
+  const bytes = root.get('x-page-bytes');
+  if (bytes === undefined) return;
+  const said = `${Number(bytes.value) / 2 ** 20} MiB`;
+  if (!(root.text('info', 'description') ?? '').includes(said))
+    report(bytes, `State in \`info.description\` that a page ends at ${said}.`);
 }
 
 /** Callers read what a search costs in a table, and the server reads it as data: they must agree. */

@@ -426,6 +426,11 @@ const cases: Record<string, Case[]> = {
       /A write of 20 items or more/,
     ],
     [
+      'a size of pages that the text does not say',
+      (files) => set(files, 'openapi.yaml', ['x-page-bytes'], 2 ** 21),
+      /a page ends at 2 MiB/,
+    ],
+    [
       'an unknown limit of tenants',
       (files) => set(files, create, ['post', 'x-tenant-limit'], 'boats'),
       /Name a limit in `x-tenant-limit`/,

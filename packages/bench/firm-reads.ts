@@ -4,7 +4,8 @@ import type { AnyEntity } from '../server/src/entity/entity.ts';
 import { allEntities } from '../server/src/entity/registry.ts';
 import '../server/src/app/handlers.ts';
 import type { Session } from '../server/src/platform/store/session.ts';
-import { anyPageReader, findById, type PageRequest, type PageScope } from '../server/src/query/read.ts';
+import type { PageRequest, PageScope } from '../server/src/query/page.ts';
+import { anyPageReader, findById } from '../server/src/query/read.ts';
 
 /** A read of the API, as its handler does it. */
 export interface FirmRead {

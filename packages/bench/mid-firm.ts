@@ -9,7 +9,7 @@ import { tenantNamed } from '../server/src/operator/tenants.ts';
 import { Directory } from '../server/src/platform/auth/directory.ts';
 import { Vault } from '../server/src/platform/auth/vault.ts';
 import { openStore, type Store } from '../server/src/platform/store/store.ts';
-import type { PageScope } from '../server/src/query/read.ts';
+import type { PageScope } from '../server/src/query/page.ts';
 import { readConfig } from '../server/src/service/config.ts';
 import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
 import { findServer } from '../server/test/postgres-setup.ts';

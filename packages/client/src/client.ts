@@ -1,6 +1,6 @@
 import { calls } from '@financial-automation/spec';
 import type { ClientOptions } from './options.ts';
-import { pagesByCursor, pagesByNumber, pagesOfFeed, rowsOf } from './pages.ts';
+import { pagesByCursor, pagesOfFeed, rowsOf } from './pages.ts';
 import { orThrow } from './problem.ts';
 import { sender } from './send.ts';
 import { TokenSource } from './tokens.ts';
@@ -70,7 +70,7 @@ export function createClient(options: ClientOptions): Client {
     const [method, , , paging] = call;
     const respond = (input: AnyInput = {}) => send(call, input, id === 'createToken' ? null : tokens);
     if (paging === null) return respond;
-    const walk = paging === 'number' ? pagesByNumber : paging === 'feed' ? pagesOfFeed : pagesByCursor;
+    const walk = paging === 'feed' ? pagesOfFeed : pagesByCursor;
     const pages = (input: AnyInput = {}) => walk(respond, method === 'GET' ? 'query' : 'body', input);
     return Object.assign(respond, { pages, rows: (input?: AnyInput) => rowsOf(pages(input)) });
   };

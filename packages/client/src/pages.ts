@@ -1,4 +1,4 @@
-/** The ways to follow pages: by cursor, also where `page` counts rows, by page number, and along a feed. */
+/** The ways to follow pages: by cursor, and along a feed. */
 import { failureOf } from './problem.ts';
 import type { AnyApiResponse, AnyInput } from './types.ts';
 
@@ -14,7 +14,10 @@ interface AnyPage {
   nextCursor: string | null;
 }
 
-/** Follows `nextCursor`, which takes the same time at any depth. Starts at `page` or `cursor` of the input. */
+/**
+ * Follows `nextCursor`, which takes the same time at any depth, and continues after pages that ended early. Starts at `page` or
+ * `cursor` of the input.
+ */
 export async function* pagesByCursor(
   request: RequestPage,
   place: Place,
@@ -25,26 +28,13 @@ export async function* pagesByCursor(
   for (;;) {
     const response = await pageOf(request({ ...input, [place]: { ...rest, ...start } }));
     yield response;
-    if (response.nextCursor === null) return;
+    if (response.nextCursor === null) {
+      if (response.hasMore) throw new Error('The list has more rows, but returned no cursor to continue.');
+      return;
+    }
     if (response.nextCursor === start.cursor) throw new Error(`The list returned the cursor ${start.cursor} again.`);
     start = { cursor: response.nextCursor };
     // The rows are counted once; counting them again for each page would only take time.
-    delete rest.includeTotal;
-  }
-}
-
-/** Counts pages up from `page` of the input, or from 0. */
-export async function* pagesByNumber(
-  request: RequestPage,
-  place: Place,
-  input: AnyInput,
-): AsyncGenerator<AnyPage, void, undefined> {
-  const { page: first = 0, ...rest } = membersOf(input, place);
-  for (let page = Number(first); ; page++) {
-    const response = await pageOf(request({ ...input, [place]: { ...rest, page } }));
-    yield response;
-    if (!response.hasMore) return;
-    if (response.page !== page) throw new Error(`The list returned page ${response.page} instead of page ${page}.`);
     delete rest.includeTotal;
   }
 }

@@ -16,11 +16,12 @@ function serve(count: number, paging: 'offset' | 'number') {
     const size = Number(received.pageSize ?? 50);
     const page = Number(received.cursor ?? received.page ?? 0);
     const first = paging === 'offset' ? page : page * size;
+    const next = paging === 'offset' ? first + size : page + 1;
     const data = Array.from({ length: Math.max(0, Math.min(size, count - first)) }, (_, index) => ({
       id: `${first + index}`,
     }));
     const hasMore = first + size < count;
-    const nextCursor = hasMore && paging === 'offset' ? String(first + size) : null;
+    const nextCursor = hasMore ? String(next) : null;
     return {
       body: {
         data,
@@ -139,15 +140,11 @@ describe('the rows of a list', () => {
 });
 
 describe('the rows of a look-up', () => {
-  it('are read by page number', async () => {
+  it('are read by cursor', async () => {
     service.respond = serve(7, 'number');
     const input = { path: { type: 'WorkCode' }, body: { pageSize: 3 } } as const;
     expect(await idsOf(service.client().lookupCodes.rows(input))).toBe('0 1 2 3 4 5 6');
-    expect(received()).toEqual([
-      { pageSize: 3, page: 0 },
-      { pageSize: 3, page: 1 },
-      { pageSize: 3, page: 2 },
-    ]);
+    expect(received()).toEqual([{ pageSize: 3 }, { pageSize: 3, cursor: '1' }, { pageSize: 3, cursor: '2' }]);
   });
 
   it('start at a page', async () => {
@@ -160,8 +157,8 @@ describe('the rows of a look-up', () => {
     const query = { clientRef: 'C-01042', pageSize: 3 };
     expect(await idsOf(service.client().listUnpaidInvoices.rows({ query }))).toBe('0 1 2 3 4');
     expect(service.received.map((request) => request.query)).toEqual([
-      { clientRef: 'C-01042', pageSize: '3', page: '0' },
-      { clientRef: 'C-01042', pageSize: '3', page: '1' },
+      { clientRef: 'C-01042', pageSize: '3' },
+      { clientRef: 'C-01042', pageSize: '3', cursor: '1' },
     ]);
   });
 
@@ -169,6 +166,28 @@ describe('the rows of a look-up', () => {
     service.respond = serve(count, 'number');
     await idsOf(service.client().lookupStaffTypes.rows({ body: { pageSize: 3 } }));
     expect(service.received).toHaveLength(Math.max(1, count / 3));
+  });
+});
+
+describe('pages that end early', () => {
+  it('are followed, so that each row is read once', async () => {
+    const sizes = [2, 1, 3];
+    service.respond = ({ body }) => {
+      const { cursor = '0' } = body as { readonly cursor?: string };
+      const [index = 0, first = 0] = cursor.split('.').map(Number);
+      const end = first + (sizes[index] ?? 0);
+      const data = Array.from({ length: end - first }, (_, row) => ({ id: `${first + row}` }));
+      const hasMore = index < sizes.length - 1;
+      return { body: { data, page: 0, pageSize: 3, hasMore, nextCursor: hasMore ? `${index + 1}.${end}` : null } };
+    };
+    const api = service.client();
+    expect(await idsOf(api.listClients.rows({ body: { pageSize: 3 } }))).toBe('0 1 2 3 4 5');
+    expect(await idsOf(api.lookupStaffTypes.rows({ body: { pageSize: 3 } }))).toBe('0 1 2 3 4 5');
+  });
+
+  it('fail without a cursor, instead of ending the list', async () => {
+    service.respond = () => ({ body: { data: [{ id: '0' }], page: 0, pageSize: 3, hasMore: true, nextCursor: null } });
+    await expect(idsOf(service.client().lookupStaffTypes.rows())).rejects.toThrow('no cursor');
   });
 });
 

@@ -155,12 +155,11 @@ function withinLimit(body: unknown, limit: number): { readonly shown: string | u
 }
 
 function nextPage({ paging, body: hasBody }: Operation, body: unknown): string[] {
-  const { hasMore, nextCursor, page }: { hasMore?: unknown; nextCursor?: unknown; page?: unknown } = Object(body);
+  const { hasMore, nextCursor }: { hasMore?: unknown; nextCursor?: unknown } = Object(body);
   if (paging === null || hasMore !== true) return [];
   const place = hasBody === undefined ? '' : 'body.';
-  if (paging === 'number') return [`There are more rows. Repeat the call with ${place}page ${Number(page) + 1}.`];
   if (paging === 'feed') return [`There are more rows. Repeat the call with ${place}after "${nextCursor}".`];
-  const without = paging === 'offset' ? `, without ${place}page` : '';
+  const without = paging === 'offset' || paging === 'number' ? `, without ${place}page` : '';
   return [`There are more rows. Repeat the call with ${place}cursor "${nextCursor}"${without}.`];
 }
 

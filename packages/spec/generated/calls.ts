@@ -119,7 +119,7 @@ export const calls = {
   /** List the unpaid invoices of a client */
   listUnpaidInvoices: ["GET","/api/v1/invoices/unpaid",true,"number"],
   /** List task types */
-  listTaskTypes: ["GET","/v1/task-types",true,null],
+  listTaskTypes: ["GET","/v1/task-types",true,"cursor"],
   /** Search task types */
   searchTaskTypes: ["POST","/v1/task-types/search",true,"offset"],
   /** Get a task */

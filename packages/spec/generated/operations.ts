@@ -2189,7 +2189,7 @@ export const operations = {
       "window": 60
     },
     "bodyLimit": null,
-    "paging": null,
+    "paging": "cursor",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",

@@ -1788,8 +1788,8 @@ export interface paths {
         };
         /**
          * List task types
-         * @description Returns all task types of the tenant, including inactive ones, by display name without regard to case, then by ID. The list is
-         *     not paged: `hasMore` is always false.
+         * @description Returns all task types of the tenant, including inactive ones, by display name without regard to case, then by ID. They are
+         *     on one page, unless it reaches 4 MiB or 10,000 rows.
          *
          *     **Access and limits**
          *
@@ -12100,11 +12100,17 @@ export interface components {
              */
             page?: number;
             /**
-             * @description Number of rows per page.
+             * @description Maximum number of rows to return.
              * @default 50
              * @example 50
              */
             pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all matching rows.
              * @default false
@@ -12181,12 +12187,12 @@ export interface components {
         StaffTypePage: {
             /** @description Number of this page. The first page is 0. */
             page: number;
-            /** @description Number of rows per page. */
+            /** @description Maximum number of rows of the page, as requested. */
             pageSize: number;
-            /** @description Whether there is a next page. */
+            /** @description Whether there are more rows after this page. */
             hasMore: boolean;
-            /** @description Always null. For the next page, increase `page`. */
-            nextCursor: null;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
             /** @description Number of matching rows. Present if `includeTotal` was true. */
             total?: number;
             /**
@@ -14994,12 +15000,12 @@ export interface components {
         UnpaidInvoicePage: {
             /** @description Number of this page. The first page is 0. */
             page: number;
-            /** @description Number of rows per page. */
+            /** @description Maximum number of rows of the page, as requested. */
             pageSize: number;
-            /** @description Whether there is a next page. */
+            /** @description Whether there are more rows after this page. */
             hasMore: boolean;
-            /** @description Always null. For the next page, increase `page`. */
-            nextCursor: null;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
             /** @description Number of matching rows. Present if `includeTotal` was true. */
             total?: number;
             /**
@@ -15126,26 +15132,20 @@ export interface components {
             serviceLineId: string | null;
         };
         /**
-         * Task type list
-         * @description All task types.
+         * Task type list page
+         * @description Task types from the first one, or after a cursor, to the last one that fits.
          */
-        TaskTypeList: {
-            /**
-             * @description Always 0: there is one page.
-             * @constant
-             */
-            page: 0;
-            /** @description Number of rows in the list. */
-            pageSize: number;
-            /**
-             * @description Always false.
-             * @constant
-             */
-            hasMore: false;
-            /** @description Always null. */
-            nextCursor: null;
+        TaskTypeListPage: {
             /** @description Task types by display name. */
             data: components["schemas"]["TaskType"][];
+            /** @description Number of rows before the first one of this page. */
+            page: number;
+            /** @description Number of rows of the page. */
+            pageSize: number;
+            /** @description Whether there are more rows after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
         };
         /**
          * Billing method condition
@@ -17683,12 +17683,12 @@ export interface components {
         RecordRowPage: {
             /** @description Number of this page. The first page is 0. */
             page: number;
-            /** @description Number of rows per page. */
+            /** @description Maximum number of rows of the page, as requested. */
             pageSize: number;
-            /** @description Whether there is a next page. */
+            /** @description Whether there are more rows after this page. */
             hasMore: boolean;
-            /** @description Always null. For the next page, increase `page`. */
-            nextCursor: null;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
             /** @description Number of matching rows. Present if `includeTotal` was true. */
             total?: number;
             /**
@@ -18924,12 +18924,12 @@ export interface components {
         RecordTypePage: {
             /** @description Number of this page. The first page is 0. */
             page: number;
-            /** @description Number of rows per page. */
+            /** @description Maximum number of rows of the page, as requested. */
             pageSize: number;
-            /** @description Whether there is a next page. */
+            /** @description Whether there are more rows after this page. */
             hasMore: boolean;
-            /** @description Always null. For the next page, increase `page`. */
-            nextCursor: null;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
             /** @description Number of matching rows. Present if `includeTotal` was true. */
             total?: number;
             /**
@@ -19100,12 +19100,12 @@ export interface components {
         CustomRecordTypePage: {
             /** @description Number of this page. The first page is 0. */
             page: number;
-            /** @description Number of rows per page. */
+            /** @description Maximum number of rows of the page, as requested. */
             pageSize: number;
-            /** @description Whether there is a next page. */
+            /** @description Whether there are more rows after this page. */
             hasMore: boolean;
-            /** @description Always null. For the next page, increase `page`. */
-            nextCursor: null;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
             /** @description Number of matching rows. Present if `includeTotal` was true. */
             total?: number;
             /**
@@ -19468,12 +19468,12 @@ export interface components {
         EventSubscriptionPage: {
             /** @description Number of this page. The first page is 0. */
             page: number;
-            /** @description Number of rows per page. */
+            /** @description Maximum number of rows of the page, as requested. */
             pageSize: number;
-            /** @description Whether there is a next page. */
+            /** @description Whether there are more rows after this page. */
             hasMore: boolean;
-            /** @description Always null. For the next page, increase `page`. */
-            nextCursor: null;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
             /** @description Number of matching rows. Present if `includeTotal` was true. */
             total?: number;
             /**
@@ -19637,12 +19637,12 @@ export interface components {
         DeliveryAttemptPage: {
             /** @description Number of this page. The first page is 0. */
             page: number;
-            /** @description Number of rows per page. */
+            /** @description Maximum number of rows of the page, as requested. */
             pageSize: number;
-            /** @description Whether there is a next page. */
+            /** @description Whether there are more rows after this page. */
             hasMore: boolean;
-            /** @description Always null. For the next page, increase `page`. */
-            nextCursor: null;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
             /** @description Number of matching rows. Present if `includeTotal` was true. */
             total?: number;
             /**
@@ -20080,12 +20080,12 @@ export interface components {
         FilePage: {
             /** @description Number of this page. The first page is 0. */
             page: number;
-            /** @description Number of rows per page. */
+            /** @description Maximum number of rows of the page, as requested. */
             pageSize: number;
-            /** @description Whether there is a next page. */
+            /** @description Whether there are more rows after this page. */
             hasMore: boolean;
-            /** @description Always null. For the next page, increase `page`. */
-            nextCursor: null;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
             /** @description Number of matching rows. Present if `includeTotal` was true. */
             total?: number;
             /**
@@ -32982,7 +32982,7 @@ export interface components {
         ClientRef: string;
         /** @description Page number. The first page is 0. */
         PageNumber: number;
-        /** @description Number of rows per page. */
+        /** @description Maximum number of rows to return. */
         PageLength: number;
         /**
          * @description Type of code. Other values return 404.
@@ -36471,8 +36471,10 @@ export interface operations {
                 clientRef: components["parameters"]["ClientRef"];
                 /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /** @description Number of rows per page. */
+                /** @description Maximum number of rows to return. */
                 pageSize?: components["parameters"]["PageLength"];
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
+                cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
@@ -36530,7 +36532,10 @@ export interface operations {
     };
     listTaskTypes: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
+                cursor?: components["parameters"]["CursorQuery"];
+            };
             header: {
                 /**
                  * @description Tenant of the request. It must be the tenant of the token.
@@ -36550,7 +36555,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All task types. */
+            /** @description Task types. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -36559,10 +36564,21 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TaskTypeList"];
+                    "application/json": components["schemas"]["TaskTypeListPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            /** @description The request is invalid; `errors` has a pointer to each invalid value. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["BadRequestProblem"];
+                };
+            };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
@@ -38662,8 +38678,10 @@ export interface operations {
             query?: {
                 /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /** @description Number of rows per page. */
+                /** @description Maximum number of rows to return. */
                 pageSize?: components["parameters"]["PageLength"];
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
+                cursor?: components["parameters"]["CursorQuery"];
             };
             header: {
                 /**
@@ -38818,8 +38836,10 @@ export interface operations {
                 includeInactive?: components["parameters"]["IncludeInactive"];
                 /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /** @description Number of rows per page. */
+                /** @description Maximum number of rows to return. */
                 pageSize?: components["parameters"]["PageLength"];
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
+                cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
@@ -39239,8 +39259,10 @@ export interface operations {
             query?: {
                 /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /** @description Number of rows per page. */
+                /** @description Maximum number of rows to return. */
                 pageSize?: components["parameters"]["PageLength"];
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
+                cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
@@ -39677,8 +39699,10 @@ export interface operations {
                 to?: components["parameters"]["AttemptedTo"];
                 /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /** @description Number of rows per page. */
+                /** @description Maximum number of rows to return. */
                 pageSize?: components["parameters"]["PageLength"];
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
+                cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };
@@ -40246,8 +40270,10 @@ export interface operations {
                 createdBefore?: components["parameters"]["CreatedBefore"];
                 /** @description Page number. The first page is 0. */
                 page?: components["parameters"]["PageNumber"];
-                /** @description Number of rows per page. */
+                /** @description Maximum number of rows to return. */
                 pageSize?: components["parameters"]["PageLength"];
+                /** @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected. */
+                cursor?: components["parameters"]["CursorQuery"];
                 /** @description Whether to count all matching rows. */
                 includeTotal?: components["parameters"]["IncludeTotal"];
             };

@@ -3,14 +3,15 @@ import { Rejection } from '../contract/rejection.ts';
 import type { AnyStoredRow } from '../entity/row.ts';
 import type { Session } from '../platform/store/store.ts';
 import { pageScope } from '../query/handlers.ts';
-import { anyPageReader, type Page, type PageRequest } from '../query/read.ts';
+import type { Page, PageRequest } from '../query/page.ts';
+import { anyPageReader } from '../query/read.ts';
 import type { Context } from '../service/context.ts';
 import { baseFields, type RecordType } from './record-type.ts';
 
 type RecordRow = components['schemas']['RecordRow'];
 
 /**
- * Reads one page of the rows of a type, active or not, by page number.
+ * Reads one page of the rows of a type, active or not.
  *
  * @throws Rejection `FORBIDDEN` if the caller may not read rows of the type.
  */
@@ -23,7 +24,7 @@ export async function readRecords(
   const { name, readRoles, entity } = type;
   if (readRoles.length > 0 && !context.holds(readRoles))
     throw new Rejection('FORBIDDEN', `Reading ${name} records requires the ${readRoles.join(' or ')} role.`);
-  const page = await anyPageReader(pageScope(context), entity, request).run(session);
+  const page = await anyPageReader(pageScope(context, name), entity, request).run(session);
   return { ...page, data: page.data.map((row) => recordRow(type, row)) };
 }
 

@@ -95,6 +95,8 @@ export interface Contract {
   /** How many items make a write a bulk write. */
   readonly 'x-write-limits': { readonly bulk: number };
   readonly 'x-tenant-limits': Readonly<Record<string, number>>;
+  /** The size at which a page ends. */
+  readonly 'x-page-bytes': number;
   readonly 'x-durations': Durations;
 }
 

@@ -9,7 +9,8 @@ import { checkWhere } from './check-where.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { type Figure, figureOf, keyOf } from './figures.ts';
 import { afterClauses, type OrderKey, orderClause, orderKey } from './order.ts';
-import type { PageScope } from './read.ts';
+import type { PageScope } from './page.ts';
+import { removeBeyond, withinPageBytes } from './page-bytes.ts';
 import { conditionOf } from './where.ts';
 
 type Page = components['schemas']['AggregatePage'];
@@ -46,6 +47,8 @@ export function aggregateReader(
   const columns = columnsOf(entity, request);
   const keys = orderOf(columns, orderBy);
   const outputs = [...columns.keys.values(), ...columns.figures.values()];
+  const aliases = outputs.map(({ alias }) => alias);
+  const limited = withinPageBytes({ names: [...aliases, fits], sized: aliases, key: fits });
   const position = cursor === undefined ? undefined : readCursor(vault, query, cursor, 'body');
   const after =
     position === undefined
@@ -62,15 +65,15 @@ export function aggregateReader(
       conditionOf(entity, 'e', tenantId, where),
     ];
     const matching = sql.join(conditions, sql` and `);
-    const statement = sql<Readonly<Record<string, unknown>>>`
-      select * from (
+    const statement = sql`
+      select *, true as ${sql.id(fits)} from (
         select ${sql.join(outputs.map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}
         from ${sql.table(entity.table)} ${sql.id('e')} where ${matching}${grouped}
       ) g${after}${order} limit ${pageSize + 1}`;
     // Aggregating costs more than planning.
-    const rows = await session.all(plannedForValues(statement));
-    const hasMore = rows.length > pageSize;
-    if (hasMore) rows.length = pageSize;
+    const rows = await session.all(plannedForValues(limited<Readonly<Record<string, unknown>>>(statement)));
+    const hasMore = removeBeyond(rows, fits) || rows.length > pageSize;
+    if (rows.length > pageSize) rows.length = pageSize;
     const last = rows.at(-1);
     const next =
       hasMore && last !== undefined ? { values: keys.map(({ field }) => last[field]), offset: 0 } : undefined;
@@ -96,6 +99,9 @@ function columnsOf(entity: AnyEntity, { groupBy = [], measures }: AggregateReque
     ),
   };
 }
+
+/** Null in the group beyond those that fit into the page. */
+const fits = 'fits';
 
 /** The groups as rows that can be ordered. */
 const groups = { value: (row: string, alias: string): RawBuilder<unknown> => sql.ref(`${row}.${alias}`) };

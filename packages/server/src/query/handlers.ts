@@ -5,7 +5,8 @@ import type { Context } from '../service/context.ts';
 import { aggregateReader } from './aggregate.ts';
 import type { AggregateRequest } from './aggregate-request.ts';
 import { entityTag } from './entity-tag.ts';
-import { findById, type Page, type PageRequest, type PageScope, pageReader, type Reader } from './read.ts';
+import type { Page, PageRequest, PageScope, Reader } from './page.ts';
+import { findById, pageReader } from './read.ts';
 
 /** Creates the handler of a list or a search of an entity's rows. */
 export function pageOf<Type extends EntityType>(entity: Entity<Type>) {
@@ -19,20 +20,6 @@ export function pageOf<Type extends EntityType>(entity: Entity<Type>) {
     const { run, isCostly } = pageReader(scope, entity, request);
     return { status: 200, body: await context.read(run, isCostly) };
   };
-}
-
-/** Creates the handler of a lookup of an entity's rows, by page number. */
-export function numberedPageOf<Type extends EntityType>(entity: Entity<Type>) {
-  const handle = pageOf(entity);
-  return async (...call: Parameters<typeof handle>) => ({
-    status: 200 as const,
-    body: withoutCursor((await handle(...call)).body),
-  });
-}
-
-/** A page without a cursor, for lists with page numbers. */
-export function withoutCursor<Row>(page: Page<Row>) {
-  return { ...page, nextCursor: null };
 }
 
 /** Creates the handler of an aggregate of an entity's rows. Each keeps a processor of the database busy. */
@@ -56,13 +43,17 @@ export function readerOf({ tenant, holds }: Context): Reader {
   return { tenantId: tenant.id, holds };
 }
 
-/** The scope of the requested page. */
-export function pageScope(context: Context): PageScope {
+/**
+ * The scope of the requested page.
+ *
+ * @param filter what filters the list besides its `where`.
+ */
+export function pageScope(context: Context, filter?: unknown): PageScope {
   const { operation, service } = context;
   return {
     ...readerOf(context),
     vault: service.vault,
-    name: operation.id,
+    name: filter === undefined ? operation.id : `${operation.id}/${JSON.stringify(filter)}`,
     paging: operation.paging === 'number' ? 'number' : 'offset',
     place: operation.method === 'GET' ? 'query' : 'body',
   };

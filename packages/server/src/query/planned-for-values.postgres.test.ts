@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
 import { client } from '../modules/clients/client.ts';
 import type { Where } from './clause.ts';
-import { type PageScope, pageReader } from './read.ts';
+import type { PageScope } from './page.ts';
+import { pageReader } from './read.ts';
 
 const { store, tenant, service } = await testService();
 const scope: PageScope = {

@@ -148,7 +148,9 @@ export function operationsOf({ call }: TestCaller) {
     listStaff: post<{ data: StaffRow[] }>('/gql/v1/staff'),
     searchStaff: post<{ data: StaffRow[]; total?: number }>('/gql/v1/staff/search'),
     createStaffTypes: post<{ items: (Row & { index: number })[] }>('/api/v1/staff/type/batch/create'),
-    lookupStaffTypes: post<{ data: Row[]; hasMore: boolean; nextCursor: null }>('/api/v1/staff/type/batch/lookup'),
+    lookupStaffTypes: post<{ data: Row[]; hasMore: boolean; nextCursor: string | null }>(
+      '/api/v1/staff/type/batch/lookup',
+    ),
     getJob: (id: string) => call<Row>('GET', `/gql/v1/job/${id}`),
     listJobs: post<{ data: Row[] }>('/gql/v1/jobs'),
     getProject: (id: string) => call<Row>('GET', `/gql/v1/project/${id}`),

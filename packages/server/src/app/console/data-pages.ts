@@ -16,12 +16,13 @@ const mostEntries = 50;
 /** All lists: those of the contract, and those of the tenant's own types. */
 export async function dataPage(visit: Visit): Promise<string> {
   const { base } = visit.frame;
-  const page = visit.query.get('page') ?? '0';
-  const query = { pageSize: '100', page };
+  const cursor = visit.query.get('page');
+  const query = { pageSize: '100', ...(cursor === null ? {} : { cursor }) };
   const body = await callOperation(visit, operationOf('listCustomRecordTypes'), { query });
   const custom = rowsIn(body);
   const next =
-    body.hasMore === true && html`<a class="button plain" href="${base}/data?page=${Number(page) + 1}">More types</a>`;
+    typeof body.nextCursor === 'string' &&
+    html`<a class="button plain" href="${base}/data?page=${body.nextCursor}">More types</a>`;
   const link = (type: string, title: string) => html`<li><a href="${base}/data/${type}">${title}</a></li>`;
   return framed(visit.frame, {
     title: 'Data',
@@ -60,7 +61,7 @@ export async function listPage(visit: Visit, type: string): Promise<string> {
   }
   const rows = rowsIn(body).map(flatRow);
   const columns = list.columns.length > 0 ? list.columns : columnsIn(rows[0]);
-  const next = nextPage(list, body);
+  const next = nextPage(body);
   const { method, path } = list.operation;
   return framed(visit.frame, {
     title: list.title,
@@ -90,9 +91,8 @@ function columnsIn(row: Row = {}): string[] {
     .slice(0, 6);
 }
 
-function nextPage({ operation }: DataList, { nextCursor, page, hasMore }: Record<string, unknown>): string | undefined {
-  if (hasMore !== true) return undefined;
-  return operation.paging === 'offset' && typeof nextCursor === 'string' ? nextCursor : String(Number(page) + 1);
+function nextPage({ nextCursor }: Record<string, unknown>): string | undefined {
+  return typeof nextCursor === 'string' ? nextCursor : undefined;
 }
 
 function listUrl(base: string, { type }: DataList, filter: EnteredFilter | undefined, page?: string): string {
@@ -191,11 +191,16 @@ async function readRow(visit: Visit, list: DataList, id: string): Promise<Row> {
   }
   const canFilter = filters.find(({ name }) => name === 'id')?.operators.has('_eq') === true;
   const filter = canFilter ? { field: 'id', operator: '_eq', value: id } : undefined;
-  const size = operation.paging === 'offset' ? mostScanned : 100;
-  const body = await callOperation(visit, operation, { path: list.path, ...listInput(list, filter, undefined, size) });
-  const row = rowsIn(body)
-    .map(flatRow)
-    .find((one) => one.id === id);
-  if (row !== undefined) return row;
-  throw new Rejection('NOT_FOUND', `There is no ${list.type} with this ID among the first ${size} rows.`);
+  let scanned = 0;
+  let cursor: string | undefined;
+  do {
+    const input = { path: list.path, ...listInput(list, filter, cursor, 100) };
+    const body = await callOperation(visit, operation, input);
+    const rows = rowsIn(body).map(flatRow);
+    const row = rows.find((one) => one.id === id);
+    if (row !== undefined) return row;
+    scanned += rows.length;
+    cursor = nextPage(body);
+  } while (cursor !== undefined && scanned < mostScanned);
+  throw new Rejection('NOT_FOUND', `There is no ${list.type} with this ID among the first ${scanned} rows.`);
 }

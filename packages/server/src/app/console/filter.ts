@@ -18,17 +18,16 @@ export function enteredFilter(query: URLSearchParams): EnteredFilter | undefined
 /**
  * The input of a list with a filter. Nothing is checked here: the operation does that, and its rejection says what is wrong.
  *
- * @param page what `nextCursor` or the number of the page was, or undefined for the first one
+ * @param cursor `nextCursor` of the page before, or undefined for the first page
  */
 export function listInput(
   list: DataList,
   filter: EnteredFilter | undefined,
-  page: string | undefined,
+  cursor: string | undefined,
   pageSize: number,
 ) {
-  const { paging, method } = list.operation;
-  const isCursor = paging === 'offset' && page !== undefined;
-  const paged = { pageSize, ...(page === undefined ? {} : isCursor ? { cursor: page } : { page: Number(page) }) };
+  const { method } = list.operation;
+  const paged = { pageSize, ...(cursor === undefined ? {} : { cursor }) };
   if (filter === undefined)
     return method === 'GET' ? { query: texts(paged), body: undefined } : { query: {}, body: paged };
   const { field, operator, value } = filter;

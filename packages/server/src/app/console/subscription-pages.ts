@@ -8,10 +8,7 @@ const pageSize = 50;
 
 export async function subscriptionsPage(visit: Visit): Promise<string> {
   const { base } = visit.frame;
-  const page = visit.query.get('page') ?? '0';
-  const body = await callOperation(visit, operationOf('listEventSubscriptions'), {
-    query: { page, pageSize: String(pageSize) },
-  });
+  const body = await callOperation(visit, operationOf('listEventSubscriptions'), { query: pageQuery(visit) });
   const rows = rowsIn(body).map((row) => [
     html`<a href="${base}/subscriptions/${String(row.id)}">${String(row.entityType)}</a>`,
     state(row),
@@ -27,8 +24,18 @@ export async function subscriptionsPage(visit: Visit): Promise<string> {
       rows.length === 0
         ? html`<p>No subscriptions. <code>createEventSubscription</code> creates one.</p>`
         : table('Subscriptions', ['Events of', 'State', 'Delivered to', 'Last delivery', 'Failures in a row'], rows)
-    }${body.hasMore === true && html`<div class="row"><a class="button plain" href="${base}/subscriptions?page=${Number(page) + 1}">Next page</a></div>`}</section>`,
+    }${nextLink(`${base}/subscriptions`, body)}</section>`,
   });
+}
+
+function pageQuery({ query }: Visit) {
+  const cursor = query.get('page');
+  return { pageSize: String(pageSize), ...(cursor === null ? {} : { cursor }) };
+}
+
+function nextLink(url: string, { nextCursor }: Readonly<Record<string, unknown>>): Content {
+  if (typeof nextCursor !== 'string') return false;
+  return html`<div class="row"><a class="button plain" href="${url}?page=${nextCursor}">Next page</a></div>`;
 }
 
 function state({ active, consecutiveFailures }: Readonly<Record<string, unknown>>): Content {
@@ -47,11 +54,7 @@ export async function subscriptionPage(visit: Visit, id: string): Promise<string
   const { frame, query } = visit;
   const url = `${frame.base}/subscriptions/${id}`;
   const row = await callOperation(visit, operationOf('getEventSubscription'), { path: { id } });
-  const page = query.get('page') ?? '0';
-  const body = await callOperation(visit, operationOf('listDeliveries'), {
-    path: { id },
-    query: { page, pageSize: String(pageSize) },
-  });
+  const body = await callOperation(visit, operationOf('listDeliveries'), { path: { id }, query: pageQuery(visit) });
   const isActive = row.active === true;
   const rows = rowsIn(body).map((attempt) => [
     when(attempt.attemptedAt),
@@ -85,7 +88,7 @@ ${
       rows.length === 0
         ? html`<p>Nothing has been delivered yet.</p>`
         : table('Deliveries', ['Attempted', 'Outcome', 'Status', 'Event', 'Took', 'Response', 'Replay'], rows)
-    }${body.hasMore === true && html`<div class="row"><a class="button plain" href="${url}?page=${Number(page) + 1}">Next page</a></div>`}</section>`,
+    }${nextLink(url, body)}</section>`,
   });
 }
 

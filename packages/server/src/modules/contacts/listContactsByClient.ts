@@ -17,6 +17,6 @@ export const listContactsByClient: Handler<'listContactsByClient'> = (context, {
       join client linked on linked.tenant_id = link.tenant_id and linked.id = link.client_id
       where link.tenant_id = e.tenant_id and link.contact_id = e.id and link.client_id = ${path.clientId}
         and link.active and linked.active)`;
-    const scope = { ...pageScope(context), name: `${context.operation.id}/${path.clientId}`, condition };
+    const scope = { ...pageScope(context, path.clientId), condition };
     return { status: 200, body: await pageReader(scope, contact, query).run(session) };
   });

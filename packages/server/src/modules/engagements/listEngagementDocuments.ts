@@ -14,6 +14,6 @@ export const listEngagementDocuments: Handler<'listEngagementDocuments'> = (cont
     );
     if (engagement === undefined) throw new Rejection('NOT_FOUND', 'Your tenant has no engagement with this ID.');
     const condition = sql<boolean>`e.engagement_id = ${engagementId}`;
-    const scope = { ...pageScope(context), name: `${context.operation.id}/${engagementId}`, condition };
+    const scope = { ...pageScope(context, engagementId), condition };
     return { status: 200, body: await pageReader(scope, engagementDocument, query).run(session) };
   });

@@ -1,4 +1,4 @@
-import { byId, numberedPageOf } from '../../query/handlers.ts';
+import { byId, pageOf } from '../../query/handlers.ts';
 import { listEventCatalog } from './catalog/listEventCatalog.ts';
 import { listEvents } from './feed/listEvents.ts';
 import { generateTestSignature } from './signatures/generateTestSignature.ts';
@@ -15,7 +15,7 @@ import { updateEventSubscription } from './subscriptions/updateEventSubscription
 
 export const events = {
   listEventCatalog,
-  listEventSubscriptions: numberedPageOf(eventSubscription),
+  listEventSubscriptions: pageOf(eventSubscription),
   createEventSubscription,
   getEventSubscription: byId(eventSubscription),
   updateEventSubscription,

@@ -107,7 +107,7 @@ describe('listFiles', () => {
     expect(await idsOf(`${ofClient}&createdBefore=${letter.createdAt}`)).not.toContain(letter.id);
     expect(await idsOf(`jobId=${await job({ clientId })}`)).toEqual([]);
     expect(await idsOf(`engagementId=${unknownId}`)).toEqual([]);
-    const page = await call<{ data: File[]; hasMore: boolean; total: number; nextCursor: null }>(
+    const page = await call<{ data: File[]; hasMore: boolean; total: number; nextCursor: string | null }>(
       'GET',
       `/api/v1/files?${ofClient}&page=1&pageSize=2&includeTotal=true`,
     );

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Input } from '../../contract/handler.ts';
-import { pageScope, withoutCursor } from '../../query/handlers.ts';
+import { pageScope } from '../../query/handlers.ts';
+import type { PageRequest } from '../../query/page.ts';
 import { pageReader } from '../../query/read.ts';
 import { folded } from '../../query/where.ts';
 import type { Handler } from '../../service/context.ts';
@@ -10,21 +11,16 @@ type Filters = Input<'listFiles'>['query'];
 
 /** Lists the files of the tenant that match all conditions, in the order of creation. */
 export const listFiles: Handler<'listFiles'> = async (context, { query }) => {
-  const { page, pageSize, includeTotal, ...filters } = query;
+  const { page, pageSize, includeTotal, cursor, ...filters } = query;
   const conditions = conditionsOf(filters);
   const scope = {
-    ...pageScope(context),
+    ...pageScope(context, filters),
     ...(conditions.length === 0 ? {} : { condition: sql<boolean>`${sql.join(conditions, sql` and `)}` }),
   };
-  const request = {
-    ...(page === undefined ? {} : { page }),
-    ...(pageSize === undefined ? {} : { pageSize }),
-    ...(includeTotal === undefined ? {} : { includeTotal }),
-  };
-  return { status: 200, body: withoutCursor(await context.read(pageReader(scope, file, request).run)) };
+  return { status: 200, body: await context.read(pageReader(scope, file, query).run) };
 };
 
-function conditionsOf(filters: Omit<Filters, 'page' | 'pageSize' | 'includeTotal'>): RawBuilder<boolean>[] {
+function conditionsOf(filters: Omit<Filters, keyof PageRequest>): RawBuilder<boolean>[] {
   const { source, status, clientId, jobId, engagementId, fileName, createdAfter, createdBefore } = filters;
   const conditions: RawBuilder<boolean>[] = [];
   if (source !== undefined) conditions.push(sql`e.source = any(${source})`);

@@ -1,20 +1,36 @@
 import { sql } from 'kysely';
-import { wholeList } from '../../bulk/whole-list.ts';
+import { numberOf } from '../../contract/contract.ts';
 import { visibleTo } from '../../entity/field-access.ts';
 import type { StoredRow } from '../../entity/row.ts';
 import { selection } from '../../entity/select.ts';
+import { pageScope } from '../../query/handlers.ts';
+import { pageFrom, startOfPage } from '../../query/page.ts';
+import { removeBeyond, withinPage } from '../../query/page-bytes.ts';
 import type { Handler } from '../../service/context.ts';
 import { taskType } from './task-type.ts';
 
-/** More task types than a list can contain. */
-const mostTypes = 10_000;
+const pageSize = numberOf('TaskTypeListPage', 'data', 'maxItems');
+const key = sql`lower(e.display_name collate fa_case) collate "C", e.id`;
 
 /** Lists all task types of the tenant, active or not, alphabetically and ignoring case. */
-export const listTaskTypes: Handler<'listTaskTypes'> = async (context) => {
+export const listTaskTypes: Handler<'listTaskTypes'> = async (context, { query }) => {
+  const scope = pageScope(context);
+  const request = { ...query, pageSize };
+  const start = startOfPage(scope, request);
+  const all = sql`${sql.table(taskType.table)} e where ${taskType.within('e', context.tenant.id)}`;
+  const next =
+    start.after === undefined ? sql`true` : sql`(${key}) > (select ${key} from ${all} and e.id = ${start.after[0]})`;
   const rows = await context.read((session) =>
-    session.all<StoredRow<'TaskType'>>(sql`
-      ${selection(taskType)} where ${taskType.within('e', context.tenant.id)}
-      order by lower(e.display_name collate fa_case) collate "C", e.id limit ${mostTypes}`),
+    session.all(
+      withinPage(taskType)<StoredRow<'TaskType'>>(sql`
+        ${selection(taskType)} where ${taskType.within('e', context.tenant.id)} and ${next}
+        order by ${key} limit ${pageSize + 1}`),
+    ),
   );
-  return { status: 200, body: wholeList(rows.map((row) => visibleTo(context.holds, taskType, row))) };
+  const isCut = removeBeyond(rows, 'id');
+  const { data, ...page } = pageFrom(scope, request, start, rows, ({ id }) => [id], isCut);
+  return {
+    status: 200,
+    body: { ...page, pageSize: data.length, data: data.map((row) => visibleTo(context.holds, taskType, row)) },
+  };
 };

@@ -27,7 +27,7 @@ async function compiledDuring(work: () => Promise<unknown>): Promise<readonly st
 interface ListBody {
   readonly data: readonly { readonly name: string }[];
   readonly hasMore: boolean;
-  readonly nextCursor: null;
+  readonly nextCursor: string | null;
 }
 
 /** Adds types with 100 fields each, without the API, which would take longer. */

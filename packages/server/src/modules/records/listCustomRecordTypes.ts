@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { pageScope, withoutCursor } from '../../query/handlers.ts';
+import { pageScope } from '../../query/handlers.ts';
 import { pageReader } from '../../query/read.ts';
 import type { Handler } from '../../service/context.ts';
 import { customRecordType } from './custom-type.ts';
@@ -9,6 +9,6 @@ export const listCustomRecordTypes: Handler<'listCustomRecordTypes'> = async (co
   const { includeInactive = false, ...page } = query;
   const condition = includeInactive ? sql<boolean>`true` : sql<boolean>`e.active`;
   const request = { ...page, orderBy: [{ name: 'asc' }] };
-  const { run } = pageReader({ ...pageScope(context), condition }, customRecordType, request);
-  return { status: 200, body: withoutCursor(await context.read(run)) };
+  const { run } = pageReader({ ...pageScope(context, includeInactive), condition }, customRecordType, request);
+  return { status: 200, body: await context.read(run) };
 };

@@ -8,5 +8,5 @@ export const lookupRecords: Handler<'lookupRecords'> = (context, { path, body })
   context.read(async (session) => {
     const type = await recordTypeNamed(session, context.tenant.id, path.type);
     if (type === undefined) throw new Rejection('NOT_FOUND', `No record type ${path.type} exists.`);
-    return { status: 200, body: { ...(await readRecords(session, context, type, body)), nextCursor: null } };
+    return { status: 200, body: await readRecords(session, context, type, body) };
   });

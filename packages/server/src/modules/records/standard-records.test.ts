@@ -236,7 +236,7 @@ test('records are returned by page number, including inactive ones', async () =>
   await remove([{ type: 'Department', systemRef: 'department-1' }]);
   const first = await lookup('Department', { pageSize: 2, includeTotal: true });
   const last = await lookup('Department', { pageSize: 2, page: 2 });
-  expect(first.body).toMatchObject({ total: 5, hasMore: true, page: 0, pageSize: 2, nextCursor: null });
+  expect(first.body).toMatchObject({ total: 5, hasMore: true, page: 0, pageSize: 2, nextCursor: expect.any(String) });
   expect(first.body.data.map((row) => [row.systemRef, row.active])).toEqual([
     ['department-0', true],
     ['department-1', false],

@@ -1,4 +1,4 @@
-import { byId, numberedPageOf, pageOf } from '../../query/handlers.ts';
+import { byId, pageOf } from '../../query/handlers.ts';
 import { createStaff } from './createStaff.ts';
 import { createStaffTypes } from './createStaffTypes.ts';
 import { staff } from './staff.ts';
@@ -12,7 +12,7 @@ export const staffHandlers = {
   createStaff,
   updateStaff,
   createStaffTypes,
-  lookupStaffTypes: numberedPageOf(staffType),
+  lookupStaffTypes: pageOf(staffType),
 };
 export { ratesOn } from './rates.ts';
 export { checkEmployed, isEmployed, staff } from './staff.ts';

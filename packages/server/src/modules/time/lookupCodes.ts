@@ -5,6 +5,5 @@ import type { Handler } from '../../service/context.ts';
 /** Returns the codes of a type, active or not, by page number. */
 export const lookupCodes: Handler<'lookupCodes'> = async (context, { path, body }) => {
   const type = typeNamed('x-code-type', path.type);
-  const page = await context.read((session) => readRecords(session, context, type, body));
-  return { status: 200, body: { ...page, nextCursor: null } };
+  return { status: 200, body: await context.read((session) => readRecords(session, context, type, body)) };
 };

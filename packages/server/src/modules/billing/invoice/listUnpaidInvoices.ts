@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { pageScope, withoutCursor } from '../../../query/handlers.ts';
+import { pageScope } from '../../../query/handlers.ts';
 import { pageReader } from '../../../query/read.ts';
 import type { Handler } from '../../../service/context.ts';
 import { unknownClientRef } from '../../clients/index.ts';
@@ -15,8 +15,8 @@ export const listUnpaidInvoices: Handler<'listUnpaidInvoices'> = (context, { que
     if (client === undefined) throw unknownClientRef(clientRef, 'query');
     const condition = sql<boolean>`e.client_id = ${client.id} and e.status in ('POSTED', 'PARTIALLY_PAID')
       and e.document_type = 'INVOICE'`;
-    const scope = { ...pageScope(context), name: `${context.operation.id}/${client.id}`, condition };
+    const scope = { ...pageScope(context, client.id), condition };
     const { run } = pageReader(scope, invoice, { ...page, orderBy: [{ dueDate: 'asc' }] });
-    return { status: 200, body: withoutCursor(await run(session)) };
+    return { status: 200, body: await run(session) };
   });
 };

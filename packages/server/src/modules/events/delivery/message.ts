@@ -171,6 +171,22 @@ export const contentColumns = sql`
 
 const storedColumns = sql`event.id, event.entity_id as "entityId", ${contentColumns}`;
 
+/** The names of the columns of a {@link StoredEvent}. */
+export const storedNames: readonly (keyof StoredEvent)[] = [
+  'id',
+  'entityId',
+  'entityType',
+  'operation',
+  'occurredAt',
+  'recordedAt',
+  'sequence',
+  'data',
+  'changedFields',
+  'traceparent',
+  'source',
+  'linkCreator',
+];
+
 /** Selects events as {@link StoredEvent}, as `event`. */
 export function selectEvents(tenantId: number, condition: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`select ${storedColumns} from recorded_event event where event.tenant_id = ${tenantId} and ${condition}`;

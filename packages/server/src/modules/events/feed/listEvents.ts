@@ -5,16 +5,18 @@ import { Rejection } from '../../../contract/rejection.ts';
 import type { Session } from '../../../platform/store/store.ts';
 import { partitionsDue } from '../../../platform/store/trace.ts';
 import { readCursor, writeCursor } from '../../../query/cursor.ts';
+import { removeBeyond, withinPageBytes } from '../../../query/page-bytes.ts';
 import type { Context, Handler } from '../../../service/context.ts';
 import { customRecord, findListedType, standardTypeNames } from '../catalog/catalog.ts';
 import { mayReceive, passesFilter, type Subscriber } from '../delivery/load.ts';
-import { messageText, type StoredEvent, selectPositioned, visibleText } from '../delivery/message.ts';
+import { messageText, type StoredEvent, selectPositioned, storedNames, visibleText } from '../delivery/message.ts';
 import { keptDays } from '../delivery/retention.ts';
 import { checkFilter, checkPayments, isFiltered } from '../subscriptions/payment-filter.ts';
 
 type Event = components['schemas']['Event'];
 type Query = Parameters<typeof listEvents>[1]['query'];
 
+const limited = withinPageBytes({ names: ['position', ...storedNames], sized: ['data', 'changedFields'], key: 'id' });
 const standardPageSize = 100;
 /** How many events without a position get one before a page is read: more than a page has. */
 const mostAssigned = 1_000;
@@ -172,10 +174,16 @@ async function pageAfter(session: Session, context: Context, query: Query, after
   const rows = isEmpty
     ? []
     : await session.all<StoredEvent & { readonly position: number }>(
-        selectPositioned(tenant.id, sql`position > ${after} and position <= ${end} and ${types} ${kind}`, pageSize + 1),
+        limited(
+          selectPositioned(
+            tenant.id,
+            sql`position > ${after} and position <= ${end} and ${types} ${kind}`,
+            pageSize + 1,
+          ),
+        ),
       );
-  const isCut = rows.length > pageSize;
-  if (isCut) rows.length = pageSize;
+  const isCut = removeBeyond(rows, 'id') || rows.length > pageSize;
+  if (rows.length > pageSize) rows.length = pageSize;
   const data = rows
     .filter((event) => passesFilter(subscriberOf(event.entityType), { event }))
     .map((event): Event => JSON.parse(visibleText(messageText(tenant.name, event), event.entityType, caller.roles)));
