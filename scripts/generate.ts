@@ -9,7 +9,7 @@ import { bundle, loadConfig } from '@redocly/openapi-core';
 import openapiTypescript, { astToString, type SchemaObject, type TransformNodeOptions } from 'openapi-typescript';
 import ts from 'typescript';
 import { stringify } from 'yaml';
-import { type Contract, callIndex, operationIndex } from './operation-index.ts';
+import { type Contract, callIndex, mirrorIndex, operationIndex } from './operation-index.ts';
 import { readOptions } from './options.ts';
 
 const { check } = readOptions({ options: { check: { type: 'boolean' } } }).values;
@@ -66,7 +66,7 @@ const files: Record<string, string> = {
   'openapi.yaml': `# ${notice}\n${stringify(contract, { aliasDuplicateObjects: false, lineWidth: 120 })}`,
   'types.ts': `// ${notice}\n${types}`,
   'operations.ts': `// ${notice}\n${constants.join('')}`,
-  'calls.ts': `// ${notice}\n${callIndex(operations)}`,
+  'calls.ts': `// ${notice}\n${callIndex(operations, mirrorIndex(contract))}`,
 };
 
 if (check) {

@@ -115,13 +115,40 @@ function pagingOf(contract: Contract, operation: Operation): Paging | null {
 }
 
 /**
+ * How each type of the events is read as a whole, for copies of its rows: the operation that returns all of them by cursor, and whether its
+ * events have the same rows; the others are without rates.
+ */
+export function mirrorIndex({ paths, components: { schemas = {} } }: Contract): Record<string, [string, boolean]> {
+  const readers = new Map<string, string>();
+  for (const [path, { post }] of Object.entries(paths) as [string, { post?: Operation }][]) {
+    const response = post?.responses['200'];
+    const page = response && 'content' in response ? response.content?.['application/json']?.schema : undefined;
+    const { properties, 'x-paging': paging } = Object(schemas[nameOf(page ?? { $ref: '' })]);
+    const row: Reference | undefined = properties?.data?.items;
+    if (post === undefined || paging !== 'offset' || row?.$ref === undefined) continue;
+    if (path.endsWith('/search') || !readers.has(nameOf(row))) readers.set(nameOf(row), post.operationId);
+  }
+  const events: Reference[] = Object(schemas.StandardEvent).oneOf;
+  return Object.fromEntries(
+    events.flatMap((event) => {
+      const type = nameOf(event).replace(/Event$/, '');
+      const operationId = readers.get(type);
+      return operationId === undefined ? [] : [[type, [operationId, !(`${type}EventData` in schemas)]]];
+    }),
+  );
+}
+
+/**
  * The part of the index that a client requires for a request, short enough to ship: method, path, whether it can be repeated (with a
  * key if the operation takes one), paging.
  */
-export function callIndex(operations: ReturnType<typeof operationIndex>): string {
+export function callIndex(
+  operations: ReturnType<typeof operationIndex>,
+  mirrored: ReturnType<typeof mirrorIndex>,
+): string {
   const rows = Object.entries(operations).map(
     ([id, { method, path, idempotent, headers, paging, summary }]) =>
       `  /** ${summary} */\n  ${id}: ${JSON.stringify([method, path, 'Idempotency-Key' in headers ? 'key' : idempotent, paging])},\n`,
   );
-  return `export const calls = {\n${rows.join('')}} as const;\n`;
+  return `export const calls = {\n${rows.join('')}} as const;\nexport const mirrored = ${JSON.stringify(mirrored)} as const;\n`;
 }

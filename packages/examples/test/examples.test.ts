@@ -56,22 +56,18 @@ describe('custom-records', () => {
 
 describe('warehouse-sync', () => {
   it('reads everything once, then only what changed, and agrees with the API', async () => {
+    const changes = (rows: number) => `{ readAll: false, rows: ${rows}, deleted: 0 }`;
     const first = await run('warehouse-sync');
-    expect(first).toContainEqual(expect.stringMatching(/^Client \{ read: 'all', rows: [1-9]\d* \}$/));
+    expect(first[0]).toMatch(/^\{ readAll: true, rows: [1-9]\d+, deleted: 0 \}$/);
     // What changed while another transaction ran, of whatever tenant, is read again.
-    const changesOf = (clients: number) => [
-      `Client { read: 'changes', rows: ${clients} }`,
-      "Invoice { read: 'changes', rows: 0 }",
-      "Payment { read: 'changes', rows: 0 }",
-    ];
-    await expect.poll(async () => (await run('warehouse-sync')).slice(0, 3)).toEqual(changesOf(0));
+    await expect.poll(async () => (await run('warehouse-sync'))[0]).toBe(changes(0));
     await writeClient('crm-91003', { name: 'Tern & Tide LLC' });
     const second = await run('warehouse-sync');
-    expect(second.slice(0, 3)).toEqual(changesOf(1));
-    for (const output of [first, second]) {
-      const [, own, expected] = /^Amount due: (\S+) in the warehouse, (\S+) in the API\.$/.exec(output[3] ?? '') ?? [];
-      expect(own).toMatch(/^[1-9]\d+\.\d\d$/);
-      expect(own).toBe(expected);
+    expect(second[0]).toBe(changes(1));
+    for (const [, ...totals] of [first, second]) {
+      expect(totals.length).toBeGreaterThan(0);
+      for (const total of totals)
+        expect(total).toMatch(/^Amount due in [A-Z]{3}: [1-9]\d+(\.\d+)? in the API, the same in the warehouse\.$/);
     }
   });
 });

@@ -245,3 +245,4 @@ export const calls = {
   /** Get a file */
   getFile: ["GET","/api/v1/files/{id}",true,null],
 } as const;
+export const mirrored = {"Client":["searchClients",true],"Contact":["searchContacts",true],"ContactClient":["listContactClients",true],"ClientGroup":["listClientGroups",true],"ContactInfo":["listContactInfos",true],"Job":["listJobs",true],"Task":["searchTasks",false],"Engagement":["searchEngagements",true],"Staff":["searchStaff",false],"TimeEntry":["searchTimeEntries",false],"ExpenseEntry":["searchExpenseEntries",true],"TaskType":["searchTaskTypes",false],"WipEntry":["searchWip",false],"Invoice":["searchInvoices",true],"Payment":["searchPayments",true]} as const;

@@ -3384,6 +3384,8 @@ export interface paths {
          *       visible, and no event is added before one that you have read.
          *     - To continue, send `nextCursor` as `after`. It is never null: after the last event, poll with it. To continue after an event
          *       that was delivered to you, send its `id` as `after`.
+         *     - To start a copy of rows, call with `after=latest`, keep `nextCursor`, read all rows, and continue with that `nextCursor`: what changes
+         *       during the read is then in the events after it.
          *     - A page can have fewer events than `pageSize`, or none, while `hasMore` is true.
          *     - If `after` is older than the events that are kept, the call returns 410 (`EVENTS_EXPIRED`): events are missing, so read all
          *       rows again. An unknown `after` returns 400 (`INVALID_CURSOR`).
@@ -33050,7 +33052,10 @@ export interface components {
          *     which `API_ADMIN` does not imply.
          */
         PaymentFilter: components["schemas"]["PaymentFilterExpression"];
-        /** @description `nextCursor` of the previous page, or the `id` of an event. Without it, the list starts with the oldest event. */
+        /**
+         * @description `nextCursor` of the previous page, the `id` of an event, or `latest` to start after the last event so far. Without it, the list starts with
+         *     the oldest event.
+         */
         AfterEvent: string;
         /** @description Maximum number of events per page. */
         EventPageSize: number;
@@ -39921,7 +39926,10 @@ export interface operations {
                  *     which `API_ADMIN` does not imply.
                  */
                 filterExpression?: components["parameters"]["PaymentFilter"];
-                /** @description `nextCursor` of the previous page, or the `id` of an event. Without it, the list starts with the oldest event. */
+                /**
+                 * @description `nextCursor` of the previous page, the `id` of an event, or `latest` to start after the last event so far. Without it, the list starts with
+                 *     the oldest event.
+                 */
                 after?: components["parameters"]["AfterEvent"];
                 /** @description Maximum number of events per page. */
                 pageSize?: components["parameters"]["EventPageSize"];

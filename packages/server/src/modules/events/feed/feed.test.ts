@@ -70,6 +70,16 @@ describe('listEvents', () => {
     ]);
   });
 
+  test('starts after the last event with after=latest', async () => {
+    await groups('Before');
+    const { position } = await all();
+    const latest = (await feed({ after: 'latest' })).body;
+    expect(latest).toMatchObject({ data: [], hasMore: false });
+    const [id] = await groups('After');
+    for (const after of [latest.nextCursor, position ?? ''])
+      expect((await all({ after })).events.map(({ entityId }) => entityId)).toEqual([id]);
+  });
+
   test('filters by entity type and operation, and pages through all of them', async () => {
     const { events } = await all({ pageSize: 3 });
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);

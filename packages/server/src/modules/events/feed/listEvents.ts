@@ -90,6 +90,7 @@ async function startOf(session: Session, context: Context, after: string | undef
   const kept = await keptEvents(session, context.tenant.id);
   const before = (kept.oldest ?? kept.newest + 1) - 1;
   if (after === undefined) return { kept, position: before };
+  if (after === 'latest') return { kept, position: kept.newest };
   const position = isId(after)
     ? await positionOf(session, context.tenant.id, after, before)
     : positionIn(context, after);
@@ -132,14 +133,14 @@ async function positionOf(session: Session, tenantId: number, id: string, before
 }
 
 function unknown(): Rejection {
-  const detail = 'The value of after is neither a nextCursor of this list nor the ID of an event.';
+  const detail = 'The value of after is neither a nextCursor of this list, nor the ID of an event, nor latest.';
   return new Rejection('INVALID_CURSOR', detail, {
     errors: [
       {
         in: 'query',
         pointer: '/after',
         code: 'INVALID_CURSOR',
-        detail: 'Send nextCursor of the previous page or the ID of an event.',
+        detail: 'Send nextCursor of the previous page, the ID of an event, or latest.',
       },
     ],
   });
