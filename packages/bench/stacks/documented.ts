@@ -26,7 +26,7 @@ export function documentedValidator(service: Service): Express {
               openCall(service, operation, request.get('tenant')),
               request.get('authorization'),
             );
-            await service.rateLimit.take(operation, `${context.tenant.id}/${context.caller.apiUserId}`);
+            await service.admission.rateLimit.take(operation, `${context.tenant.id}/${context.caller.apiUserId}`);
             authorize(operation, context.caller.roles);
             if (request.res !== undefined) request.res.locals.context = context;
             return true;

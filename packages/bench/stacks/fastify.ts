@@ -69,7 +69,7 @@ export async function fastifyWithSchemas(service: Service): Promise<RequestListe
       onRequest: async (request) => {
         const open = openCall(service, operation, header(request.headers.tenant));
         const context = await signInTo(open, request.headers.authorization);
-        await service.rateLimit.take(operation, `${context.tenant.id}/${context.caller.apiUserId}`);
+        await service.admission.rateLimit.take(operation, `${context.tenant.id}/${context.caller.apiUserId}`);
         authorize(operation, context.caller.roles);
         request.caller = context;
       },

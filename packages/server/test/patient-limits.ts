@@ -1,5 +1,5 @@
 import { type Limits, standardLimits } from '../src/platform/store/limits.ts';
-import { createCheckPool } from '../src/wire/large-bodies.ts';
+import { createCheckPool } from '../src/wire/large-body.ts';
 
 /** For tests of other features, which must not fail on a busy machine. */
 export const patientLimits: Limits = {

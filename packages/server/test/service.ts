@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { Registry } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
+import type { AdmissionOptions } from '../src/admission/admission.ts';
 import { createApp } from '../src/app/app.ts';
 import { type AnyHandler, handlers } from '../src/app/handlers.ts';
 import { contextOf } from '../src/app/sign-in.ts';
@@ -20,7 +21,7 @@ import type { Store, StoreOptions } from '../src/platform/store/store.ts';
 import type { Context } from '../src/service/context.ts';
 import { createService, type Service } from '../src/service/service.ts';
 import { arrivalLimits } from '../src/wire/connections.ts';
-import { LargeBodyChecks } from '../src/wire/large-bodies.ts';
+import { LargeBodyChecks } from '../src/wire/large-body.ts';
 import { messages } from '../src/wire/messages.ts';
 import { atEnd } from './at-end.ts';
 import { engineName, testStore } from './database.ts';
@@ -74,8 +75,8 @@ export interface TestServiceOptions {
   readonly isJudgedNightly?: boolean;
   /** Whether the test causes responses whose rows exceed a bound of the contract. */
   readonly exceedsBounds?: boolean;
-  /** How long requests wait for their turn, in milliseconds; a minute by default. */
-  readonly wait?: number;
+  /** How long requests may wait, in milliseconds; a minute by default. */
+  readonly patience?: Pick<AdmissionOptions, 'waitMs' | 'bodyMs'>;
   /** Returns the store of the service, instead of the one that is opened for the test. */
   readonly wrapStore?: (store: Store, config: Service['config']) => Promise<Store>;
   /** Parts of the service to replace. */
@@ -83,7 +84,7 @@ export interface TestServiceOptions {
 }
 
 /** Tests of other features must not fail on a busy machine, which takes a second for what takes a millisecond elsewhere. */
-const patientWait = 60_000;
+const patient = { waitMs: { light: 60_000, heavy: 60_000 }, bodyMs: 60_000 };
 
 /**
  * Starts the service on a separate database for this file and a free port. Every response is validated against the
@@ -95,7 +96,7 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
   const store = (await options.wrapStore?.(opened, config)) ?? opened;
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
   // Requests enqueue jobs, also if no process runs them.
-  const created = await createService(config, store, log, options.wait ?? patientWait);
+  const created = await createService(config, store, log, options.patience ?? patient);
   // Tests must not query the DNS servers of the machine.
   const deliveryAddresses = new DeliveryAddresses({
     allowLoopback: config.webhookAllowLoopback,
@@ -182,7 +183,6 @@ function testConfig(): Service['config'] {
     firstConnect: 1_500,
     readBudget: 2_000,
     maxConnections: 1_000,
-    maxConnectionsPerAddress: 1_000,
     masterKey: randomBytes(32),
     logLevel: 'silent',
     responseValidation: 1,

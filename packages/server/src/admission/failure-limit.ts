@@ -3,25 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Rejection } from '../contract/rejection.ts';
 import type { Counters } from '../platform/counters.ts';
 import { networkOf } from '../platform/network.ts';
-
-/**
- * Limits failed authentication attempts by address, separately from the limits of API users: invalid requests do not use
- * up the limit of other callers at the same address.
- */
-export interface FailureLimit {
-  /** @throws Rejection `RATE_LIMITED` if the address has failed too often */
-  check(address: string): void;
-  /** Counts a failed attempt. */
-  count(address: string): void;
-  /**
-   * Counts an attempt of a caller who is not known yet, before its body is read.
-   *
-   * @returns a function to call when the attempt ends.
-   * @throws Rejection `RATE_LIMITED` if the address has failed so often that its bodies are no longer read, not even valid
-   * ones.
-   */
-  attempt(address: string): (hasFailed: boolean) => void;
-}
+import { limitHeaders } from './rate-limit.ts';
 
 /**
  * Bodies are read up to this many times the limit: below it, a valid key is accepted from an address whose other callers
@@ -30,7 +12,10 @@ export interface FailureLimit {
 const readFactor = 20;
 
 /** More addresses than this indicate an attack, and the oldest are dropped. */
-const mostAddresses = 100_000;
+const maxAddresses = 100_000;
+
+/** How many failures are counted for all processes at the same time. Beyond it, an attack counts in this process alone. */
+const maxCounting = 8;
 
 const { policy, limit, window } = operations.createToken.rateLimit;
 
@@ -39,50 +24,49 @@ export function isFailedAttempt({ status }: Rejection): boolean {
   return status < 500 && status !== 403 && status !== 429;
 }
 
-/** How many failures are counted for all processes at the same time. Beyond it, an attack counts in this process alone. */
-const mostCounting = 8;
-
 /**
- * Each failure is also counted for all processes, without waiting for it: a process knows what others have counted once an
- * attempt has failed there.
- *
- * @param factor for the contract's limit; 0 disables it.
+ * Limits failed authentication attempts by address, separately from the limits of API users: invalid requests do not use up the limit
+ * of other callers at the same address. Each failure is also counted for all processes, without waiting for it: a process knows what
+ * others have counted once an attempt has failed there.
  */
-export function createFailureLimit(
-  factor: number,
-  counters: Counters,
-  clock: { now(): number } = performance,
-): FailureLimit {
-  const most = Math.max(1, Math.round(limit * factor));
-  const entries = new LRUCache<string, { failures: number; pending: number; readonly until: number }>({
-    max: mostAddresses,
-    ttl: window * 1000,
-    perf: clock,
-  });
-  const entryOf = (network: string) => {
-    const entry = entries.get(network) ?? { failures: 0, pending: 0, until: clock.now() + window * 1000 };
-    // The window starts with the first attempt and is not extended by others.
-    entries.set(network, entry, { ttl: Math.max(1, entry.until - clock.now()) });
-    return entry;
-  };
-  const tooMany = (until: number) => {
-    const seconds = Math.max(1, Math.ceil((until - clock.now()) / 1000));
-    return new Rejection('RATE_LIMITED', `Too many failed attempts to authenticate. Try again in ${seconds} s.`, {
-      headers: {
-        'RateLimit-Policy': `"${policy}";q=${most};w=${window}`,
-        RateLimit: `"${policy}";r=0;t=${seconds}`,
-        'Retry-After': String(seconds),
-      },
-    });
-  };
-  let counting = 0;
-  const count = (address: string) => {
+export class FailureLimit {
+  readonly #isEnabled: boolean;
+  readonly #most: number;
+  readonly #counters: Counters;
+  readonly #clock: { now(): number };
+  readonly #networks: LRUCache<string, { failures: number; readonly until: number }>;
+  #counting = 0;
+
+  /** @param factor for the contract's limit; 0 disables it. */
+  constructor(factor: number, counters: Counters, clock: { now(): number } = performance) {
+    this.#isEnabled = factor !== 0;
+    this.#most = Math.max(1, Math.round(limit * factor));
+    this.#counters = counters;
+    this.#clock = clock;
+    this.#networks = new LRUCache({ max: maxAddresses, ttl: window * 1000, perf: clock, ttlResolution: 0 });
+  }
+
+  /** @throws Rejection `RATE_LIMITED` if the address has failed too often */
+  check(address: string): void {
+    this.#checkBelow(this.#most, address);
+  }
+
+  /** @throws Rejection `RATE_LIMITED` if the address has failed so often that its bodies are no longer read, not even valid ones */
+  checkBody(address: string): void {
+    this.#checkBelow(this.#most * readFactor, address);
+  }
+
+  /** Counts a failed attempt. */
+  count(address: string): void {
+    if (!this.#isEnabled) return;
     const network = networkOf(address);
-    const entry = entryOf(network);
+    const entry = this.#networks.get(network) ?? { failures: 0, until: this.#clock.now() + window * 1000 };
+    // The window starts with the first failure and is not extended by others.
+    if (entry.failures === 0) this.#networks.set(network, entry);
     entry.failures += 1;
-    if (factor === 0 || entry.failures > most || counting >= mostCounting) return;
-    counting += 1;
-    counters
+    if (entry.failures > this.#most || this.#counting >= maxCounting) return;
+    this.#counting += 1;
+    this.#counters
       .add(`failure/${network}`, 1, window)
       .then(({ total }) => {
         entry.failures = Math.max(entry.failures, total);
@@ -90,25 +74,16 @@ export function createFailureLimit(
       // Counted in this process.
       .catch(() => undefined)
       .finally(() => {
-        counting -= 1;
+        this.#counting -= 1;
       });
-  };
-  return {
-    check(address) {
-      const entry = factor === 0 ? undefined : entries.get(networkOf(address));
-      if (entry !== undefined && entry.failures >= most) throw tooMany(entry.until);
-    },
-    count,
-    attempt(address) {
-      const network = networkOf(address);
-      const entry = entryOf(network);
-      if (factor !== 0 && entry.failures + entry.pending >= most * readFactor) throw tooMany(entry.until);
-      entry.pending += 1;
-      return (hasFailed) => {
-        entry.pending -= 1;
-        if (hasFailed) count(address);
-        else if (entry.failures + entry.pending === 0) entries.delete(network);
-      };
-    },
-  };
+  }
+
+  #checkBelow(most: number, address: string): void {
+    const { failures, until } = this.#networks.get(networkOf(address)) ?? { failures: 0, until: 0 };
+    if (!this.#isEnabled || failures < most) return;
+    const seconds = Math.max(1, Math.ceil((until - this.#clock.now()) / 1000));
+    throw new Rejection('RATE_LIMITED', `Too many failed attempts to authenticate. Try again in ${seconds} s.`, {
+      headers: limitHeaders(policy, this.#most, window, seconds),
+    });
+  }
 }

@@ -25,18 +25,28 @@ export function createRateLimit(factor: number, counters: Counters): RateLimit {
         shared = new SharedLimit(counters, { name: policy, points, seconds: window });
         limits.set(policy, shared);
       }
-      const described = { 'RateLimit-Policy': `"${policy}";q=${points};w=${window}` };
       const { isAllowed, remaining, msBeforeNext } = await shared.take(key);
+      const seconds = Math.ceil(msBeforeNext / 1000);
       if (isAllowed)
-        return { ...described, RateLimit: `"${policy}";r=${remaining};t=${Math.ceil(msBeforeNext / 1000)}` };
-      const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
+        return {
+          'RateLimit-Policy': `"${policy}";q=${points};w=${window}`,
+          RateLimit: `"${policy}";r=${remaining};t=${seconds}`,
+        };
+      const wait = Math.max(1, seconds);
       throw new Rejection(
         'RATE_LIMITED',
-        `The limit of ${points} requests in ${window} seconds is exceeded. Try again in ${seconds} s.`,
-        {
-          headers: { ...described, RateLimit: `"${policy}";r=0;t=${seconds}`, 'Retry-After': String(seconds) },
-        },
+        `The limit of ${points} requests in ${window} seconds is exceeded. Try again in ${wait} s.`,
+        { headers: limitHeaders(policy, points, window, wait) },
       );
     },
+  };
+}
+
+/** The headers of a rejection by a rate limit. */
+export function limitHeaders(policy: string, points: number, window: number, seconds: number): Record<string, string> {
+  return {
+    'RateLimit-Policy': `"${policy}";q=${points};w=${window}`,
+    RateLimit: `"${policy}";r=0;t=${seconds}`,
+    'Retry-After': String(seconds),
   };
 }

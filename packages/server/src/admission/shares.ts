@@ -1,369 +1,215 @@
-import { millisecondsOf } from '../contract/durations.ts';
 import { Rejection } from '../contract/rejection.ts';
+import { activeMs, Holder, type Waiting, type Weight } from './holder.ts';
 
-/** Limits on concurrent requests. */
 export interface ShareLimits {
-  readonly total: number;
-  readonly perTenant: number;
-  readonly perUser: number;
+  /** Units in all, those of a heavy request, and those of all heavy requests together: the rest is left for light ones. */
+  readonly units: number;
+  readonly heavy: number;
+  readonly allHeavy: number;
   /** Time that a request waits for its turn, in milliseconds. */
-  readonly wait: number;
-  /** Number of requests of one tenant that may wait. */
-  readonly waiting: number;
-  /** The most of a tenant in this process, where all processes together have a bound. */
+  readonly waitMs: Readonly<Record<Weight, number>>;
+  /** Requests of one tenant that may wait. */
+  readonly maxWaiting: number;
+  /** The most units of a tenant in this process, where all processes together have a bound. */
   readonly boundOf?: (tenantName: string) => number;
-  /**
-   * After which requests a tenant rests for as long as they took: those during which another one of it was rejected, or at
-   * whose end another one of the same API user waits. Only API users of which this is true rest.
-   */
-  readonly restsIf?: 'rejected' | 'waiting';
-  /** What is limited, in the plural: all requests by default. */
-  readonly subject?: string;
 }
+
+export type Limit = 'user' | 'tenant' | 'service';
 
 export interface ShareObserver {
-  /**
-   * Called when a request starts, with the time it waited and the number of requests in progress of its tenant, including
-   * itself.
-   */
-  started(waitedSeconds: number, inProgressOfTenant: number): void;
-  rejected(limit: 'user' | 'tenant' | 'service'): void;
+  /** Called when a request starts, with the time it waited and the units of its tenant, including its own. */
+  started(waitedSeconds: number, unitsOfTenant: number): void;
+  rejected(limit: Limit): void;
 }
 
-export interface Usage {
-  readonly inProgress: number;
-  readonly waiting: number;
-  /** Requests in progress of each active tenant, on average over the last minute, the busiest first. */
-  readonly perTenant: readonly number[];
+/** Limits for a number of connections to the database. One is reserved for authentication, which happens before admission. */
+export function shareLimits(connections: number, waitMs: ShareLimits['waitMs']): ShareLimits {
+  const units = Math.max(1, connections - 1);
+  const heavy = Math.min(3, Math.ceil(units / 3));
+  return { units, heavy, allHeavy: Math.max(heavy, Math.floor((units * 2) / 3)), waitMs, maxWaiting: 100 };
 }
 
-/**
- * Idle users of a tenant that stay in memory: creating them again for each request would cost more than the rest of its
- * turn.
- */
-const idleUsers = 8;
-
-/** How long a request waits for its turn, in milliseconds. */
-export const standardWait = millisecondsOf('share');
-
-/**
- * Limits for a number of connections to the database. One is reserved for authentication, which happens before admission.
- */
-export function shareLimits(connections: number): ShareLimits {
-  const total = Math.max(1, connections - 1);
-  const perTenant = Math.ceil(total / 2);
-  return { total, perTenant, perUser: shareOfUser(perTenant), wait: standardWait, waiting: 100 };
-}
-
-/** What one API user may have of the places of its tenant. */
-function shareOfUser(perTenant: number): number {
-  return Math.ceil((perTenant * 3) / 4);
+/** The place of a request among those in progress. */
+export interface Place {
+  /** Makes it one of a light request, without waiting. */
+  lighten(): void;
+  end(): void;
 }
 
 /**
- * Limits for large bodies, from the first byte that is read until the response: together, they take 64 MB at most,
- * however slowly they arrive.
- */
-export const largeBodyLimits: ShareLimits = {
-  total: 64,
-  perTenant: 32,
-  perUser: 24,
-  wait: standardWait,
-  waiting: 100,
-  subject: 'requests with large bodies',
-};
-
-/**
- * Limits for costly searches on a number of connections. Of a tenant that sends more than that, they run half of the time.
- */
-export function costlySearchLimits(connections: number): ShareLimits {
-  return { ...costlyLimits(connections), restsIf: 'rejected', subject: 'costly searches' };
-}
-
-/** Limits for bulk writes on a number of connections. */
-export function bulkWriteLimits(connections: number): ShareLimits {
-  return { ...costlyLimits(connections), restsIf: 'waiting', subject: 'bulk writes' };
-}
-
-/** Requests that keep a processor busy for long, of the database or of this process, which quick requests need. */
-function costlyLimits(connections: number): ShareLimits {
-  const total = Math.max(2, Math.round(connections / 5));
-  const perTenant = Math.floor(total / 2);
-  return { total, perTenant, perUser: perTenant, wait: standardWait, waiting: 100 };
-}
-
-/**
- * Admits a limited number of requests at a time, so that no tenant and no API user can occupy the service. A free place
- * goes to the tenant with the fewest requests in progress, and within it to the API user with the fewest; among equals,
- * to the one that has waited longest. Queue libraries have one order and one limit; this requires both for each tenant
- * and user.
+ * Divides what the process can do at a time. A tenant that is alone may have all of it but a unit for whoever comes next; next to
+ * others it has half at most, and so does an API user of the part of its tenant. What gets free goes to the tenant with the fewest units, and within it to the API user
+ * with the fewest; among equals, to the one that has waited longest. Queue libraries have one order and one limit.
  */
 export class Shares {
-  readonly #limits: ShareLimits;
+  readonly limits: ShareLimits;
   readonly #observer: ShareObserver;
-  readonly #tenants = new Map<string, Share>();
-  #inProgress = 0;
-  #waiting = 0;
-  #turn = 0;
+  readonly #all = new Holder();
+  #heavyUnits = 0;
+  #turns = 0;
+  /** Whether the next request is heavy and waits for enough units: no light one must take those that get free. */
+  #isGathering = false;
 
   constructor(limits: ShareLimits, observer: ShareObserver) {
-    this.#limits = limits;
+    this.limits = limits;
     this.#observer = observer;
   }
 
   /**
    * Waits for the turn of a request.
    *
-   * @returns a function to call once, when the request ends.
-   * @throws Rejection `CONCURRENCY_LIMITED` if the API user or the tenant is at its limit, `SERVICE_UNAVAILABLE` if the
-   * service is busy with others.
+   * @throws Rejection `CONCURRENCY_LIMITED` if the API user or the tenant has its share, `SERVICE_UNAVAILABLE` if the service is
+   * busy with others.
    */
-  async enter(tenantName: string, userName: string): Promise<() => void> {
-    const tenant = shareNamed(this.#tenants, tenantName);
-    const user = shareNamed(tenant.users, userName);
-    const { total, waiting } = this.#limits;
-    const { perTenant, perUser } = this.#bind(tenant, tenantName);
-    let waited = 0;
-    // Waiting requests are held back by their own limits, so a place that is free for this request is not free for them.
-    if (
-      this.#inProgress < total &&
-      tenant.inProgress < perTenant &&
-      user.inProgress < perUser &&
-      !isResting(tenant, user)
-    )
-      this.#start(tenant, user);
-    else if (tenant.waiting >= waiting) throw this.#rejection(tenant, user);
-    else {
-      const came = performance.now();
-      await this.#queue(tenant, user);
-      waited = (performance.now() - came) / 1000;
-    }
-    this.#observer.started(waited, tenant.inProgress);
-    const started = performance.now();
-    return () => {
-      this.#change(tenant, user, -1, 0);
-      if (this.#limits.restsIf === 'waiting' && user.waiting > 0) exceed(tenant, user);
-      if (this.#limits.restsIf !== undefined && tenant.exceededAt >= started) this.#rest(tenant, started);
-      if (user.inProgress + user.waiting === 0 && tenant.users.size > idleUsers) tenant.users.delete(userName);
+  async enter(tenantName: string, userName: string, weight: Weight): Promise<Place> {
+    const tenant = this.#all.arrived(tenantName);
+    const user = tenant.arrived(userName);
+    tenant.bound = this.limits.boundOf?.(tenantName) ?? Number.POSITIVE_INFINITY;
+    const cameAt = performance.now();
+    const canStart = !this.#isGathering && this.#limitOf(tenant, user, weight) === undefined && this.#isFree(weight);
+    if (canStart) this.#start(tenant, user, weight);
+    else if (tenant.waiting >= this.limits.maxWaiting) throw this.#rejection(tenant, user, weight);
+    else await this.#queue(tenant, user, weight);
+    const startedAt = performance.now();
+    this.#observer.started((startedAt - cameAt) / 1000, tenant.units);
+    let has: Weight | undefined = weight;
+    const change = (to: 'light' | undefined) => {
+      if (has === undefined || has === to) return;
+      this.#add(tenant, user, this.#unitsOf(to) - this.#unitsOf(has));
+      if (has === 'heavy') this.#heavyEnded(tenant, performance.now() - startedAt);
+      has = to;
+      if (to === undefined) tenant.forgetIdle(userName);
       this.#startNext();
     };
+    return { lighten: () => change('light'), end: () => change(undefined) };
   }
 
-  /** The limits of a tenant with its part of what all processes may have. */
-  #bind(tenant: Share, tenantName: string): ShareLimits {
-    const { boundOf } = this.#limits;
-    if (boundOf === undefined) return this.#limits;
-    tenant.most = Math.min(this.#limits.perTenant, boundOf(tenantName));
-    return this.#limitsOf(tenant);
-  }
-
-  #limitsOf({ most }: Share): ShareLimits {
-    const { perTenant, perUser } = this.#limits;
-    return most >= perTenant
-      ? this.#limits
-      : { ...this.#limits, perTenant: most, perUser: Math.min(perUser, shareOfUser(most)) };
-  }
-
-  /** Returns the tenants that had several requests in progress or waiting at a time since the last call. */
+  /** Returns the tenants that had several units or waiting requests at a time since the last call. */
   takeBusy(): string[] {
-    const busy: string[] = [];
-    for (const [name, tenant] of this.#tenants) {
-      if (tenant.peak > 1) busy.push(name);
-      tenant.peak = tenant.inProgress + tenant.waiting;
-    }
-    return busy;
+    return [...this.#all.members].filter(([, tenant]) => tenant.takePeak() > 1).map(([name]) => name);
   }
 
-  usage(): Usage {
-    const perTenant: number[] = [];
-    for (const [name, tenant] of this.#tenants) {
+  /** What is in use in all, and by each tenant on average over the last minute, the busiest first. */
+  usage(): { readonly units: number; readonly waiting: number; readonly averages: readonly number[] } {
+    const averages: number[] = [];
+    for (const [name, tenant] of this.#all.members) {
       const average = tenant.average();
-      if (average >= 0.001 || tenant.inProgress + tenant.waiting > 0) perTenant.push(average);
-      else this.#tenants.delete(name);
+      if (average >= 0.001 || !tenant.isIdle) averages.push(average);
+      else this.#all.members.delete(name);
     }
-    return { inProgress: this.#inProgress, waiting: this.#waiting, perTenant: perTenant.sort((a, b) => b - a) };
+    const { units, waiting } = this.#all;
+    return { units, waiting, averages: averages.sort((a, b) => b - a) };
   }
 
-  /** What a tenant uses now and on average over the last minute, and the limits that hold for it. */
-  usageOf(tenantName: string): {
-    readonly limits: ShareLimits;
-    readonly inProgress: number;
-    readonly waiting: number;
-    readonly average: number;
-  } {
-    const tenant = this.#tenants.get(tenantName);
-    return {
-      limits: tenant === undefined ? this.#limits : this.#limitsOf(tenant),
-      inProgress: tenant?.inProgress ?? 0,
-      waiting: tenant?.waiting ?? 0,
-      average: tenant?.average() ?? 0,
-    };
+  /** What a tenant uses now and on average over the last minute, and the most that it may use now. */
+  usageOf(tenantName: string) {
+    const tenant = this.#all.members.get(tenantName) ?? new Holder();
+    const { units, waiting } = tenant;
+    return { units, waiting, average: tenant.average(), most: this.#mostOf(tenant) };
   }
 
-  #queue(tenant: Share, user: Share): Promise<void> {
+  #unitsOf(weight: Weight | undefined): number {
+    if (weight === undefined) return 0;
+    return weight === 'light' ? 1 : this.limits.heavy;
+  }
+
+  #mostOf(tenant: Holder): number {
+    const { units } = this.limits;
+    // One is left for whoever comes next, because nobody's requests are interrupted.
+    return Math.min(tenant.bound, this.#all.partOf(tenant, units, Math.max(1, units - 1)));
+  }
+
+  /** The limit that keeps a request from starting, however much is free. */
+  #limitOf(tenant: Holder, user: Holder, weight: Weight): Limit | undefined {
+    const more = this.#unitsOf(weight);
+    const most = this.#mostOf(tenant);
+    if (!user.allows(more, tenant.partOf(user, most))) return 'user';
+    if (!tenant.allows(more, most)) return 'tenant';
+    if (weight === 'light') return undefined;
+    if (tenant.restsUntil > performance.now()) return 'tenant';
+    return this.#heavyUnits + more > this.limits.allHeavy ? 'service' : undefined;
+  }
+
+  #isFree(weight: Weight): boolean {
+    return this.#all.units + this.#unitsOf(weight) <= this.limits.units;
+  }
+
+  #add(tenant: Holder, user: Holder, units: number, waiting = 0): void {
+    for (const holder of [this.#all, tenant, user]) holder.add(units, waiting);
+  }
+
+  #start(tenant: Holder, user: Holder, weight: Weight): void {
+    if (weight === 'heavy') this.#heavyUnits += this.limits.heavy;
+    this.#add(tenant, user, this.#unitsOf(weight));
+    this.#turns += 1;
+    tenant.turn = this.#turns;
+    user.turn = this.#turns;
+  }
+
+  /** Next to others, a tenant that sends several heavy requests at a time rests after each for as long as it took. */
+  #heavyEnded(tenant: Holder, tookMs: number): void {
+    this.#heavyUnits -= this.limits.heavy;
+    const isWaiting = tenant.members.values().some(({ queues }) => queues.heavy.length > 0);
+    if (!isWaiting || !this.#all.hasOthers(tenant)) return;
+    tenant.restsUntil = performance.now() + tookMs;
+    setTimeout(() => this.#startNext(), tookMs + 1).unref();
+  }
+
+  #queue(tenant: Holder, user: Holder, weight: Weight): Promise<void> {
+    const queue = user.queues[weight];
     return new Promise((resolve, reject) => {
-      const start = () => {
+      const leave = () => {
         clearTimeout(timer);
-        this.#change(tenant, user, 0, -1);
-        this.#start(tenant, user);
+        queue.splice(queue.indexOf(waiting), 1);
+        this.#add(tenant, user, 0, -1);
+      };
+      const start = () => {
+        leave();
+        this.#start(tenant, user, weight);
         resolve();
       };
       const timer = setTimeout(() => {
-        user.queue.splice(user.queue.indexOf(start), 1);
-        this.#change(tenant, user, 0, -1);
-        reject(this.#rejection(tenant, user));
-      }, this.#limits.wait);
-      user.queue.push(start);
-      this.#change(tenant, user, 0, 1);
+        leave();
+        reject(this.#rejection(tenant, user, weight));
+        this.#startNext();
+      }, this.limits.waitMs[weight]);
+      const waiting: Waiting = { weight, start };
+      queue.push(waiting);
+      // Others may be gone by then.
+      setTimeout(() => this.#startNext(), activeMs + 1).unref();
+      this.#add(tenant, user, 0, 1);
     });
   }
 
-  #start(tenant: Share, user: Share): void {
-    this.#change(tenant, user, 1, 0);
-    this.#turn += 1;
-    tenant.turn = this.#turn;
-    user.turn = this.#turn;
-  }
-
-  #rest(tenant: Share, started: number): void {
-    tenant.rests.add(started);
-    setTimeout(() => {
-      tenant.rests.delete(started);
-      this.#startNext();
-    }, performance.now() - started).unref();
-  }
-
   #startNext(): void {
-    const { total } = this.#limits;
-    while (this.#inProgress < total && this.#waiting > 0) {
-      const tenant = next(this.#tenants, (one) => {
-        const { perTenant, perUser } = this.#limitsOf(one);
-        return one.inProgress < perTenant && hasStartable(one, perUser);
-      });
-      const user =
-        tenant === undefined
-          ? undefined
-          : next(tenant.users, (one) => isStartable(tenant, one, this.#limitsOf(tenant).perUser));
-      const start = user?.queue.shift();
-      if (start === undefined) return;
-      start();
+    for (;;) {
+      const next = this.#next();
+      this.#isGathering = next !== undefined && !this.#isFree(next.weight);
+      if (next === undefined || this.#isGathering) return;
+      next.start();
     }
   }
 
-  #change(tenant: Share, user: Share, inProgress: number, waiting: number): void {
-    tenant.addInProgress(inProgress);
-    tenant.waiting += waiting;
-    // Nobody reads averages of users.
-    user.inProgress += inProgress;
-    user.waiting += waiting;
-    tenant.peak = Math.max(tenant.peak, tenant.inProgress + tenant.waiting);
-    this.#inProgress += inProgress;
-    this.#waiting += waiting;
+  #next(): Waiting | undefined {
+    if (this.#all.waiting === 0 || !this.#isFree('light')) return undefined;
+    const first = (tenant: Holder, user: Holder) =>
+      [user.queues.light[0], user.queues.heavy[0]].find(
+        (waiting) => waiting !== undefined && this.#limitOf(tenant, user, waiting.weight) === undefined,
+      );
+    const tenant = this.#all.least((one) => one.members.values().some((user) => first(one, user) !== undefined));
+    const user = tenant?.least((one) => first(tenant, one) !== undefined);
+    return tenant && user && first(tenant, user);
   }
 
-  #rejection(tenant: Share, user: Share): Rejection {
-    const { perTenant, perUser, subject = 'requests' } = this.#limitsOf(tenant);
+  #rejection(tenant: Holder, user: Holder, weight: Weight): Rejection {
     const headers = { 'Retry-After': '1' };
-    const isOfUser = user.inProgress >= perUser || isResting(tenant, user);
-    const limit = isOfUser ? 'user' : tenant.inProgress >= perTenant ? 'tenant' : 'service';
+    const limit = this.#limitOf(tenant, user, weight) ?? 'service';
     this.#observer.rejected(limit);
-    exceed(tenant, user);
-    if (limit === 'service') {
+    if (limit === 'service')
       return new Rejection('SERVICE_UNAVAILABLE', 'The service is busy. Try again in 1 second.', { headers });
-    }
-    const [holder, { inProgress }] = isOfUser ? ['Your API user', user] : ['Your tenant', tenant];
-    const reason =
-      inProgress === 0
-        ? `sent too many ${subject}`
-        : `already has ${inProgress} ${inProgress === 1 ? singular(subject) : subject} in progress`;
-    return new Rejection(
-      'CONCURRENCY_LIMITED',
-      `${holder} ${reason}. Send fewer at the same time, and try again in 1 second.`,
-      { headers },
-    );
+    const holder = limit === 'user' ? 'API user' : 'tenant';
+    const subject = weight === 'light' ? 'requests' : 'costly searches, bulk writes or large bodies';
+    const detail = `Your ${holder} has too many ${subject} in progress. Send fewer at the same time, and try again in 1 second.`;
+    return new Rejection('CONCURRENCY_LIMITED', detail, { headers });
   }
-}
-
-function singular(subject: string): string {
-  return subject.replace('requests', 'request').replace('searches', 'search').replace('writes', 'write');
-}
-
-/** Period of the moving average of a share, in milliseconds. */
-const averageOver = 60_000;
-
-/** Requests in progress and waiting of one tenant or API user. */
-class Share {
-  readonly users = new Map<string, Share>();
-  readonly queue: (() => void)[] = [];
-  inProgress = 0;
-  waiting = 0;
-  /** Sequence number of its last start. */
-  turn = 0;
-  /** Of a tenant: the most that may be in progress, and the most that were in progress or waiting since `takeBusy`. */
-  most = Number.POSITIVE_INFINITY;
-  peak = 0;
-  /** When it last sent so many requests that it rests. */
-  exceededAt = Number.NEGATIVE_INFINITY;
-  /** Of a tenant that rests: when the requests started after which it does. */
-  readonly rests = new Set<number>();
-  #average = 0;
-  #since = performance.now();
-
-  addInProgress(change: number): void {
-    if (change === 0) return;
-    const now = performance.now();
-    this.#average = this.average(now);
-    this.#since = now;
-    this.inProgress += change;
-  }
-
-  /** Requests in progress, as an exponentially weighted moving average. */
-  average(now = performance.now()): number {
-    const kept = Math.exp((this.#since - now) / averageOver);
-    return this.#average * kept + this.inProgress * (1 - kept);
-  }
-}
-
-function shareNamed(shares: Map<string, Share>, name: string): Share {
-  let share = shares.get(name);
-  if (share === undefined) {
-    share = new Share();
-    shares.set(name, share);
-  }
-  return share;
-}
-
-function isStartable(tenant: Share, user: Share, perUser: number): boolean {
-  return user.queue.length > 0 && user.inProgress < perUser && !isResting(tenant, user);
-}
-
-function exceed(tenant: Share, user: Share): void {
-  const now = performance.now();
-  tenant.exceededAt = now;
-  user.exceededAt = now;
-}
-
-/** Whether the tenant rests after a request, and the user exceeded its share since that started. */
-function isResting({ rests }: Share, { exceededAt }: Share): boolean {
-  return exceededAt >= Math.min(...rests);
-}
-
-function hasStartable(tenant: Share, perUser: number): boolean {
-  if (tenant.waiting === 0) return false;
-  for (const user of tenant.users.values()) if (isStartable(tenant, user, perUser)) return true;
-  return false;
-}
-
-/** The share with the fewest requests in progress; among equals, the one whose last turn is longest ago. */
-function next(shares: ReadonlyMap<string, Share>, isEligible: (share: Share) => boolean): Share | undefined {
-  let chosen: Share | undefined;
-  for (const share of shares.values()) {
-    if (!isEligible(share)) continue;
-    const isBefore =
-      chosen === undefined ||
-      share.inProgress < chosen.inProgress ||
-      (share.inProgress === chosen.inProgress && share.turn < chosen.turn);
-    if (isBefore) chosen = share;
-  }
-  return chosen;
 }

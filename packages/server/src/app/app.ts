@@ -84,7 +84,7 @@ class Pipeline {
   /** Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const exchange = new Exchange(this.#service, request, response, this.#addressOf(request));
+      const exchange = new Exchange(this.#service.log, request, response, this.#addressOf(request));
       const written = await this.#respond(exchange, response);
       // Only the bytes wait for a slow caller: all else that the response was made of is free.
       this.#record(exchange, written, await this.#isSent(exchange, response));
@@ -101,7 +101,6 @@ class Pipeline {
     try {
       // Content is read while it is sent, and a problem is small: neither needs a place until then.
       if (result.kind === 'bytes' || result.status >= 400) exchange.leavePlaces();
-      if (result.status === 429) await this.#service.rejectionDelay.before(exchange.address);
       const status = await this.#send(response, exchange, route, result);
       const written = { route, status, milliseconds: performance.now() - started };
       this.#remember(exchange, written, result);

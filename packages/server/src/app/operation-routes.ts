@@ -1,3 +1,4 @@
+import { largeBody } from '../admission/admission.ts';
 import { isFailedAttempt } from '../admission/failure-limit.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import { invalid } from '../contract/problem.ts';
@@ -12,13 +13,12 @@ import { checkRequest } from '../wire/check-request.ts';
 import { deprecationHeaders } from '../wire/deprecation.ts';
 import type { Exchange } from '../wire/exchange.ts';
 import { checkAccept, hasTag } from '../wire/headers.ts';
-import { checkHeaders, cleanParameters, readJson } from '../wire/input.ts';
-import { largeBody } from '../wire/large-bodies.ts';
+import { checkHeaders, cleanParameters, jsonBody } from '../wire/input.ts';
 import { type JsonResult, jsonType, problemResult, type Result } from '../wire/result.ts';
 import type { Route } from '../wire/route.ts';
 import { toRejection } from './failure.ts';
 import { type Claim, claimKey, isReplay, type StoredResponse } from './idempotency.ts';
-import { type HandlerInput, type HandlerResult, handlerOf, inTurn } from './run-operation.ts';
+import { type HandlerInput, type HandlerResult, handlerOf, weighed } from './run-operation.ts';
 import { signIn } from './sign-in.ts';
 
 /** A route for each operation of the contract. */
@@ -50,13 +50,12 @@ async function call(
 ): Promise<JsonResult> {
   const { address } = exchange;
   const isOpen = isPublic(operation);
-  let endAttempt: ((hasFailed: boolean) => void) | undefined;
   let hasWritten = false;
   try {
     checkAccept(exchange.header('accept'));
     checkHeaders(operation, exchange);
     const open = openContext(service, operation, exchange);
-    if (isOpen) endAttempt = service.failureLimit.attempt(address);
+    if (isOpen) service.admission.failureLimit.checkBody(address);
     const ifMatch = exchange.header('if-match');
     const isRehearsal = rehearses(exchange);
     const authorization = exchange.header('authorization');
@@ -66,16 +65,17 @@ async function call(
       exchange.tenant = context.tenant.name;
       exchange.user = context.caller.apiUserName;
       const limited = `${context.tenant.id}/${context.caller.apiUserId}`;
-      Object.assign(exchange.headers, await service.rateLimit.take(operation, limited));
+      Object.assign(exchange.headers, await service.admission.rateLimit.take(operation, limited));
       authorize(operation, context.caller.roles);
     }
     const tenant = exchange.tenant ?? '';
     const user = context.caller?.apiUserId ?? address;
-    const bytes =
-      operation.bodyLimit === null ? undefined : await readJson(operation.bodyLimit, exchange, tenant, user);
+    const unread = operation.bodyLimit === null ? undefined : jsonBody(operation.bodyLimit, exchange);
+    const admitted = await service.admission.admit(tenant, user, unread);
+    exchange.hold(admitted);
+    const { bytes } = admitted;
     const path = cleanParameters('path', parameters);
     const query = cleanParameters('query', exchange.query);
-    const turn = await exchange.turn(tenant, user);
     const raw = { path, query, headers: exchange.requestHeaders, bytes };
     const isLarge = bytes !== undefined && bytes.length >= largeBody;
     const checked = isLarge
@@ -85,19 +85,18 @@ async function call(
     const written = () => {
       hasWritten = !isRehearsal;
     };
-    const admitted =
-      context.caller === undefined ? context : notingWrites(inTurn(context, turn, checked.body), written);
+    const inTurn =
+      context.caller === undefined ? context : notingWrites(weighed(context, admitted, checked.body), written);
     const key = isRehearsal ? undefined : exchange.header('idempotency-key');
-    const result = await (admitted.caller !== undefined && key !== undefined
-      ? handleOnce(service, admitted, key, input)
-      : handlerOf(operation)(admitted, input));
-    endAttempt?.(false);
+    const result = await (inTurn.caller !== undefined && key !== undefined
+      ? handleOnce(service, inTurn, key, input)
+      : handlerOf(operation)(inTurn, input));
     const { status, headers, body } = result;
     return { kind: 'json', status, headers, body };
   } catch (error) {
     const problem = toRejection(error, exchange.log, hasWritten);
-    if (endAttempt !== undefined) endAttempt(isFailedAttempt(problem));
-    else if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(address);
+    const hasFailed = isOpen ? isFailedAttempt(problem) : problem.code === 'UNAUTHENTICATED';
+    if (hasFailed) service.admission.failureLimit.count(address);
     throw problem;
   }
 }

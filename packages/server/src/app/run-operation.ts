@@ -1,4 +1,4 @@
-import type { Turn } from '../admission/turn.ts';
+import type { Admitted } from '../admission/admission.ts';
 import { isBulk } from '../contract/bulk.ts';
 import type { Operation } from '../contract/contract.ts';
 import { authorize } from '../platform/auth/roles.ts';
@@ -15,12 +15,12 @@ export function handlerOf(operation: Operation): AnyHandler {
 }
 
 /** The context of a request with this body, whose costly reads and bulk writes wait for their turn. */
-export function inTurn(context: Context, turn: Turn, body: unknown): Context {
+export function weighed(context: Context, admitted: Admitted, body: unknown): Context {
   const { read, write } = context;
   return {
     ...context,
-    read: (work, isCostly = false) => (isCostly ? turn.of('costlySearches', () => read(work)) : read(work)),
-    write: isBulk(body) ? (work) => turn.of('bulkWrites', () => write(work)) : write,
+    read: (work, isCostly = false) => (isCostly ? admitted.heavy(() => read(work)) : read(work)),
+    write: isBulk(body) ? (work) => admitted.heavy(() => write(work)) : write,
   };
 }
 
@@ -29,13 +29,13 @@ export function inTurn(context: Context, turn: Turn, body: unknown): Context {
  *
  * @throws Rejection
  */
-export async function runOperation(context: Context, turn: Turn, raw: RawRequest): Promise<HandlerResult> {
+export async function runOperation(context: Context, admitted: Admitted, raw: RawRequest): Promise<HandlerResult> {
   const { service, operation, tenant, caller } = context;
-  await service.rateLimit.take(operation, `${tenant.id}/${caller.apiUserId}`);
+  await service.admission.rateLimit.take(operation, `${tenant.id}/${caller.apiUserId}`);
   authorize(operation, caller.roles);
   const path = cleanParameters('path', raw.path);
   const query = cleanParameters('query', raw.query);
   const checked = checkRequest(service.validator, operation, { ...raw, path, query });
   const input = { ...checked, path };
-  return handlerOf(operation)(inTurn(context, turn, input.body), input);
+  return handlerOf(operation)(weighed(context, admitted, input.body), input);
 }

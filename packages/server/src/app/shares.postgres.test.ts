@@ -7,7 +7,7 @@ const engine = await testEngine(options);
 const { call, handle, address, signIn, addTenant } = await testService({
   database: options,
   config: { poolSize: 4 },
-  wait: 1_000,
+  patience: { waitMs: { light: 1_000, heavy: 1_000 } },
 });
 const holder = await engine.pool.connect();
 afterAll(async () => {

@@ -11,7 +11,7 @@ let latch = Promise.resolve();
 
 const { call, address, tenant, signIn, addTenant } = await testService({
   config: { poolSize: 4 },
-  wait: 1_000,
+  patience: { waitMs: { light: 1_000, heavy: 1_000 } },
   replace: ({ store }) => ({ store: withLatch(store) }),
 });
 

@@ -23,8 +23,10 @@ export async function signIn(
   open: PublicContext,
   { authorization, ifMatch, isRehearsal }: Credentials,
 ): Promise<Context> {
-  const { tokens, directory, failureLimit } = open.service;
-  const claims = await tokens.verifyAccessToken(readBearer(authorization), () => failureLimit.check(open.address));
+  const { tokens, directory, admission } = open.service;
+  const claims = await tokens.verifyAccessToken(readBearer(authorization), () =>
+    admission.failureLimit.check(open.address),
+  );
   const { tenant, caller } = await directory.callerOf(claims, open.tenantName);
   checkAccess(tenant, open);
   return contextOf(open, tenant, caller, ifMatch, isRehearsal);

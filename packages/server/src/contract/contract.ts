@@ -109,6 +109,7 @@ export type DurationName =
   | 'idempotencyKey'
   | 'read'
   | 'share'
+  | 'heavyShare'
   | 'paymentLink'
   | 'downloadUrl'
   | 'event'

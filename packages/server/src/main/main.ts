@@ -43,12 +43,7 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
   const config = readServerConfig(environment);
   const log = pino(logOptions(config.logLevel), batchedLines(pino.destination({ fd: 1, sync: true })));
   let handle: RequestListener = (_request, response) => void rejectWhileStarting(response, config.corsOrigins);
-  const connections = new Connections({
-    total: config.maxConnections,
-    // Behind a proxy, all connections come from the proxy's address.
-    perAddress: config.trustProxy === 0 ? config.maxConnectionsPerAddress : undefined,
-    corsOrigins: config.corsOrigins,
-  });
+  const connections = new Connections({ total: config.maxConnections, corsOrigins: config.corsOrigins });
   const server = createServer(
     { ...arrivalLimits, ...messages },
     connections.bounded((request, response) => handle(request, response)),

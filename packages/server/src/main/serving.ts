@@ -73,7 +73,7 @@ export async function prepareServing(
   };
   // The embedded database has no other process.
   if (store.engine === 'postgres') {
-    const heartbeat = new Heartbeat(store, () => service.shares.takeBusy(), service.tenantBound);
+    const heartbeat = new Heartbeat(store, () => service.admission.shares.takeBusy(), service.tenantBound);
     await heartbeat.start();
     opened.defer(() => heartbeat.stop());
   }

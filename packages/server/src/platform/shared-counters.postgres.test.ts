@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
 import { testDatabase, testStore } from '../../test/database.ts';
 import { patientLimits } from '../../test/patient-limits.ts';
-import { createFailureLimit } from '../admission/failure-limit.ts';
+import { FailureLimit } from '../admission/failure-limit.ts';
 import { SharedLimit } from '../admission/shared-limit.ts';
 import { createPayLimits } from '../modules/billing/pay/limits.ts';
 import type { Counters } from './counters.ts';
@@ -54,8 +54,8 @@ test('createPayLimits › limits forms for a link in two processes together', as
   expect(outcomes).toEqual([...Array(10).fill(true), false, false]);
 });
 
-test('createFailureLimit › a process knows of failures in another one once an attempt fails there', async () => {
-  const limits = processes.map((counters) => createFailureLimit(1, counters));
+test('FailureLimit › a process knows of failures in another one once an attempt fails there', async () => {
+  const limits = processes.map((counters) => new FailureLimit(1, counters));
   const rejects = (index: number, address: string) => {
     try {
       limits[index]?.check(address);

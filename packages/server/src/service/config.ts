@@ -40,9 +40,8 @@ export interface Config {
   readonly firstConnect: number;
   /** How long a read may take, in milliseconds. */
   readonly readBudget: number;
-  /** How many connections of callers may be open, in all and from one address. */
+  /** How many requests of callers may be in progress, each on a connection of its own. */
   readonly maxConnections: number;
-  readonly maxConnectionsPerAddress: number;
   readonly masterKey: Buffer;
   readonly logLevel: string;
   /** Share of responses that are validated before they are sent, from 0 to 1. Problems are always validated. */
@@ -155,7 +154,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       POOL_SIZE: atLeast(1)({ default: 10 }),
       READ_BUDGET_MS: atLeast(50)({ default: standardLimits.read }),
       MAX_CONNECTIONS: atLeast(1)({ default: 2_000 }),
-      MAX_CONNECTIONS_PER_ADDRESS: atLeast(1)({ default: 500 }),
       MASTER_KEY: str({ default: '' }),
       LOG_LEVEL: str({ choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], default: 'info' }),
       VALIDATE_RESPONSES: share({ default: 1 }),
@@ -201,7 +199,6 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     firstConnect: read.CONNECT_TIMEOUT_MS,
     readBudget: read.READ_BUDGET_MS,
     maxConnections: read.MAX_CONNECTIONS,
-    maxConnectionsPerAddress: read.MAX_CONNECTIONS_PER_ADDRESS,
     masterKey: decodeMasterKey(read.MASTER_KEY === '' ? keyBeside(databaseUrl, dataDir) : read.MASTER_KEY),
     logLevel: read.LOG_LEVEL,
     responseValidation: read.VALIDATE_RESPONSES,

@@ -8,7 +8,7 @@ import { Connections } from '../wire/connections.ts';
 
 const { service, address } = await testService();
 // `serve` measures the connections of its port.
-new Connections({ total: 1, perAddress: 1 }).measure(service.metrics.registry);
+new Connections({ total: 1 }).measure(service.metrics.registry);
 const file = new URL('../../docs/grafana-dashboard.json', import.meta.url);
 const dashboard: Dashboard = JSON.parse(await readFile(file, 'utf8'));
 const queries = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));

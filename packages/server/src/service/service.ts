@@ -1,14 +1,5 @@
 import type { Logger } from 'pino';
-import { createFailureLimit, type FailureLimit } from '../admission/failure-limit.ts';
-import { createRateLimit, type RateLimit } from '../admission/rate-limit.ts';
-import { RejectionDelay } from '../admission/rejection-delay.ts';
-import {
-  measuredBulkWrites,
-  measuredCostlySearches,
-  measuredLargeBodies,
-  measuredShares,
-} from '../admission/share-metrics.ts';
-import { type Shares, shareLimits, standardWait } from '../admission/shares.ts';
+import { Admission, type AdmissionOptions } from '../admission/admission.ts';
 import { type ContractValidator, contractValidator } from '../contract/validator.ts';
 import { DeliveryAddresses } from '../platform/addresses.ts';
 import { Directory } from '../platform/auth/directory.ts';
@@ -23,7 +14,7 @@ import { openStorage } from '../platform/storage/open-storage.ts';
 import type { ContentStorage } from '../platform/storage/storage.ts';
 import type { Store } from '../platform/store/store.ts';
 import { TenantBound } from '../platform/tenant-bound.ts';
-import { LargeBodyChecks } from '../wire/large-bodies.ts';
+import { LargeBodyChecks } from '../wire/large-body.ts';
 import { Unsent } from '../wire/unsent.ts';
 import type { Config } from './config.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -43,20 +34,11 @@ export interface Service {
   readonly validator: ContractValidator;
   /** Counts for the limits of all processes together. */
   readonly counters: Counters;
-  readonly rateLimit: RateLimit;
-  readonly failureLimit: FailureLimit;
+  /** Who may start now. */
+  readonly admission: Admission;
   readonly recentRequests: RecentRequests;
-  /** Slows down callers who ignore rejections. */
-  readonly rejectionDelay: RejectionDelay;
-  readonly shares: Shares;
   /** The parts of this process of what each tenant may have in progress in all. */
   readonly tenantBound: TenantBound;
-  /** Limits how many costly searches run at the same time. */
-  readonly costlySearches: Shares;
-  /** Limits how many bulk writes run at the same time. */
-  readonly bulkWrites: Shares;
-  /** Limits how many large bodies are in memory. */
-  readonly largeBodies: Shares;
   readonly largeBodyChecks: LargeBodyChecks;
   /** Limits what waits for callers who do not read. */
   readonly unsent: Unsent;
@@ -71,12 +53,12 @@ export interface Service {
 /** Number of requests that use PGlite concurrently, as if it had this many connections. */
 const pgliteRequests = 4;
 
-/** @param wait how long a request waits for its turn, in milliseconds */
+/** @param patience how long requests may wait */
 export async function createService(
   config: Config,
   store: Store,
   log: Logger,
-  wait: number = standardWait,
+  patience: Pick<AdmissionOptions, 'waitMs' | 'bodyMs'> = {},
 ): Promise<Service> {
   const vault = new Vault(config.masterKey);
   const keys = await KeyRing.open(store, vault);
@@ -97,18 +79,16 @@ export async function createService(
     directory: new Directory(store),
     validator: await contractValidator(),
     counters,
-    rateLimit: createRateLimit(config.rateLimitFactor, counters),
-    failureLimit: createFailureLimit(config.rateLimitFactor, counters),
-    shares: measuredShares(
-      { ...shareLimits(connections), wait, boundOf: (tenant) => tenantBound.of(tenant) },
-      metrics.registry,
-    ),
+    admission: new Admission({
+      connections,
+      rateLimitFactor: config.rateLimitFactor,
+      counters,
+      registry: metrics.registry,
+      ...patience,
+      boundOf: (tenant) => tenantBound.of(tenant),
+    }),
     tenantBound,
-    costlySearches: measuredCostlySearches(connections, wait, metrics.registry),
-    bulkWrites: measuredBulkWrites(connections, wait, metrics.registry),
-    largeBodies: measuredLargeBodies(wait, metrics.registry),
     recentRequests: new RecentRequests(),
-    rejectionDelay: new RejectionDelay(config.rateLimitFactor),
     largeBodyChecks: new LargeBodyChecks(metrics.registry, log),
     unsent: new Unsent(metrics.registry),
     metrics,

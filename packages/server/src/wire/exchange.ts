@@ -1,24 +1,18 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { parse as parseQuery } from 'node:querystring';
 import type { Logger } from 'pino';
-import type { Shares } from '../admission/shares.ts';
-import { Turn } from '../admission/turn.ts';
 import { dataHeaders } from './pages.ts';
 import { mayBeLarge, readRawBody } from './raw-body.ts';
 import { newRequestId } from './request-id.ts';
 import { readTarget, type Target } from './target.ts';
 import { readTraceparent } from './trace-context.ts';
 
-const noQuery: Readonly<Record<string, unknown>> = {};
-
-/** What requests wait for, and where they are logged. */
-export interface ExchangeServices {
-  readonly log: Logger;
-  readonly shares: Shares;
-  readonly costlySearches: Shares;
-  readonly bulkWrites: Shares;
-  readonly largeBodies: Shares;
+/** What a request occupies. */
+interface Place {
+  end(): void;
 }
+
+const noQuery: Readonly<Record<string, unknown>> = {};
 
 /**
  * A request in progress: what its route can read of it, and the places that it occupies until its result is known. Routes work
@@ -41,13 +35,13 @@ export class Exchange {
   readonly headers: Record<string, string>;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #services: ExchangeServices;
+  readonly #parentLog: Logger;
   readonly #target: Target | undefined;
-  readonly #places: (() => void)[] = [];
+  readonly #places: Place[] = [];
   #log: Logger | undefined;
 
-  constructor(services: ExchangeServices, request: IncomingMessage, response: ServerResponse, address: string) {
-    this.#services = services;
+  constructor(log: Logger, request: IncomingMessage, response: ServerResponse, address: string) {
+    this.#parentLog = log;
     this.#request = request;
     this.#response = response;
     this.method = request.method ?? '';
@@ -60,7 +54,7 @@ export class Exchange {
 
   /** The log with the ID of the request. Most requests log only their access line, and need none. */
   get log(): Logger {
-    this.#log ??= this.#services.log.child(this.logFields);
+    this.#log ??= this.#parentLog.child(this.logFields);
     return this.#log;
   }
 
@@ -85,29 +79,21 @@ export class Exchange {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /**
-   * Waits for the turn of the request, which ends with it at the latest. Only complete requests wait: a slow sender must not
-   * occupy a place.
-   *
-   * @throws Rejection like `Shares.enter`
-   */
-  async turn(tenant: string, user: string): Promise<Turn> {
-    const turn = new Turn(this.#services, tenant, user, await this.#services.shares.enter(tenant, user));
-    this.#places.push(() => turn.end());
-    return turn;
+  /** The body, of which at most so many bytes are read, decompressed. */
+  body(maxBytes: number) {
+    return {
+      mayBeLarge: mayBeLarge(this.#request, maxBytes),
+      /** @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST` */
+      read: () => readRawBody(this.#request, this.#response, maxBytes),
+    };
   }
 
-  /**
-   * Reads the body, decompressed. A large one occupies a place until the result is known.
-   *
-   * @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`, and like `Shares.enter`
-   */
-  async body(limit: number, tenant: string, user: string): Promise<Buffer> {
-    if (mayBeLarge(this.#request, limit)) this.#places.push(await this.#services.largeBodies.enter(tenant, user));
-    return readRawBody(this.#request, this.#response, limit);
+  /** Keeps the place of the request until its result is known, at most. */
+  hold(place: Place): void {
+    this.#places.push(place);
   }
 
   leavePlaces(): void {
-    while (this.#places.length > 0) this.#places.pop()?.();
+    while (this.#places.length > 0) this.#places.pop()?.end();
   }
 }

@@ -1,17 +1,14 @@
 import type { Exchange } from './exchange.ts';
 
 /** Maximum size of a form, in bytes. */
-const largestForm = 16 * 1024;
+const maxFormBytes = 16 * 1024;
 
 /** Browsers submit forms in the encoding of the page. */
 const formType = /^application\/x-www-form-urlencoded *(; *charset *= *"?utf-8"? *)?$/i;
 
-/** Reads the fields of a form; undefined if the body is not a form. */
-export async function readFields(
-  exchange: Exchange,
-  tenant: string,
-  user: string,
-): Promise<URLSearchParams | undefined> {
-  if (!formType.test(exchange.header('content-type') ?? '')) return undefined;
-  return new URLSearchParams((await exchange.body(largestForm, tenant, user)).toString());
+/** Reads the fields of a form; undefined if the body is not a form. Browsers compress none. */
+export async function readFields(exchange: Exchange): Promise<URLSearchParams | undefined> {
+  const isForm = formType.test(exchange.header('content-type') ?? '');
+  if (!isForm || exchange.header('content-encoding') !== undefined) return undefined;
+  return new URLSearchParams((await exchange.body(maxFormBytes).read()).toString());
 }

@@ -30,27 +30,31 @@ export function checkHeaders(operation: Operation, exchange: Pick<Exchange, 'hea
 }
 
 /**
- * Reads the bytes of a JSON body.
+ * The bytes of a JSON body, which are not read yet.
  *
  * @param limit in bytes, as the contract declares it for the operation
  * @throws Rejection `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `MISSING_BODY` or `MALFORMED_REQUEST`.
  */
-export async function readJson(
+export function jsonBody(
   limit: number,
   exchange: Pick<Exchange, 'header' | 'body'>,
-  tenant: string,
-  user: string,
-): Promise<Buffer> {
+): ReturnType<Exchange['body']> {
   const type = exchange.header('content-type');
   if (type !== undefined && !jsonType.test(type)) {
     throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json, in UTF-8.');
   }
   if (!encodings.includes((exchange.header('content-encoding') ?? 'identity').toLowerCase())) throw unknownEncoding();
-  const bytes = await exchange.body(limit, tenant, user);
-  if (bytes.length === 0) throw missingBody();
-  if (type === undefined)
-    throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the header Content-Type: application/json.');
-  return bytes;
+  const { mayBeLarge, read } = exchange.body(limit);
+  return {
+    mayBeLarge,
+    async read() {
+      const bytes = await read();
+      if (bytes.length === 0) throw missingBody();
+      if (type === undefined)
+        throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the header Content-Type: application/json.');
+      return bytes;
+    },
+  };
 }
 
 function isClean(parameters: Readonly<Record<string, unknown>>): boolean {

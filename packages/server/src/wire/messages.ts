@@ -1,6 +1,6 @@
 import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
 import type { Express } from 'express';
-import { isArriving, lingerAfter } from './paced-body.ts';
+import { isArriving, lingerAfter } from './linger.ts';
 
 class Request extends IncomingMessage {}
 class Response<Of extends IncomingMessage = IncomingMessage> extends ServerResponse<Of> {

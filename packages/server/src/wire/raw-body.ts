@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
+import { largeBody } from '../admission/admission.ts';
 import { Rejection } from '../contract/rejection.ts';
-import { largeBody } from './large-bodies.ts';
-import { paceBody } from './paced-body.ts';
 
 /** Parsers of bodies, by the maximum size. */
 const parsers = new Map<number, ReturnType<typeof express.raw>>();
 
 /**
- * Reads the bytes of a body, decompressed, in turns with other bodies.
+ * Reads the bytes of a body, decompressed.
  *
  * @throws Rejection `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`
  */
@@ -18,7 +17,6 @@ export async function readRawBody(request: IncomingMessage, response: ServerResp
     parse = express.raw({ type: () => true, limit });
     parsers.set(limit, parse);
   }
-  paceBody(request);
   await new Promise<void>((resolve, reject) => {
     parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(failure(error, limit))));
   });

@@ -98,20 +98,21 @@ async function handle(service: Service, results: ConsoleResults, exchange: Excha
   exchange.tenant = tenant.name;
   checkAccess(tenant, exchange);
   if (!hasRole(caller.roles, [consoleRole])) return results.signedOut(results.withoutRole());
-  await service.rateLimit.take(operationOf('listEventSubscriptions'), `${tenant.id}/${caller.apiUserId}`);
-  const fields = isForm ? await readFields(exchange, tenant.name, caller.apiUserId) : new URLSearchParams();
+  await service.admission.rateLimit.take(operationOf('listEventSubscriptions'), `${tenant.id}/${caller.apiUserId}`);
+  const fields = isForm ? await readFields(exchange) : new URLSearchParams();
   if (fields === undefined || (isForm && !isFormKey(vault, session, fields.get('formKey') ?? '')))
     return results.foreignForm();
   if (isForm && path === '/sign-out') {
     await endSession(service.store, tenant.id, session);
     return results.signedOut(results.redirect(''));
   }
-  const turn = await exchange.turn(tenant.name, caller.apiUserId);
+  const admitted = await service.admission.admit(tenant.name, caller.apiUserId);
+  exchange.hold(admitted);
   const query = new URLSearchParams(
     Object.entries(exchange.query).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
   );
   const frame = frameOf(service, results, session, tenant, caller);
-  const visit: Visit = { service, exchange, tenant, caller, turn, frame, query, fields };
+  const visit: Visit = { service, exchange, tenant, caller, admitted, frame, query, fields };
   try {
     return (isForm ? await changed(visit, path, results) : await page(visit, path)) ?? results.missing(frame);
   } catch (error) {

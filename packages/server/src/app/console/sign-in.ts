@@ -31,15 +31,12 @@ export async function callerOf(
 
 /** Exchanges the key like the API does: with its checks, its limits, and failed attempts counted by address. */
 export async function signIn(service: Service, results: ConsoleResults, exchange: Exchange): Promise<PageResult> {
-  const { failureLimit, vault } = service;
-  const endAttempt = failureLimit.attempt(exchange.address);
+  const { admission, vault } = service;
+  admission.failureLimit.checkBody(exchange.address);
   try {
-    const fields = await readFields(exchange, '', exchange.address);
+    const fields = await readFields(exchange);
     const isOwn = isSignInKey(vault, exchange.header('cookie'), fields?.get('formKey') ?? '');
-    if (fields === undefined || !isOwn) {
-      endAttempt(false);
-      return results.foreignForm();
-    }
+    if (fields === undefined || !isOwn) return results.foreignForm();
     const operation = operationOf('createToken');
     const context = openContext(service, exchange, operation);
     const bytes = Buffer.from(JSON.stringify({ apiKey: fields.get('apiKey')?.trim() ?? '' }));
@@ -51,7 +48,6 @@ export async function signIn(service: Service, results: ConsoleResults, exchange
     });
     const input = { path: {}, query, body, bytes } as Parameters<typeof createToken>[1];
     const result = await createToken(context, input);
-    endAttempt(false);
     const signingKey = decodeProtectedHeader(fields.get('apiKey')?.trim() ?? '').kid ?? '';
     const { client_id: keyId, tenant, roles } = await service.tokens.verifyAccessToken(result.body.access_token);
     exchange.tenant = tenant;
@@ -59,7 +55,7 @@ export async function signIn(service: Service, results: ConsoleResults, exchange
     return results.signedIn(startSession(vault, tenant, keyId, signingKey));
   } catch (error) {
     const problem = toRejection(error, exchange.log);
-    endAttempt(isFailedAttempt(problem));
+    if (isFailedAttempt(problem)) admission.failureLimit.count(exchange.address);
     const text = [400, 401].includes(problem.status) ? 'This is not a valid API key.' : problem.message;
     return withHeaders(results.signInPage(problem.status, text), problem.headers);
   }

@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import type { Shares } from '../../admission/shares.ts';
 import { allOperations } from '../../contract/contract.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { listKeys, revokeKey } from '../../platform/auth/api-key-store.ts';
@@ -124,33 +123,18 @@ export function limitsPage({ frame, tenant, service }: Visit): string {
     const most = factor === 0 ? 'unlimited' : Math.max(1, Math.round(limit * factor)).toLocaleString('en');
     return [[html`<code>${policy}</code>`, most, `${window} s`, String(operations.length)]];
   });
-  const share = (name: string, shares: Shares) => {
-    const { limits, inProgress, waiting, average } = shares.usageOf(tenant.name);
-    const now = [inProgress, waiting].map(String);
-    return [name, ...now, average.toFixed(2), String(limits.perUser), String(limits.perTenant), String(limits.total)];
-  };
+  const { shares } = service.admission;
+  const { units, waiting, average, most } = shares.usageOf(tenant.name);
+  const used = [String(units), String(waiting), average.toFixed(2), String(most), String(shares.limits.units)];
   return framed(frame, {
     title: 'Limits',
     part: '/limits',
     lead: 'Each process of the service counts separately.',
     body: html`<section class="card"><h2>Requests per API user</h2>${table('Rate limits', ['Policy', 'Requests', 'Within', 'Operations'], rows)}</section>
-<section class="card"><h2>Requests at the same time</h2>${table(
+<section class="card"><h2>Requests at the same time</h2><p class="soft">A costly search, a bulk write or a large body counts as ${String(shares.limits.heavy)}.</p>${table(
       'Shares',
-      [
-        'Kind',
-        'Your tenant now',
-        'Waiting',
-        'Average in a minute',
-        'Most per API user',
-        'Most per tenant',
-        'Most in all',
-      ],
-      [
-        share('All requests', service.shares),
-        share('Costly searches', service.costlySearches),
-        share('Bulk writes', service.bulkWrites),
-        share('Large bodies', service.largeBodies),
-      ],
+      ['In progress', 'Waiting', 'Average in a minute', 'Most per tenant now', 'Most in all'],
+      [used],
     )}</section>`,
   });
 }

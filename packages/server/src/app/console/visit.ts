@@ -1,4 +1,4 @@
-import type { Turn } from '../../admission/turn.ts';
+import type { Admitted } from '../../admission/admission.ts';
 import { allOperations, type Operation } from '../../contract/contract.ts';
 import type { OperationId } from '../../contract/handler.ts';
 import type { Caller, Tenant } from '../../platform/auth/caller.ts';
@@ -15,7 +15,7 @@ export interface Visit {
   readonly exchange: Exchange;
   readonly tenant: Tenant;
   readonly caller: Caller;
-  readonly turn: Turn;
+  readonly admitted: Admitted;
   readonly frame: Frame;
   readonly query: URLSearchParams;
   /** Fields of the submitted form; empty unless one was submitted. */
@@ -59,7 +59,7 @@ export async function callOperation(
   const bytes = operation.bodyLimit === null || body === undefined ? undefined : Buffer.from(JSON.stringify(body));
   // Headers that the contract requires.
   const headers = { tenant: visit.tenant.name, ...(bytes !== undefined && { 'content-type': 'application/json' }) };
-  const result = await runOperation(contextIn(visit, operation), visit.turn, {
+  const result = await runOperation(contextIn(visit, operation), visit.admitted, {
     path,
     query: { ...query },
     headers,

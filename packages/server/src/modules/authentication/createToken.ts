@@ -9,7 +9,7 @@ import type { Handler } from '../../service/context.ts';
 export const createToken: Handler<'createToken'> = async (context, { body }) => {
   const { service, operation, tenantName, address } = context;
   const { jti, tenant: keyTenant } = await service.tokens.verifyApiKey(body.apiKey, () =>
-    service.failureLimit.check(address),
+    service.admission.failureLimit.check(address),
   );
   if (tenantName !== undefined && tenantName !== keyTenant) throw tenantMismatch();
   const tenant = await service.directory.tenant(keyTenant);
@@ -18,7 +18,7 @@ export const createToken: Handler<'createToken'> = async (context, { body }) => 
     throw unauthenticated('The API key has been revoked or has expired.');
   // Before the rate limit: calls from elsewhere with a stolen key must not use up the limit of its owner.
   checkAccess(tenant, context);
-  const limits = await service.rateLimit.take(operation, `${tenant.id}/${jti}`);
+  const limits = await service.admission.rateLimit.take(operation, `${tenant.id}/${jti}`);
   const claims = { sub: key.apiUserId, client_id: jti, tenant: tenant.name, roles: key.roles, staffId: key.staffId };
   const token = await service.tokens.signAccessToken(claims, uuidv7());
   await service.directory.markUsed(tenant.id, jti, key).catch((error: unknown) => {

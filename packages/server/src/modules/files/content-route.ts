@@ -32,7 +32,7 @@ export function contentRoute(service: Service): Route {
 
 /** @throws Rejection if the URL is invalid or has expired, or the file can no longer be downloaded. */
 async function findContent(
-  { store, storage, vault, directory, log }: Service,
+  { store, storage, vault, directory, admission, log }: Service,
   exchange: Exchange,
   fileId: string,
 ): Promise<Content> {
@@ -45,13 +45,14 @@ async function findContent(
   const tenant = await directory.tenant(download.tenantName);
   if (tenant === undefined) throw gone();
   exchange.tenant = tenant.name;
-  const turn = await exchange.turn(tenant.name, exchange.address);
+  const admitted = await admission.admit(tenant.name, exchange.address);
+  exchange.hold(admitted);
   const reader = { tenantId: tenant.id, holds: () => true };
   const [row, now] = await store.read(tenant.id, async (session) => {
     const found = await findById(session, reader, file, download.fileId);
     return [found, timeOf(session)] as const;
   });
-  turn.end();
+  admitted.end();
   if (download.expires * 1000 <= now) throw expired;
   const { sha256 } = row ?? {};
   if (row?.status !== 'AVAILABLE' || sha256 === null || sha256 === undefined) throw gone();

@@ -1,8 +1,9 @@
+import { standardWaitMs } from '../../admission/admission.ts';
 import { Shares } from '../../admission/shares.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import { sourceFile } from '../../platform/source-file.ts';
 import { OverBudget, WorkerPool } from '../../platform/worker-pool.ts';
-import { budgetRejection } from '../../wire/large-bodies.ts';
+import { budgetRejection } from '../../wire/large-body.ts';
 
 /** Texts to match with a pattern. */
 export interface PatternTask {
@@ -38,16 +39,9 @@ const pool = new WorkerPool<readonly PatternTask[], readonly PatternReport[]>(
   { workers: maxThreads, cpu: 250, elapsed: 15_000 },
 );
 
-/** One tenant can keep one thread busy; the other one remains for all others. */
+/** Next to others, a tenant has one thread. */
 const turns = new Shares(
-  {
-    total: maxThreads,
-    perTenant: 1,
-    perUser: 1,
-    wait: 10_000,
-    waiting: 100,
-    subject: 'requests with patterns',
-  },
+  { units: maxThreads, heavy: 1, allHeavy: maxThreads, waitMs: standardWaitMs, maxWaiting: 100 },
   { started() {}, rejected() {} },
 );
 
@@ -60,13 +54,14 @@ const turns = new Shares(
  */
 async function runPatterns(tenantId: number, tasks: readonly PatternTask[]): Promise<readonly PatternReport[]> {
   if (tasks.length === 0) return [];
-  using places = new DisposableStack();
-  places.defer(await turns.enter(String(tenantId), ''));
+  const place = await turns.enter(String(tenantId), '', 'heavy');
   try {
     return await pool.run(tasks);
   } catch (error) {
     if (!(error instanceof OverBudget)) throw error;
     throw budgetRejection(error.limit, 'The patterns take');
+  } finally {
+    place.end();
   }
 }
 

@@ -44,13 +44,6 @@ describe('bad bearer tokens', () => {
     expect(await listOrgs({ ...from('192.0.2.2'), ...bearer(garbage) })).toMatchObject({ status: 401 });
   });
 
-  test('count for the delay of rejections, by address and only once it is limited', async () => {
-    const before = vi.spyOn(service.rejectionDelay, 'before');
-    await exhaust('192.0.2.20');
-    expect(before.mock.calls).toEqual(Array(5).fill(['192.0.2.20']));
-    before.mockRestore();
-  });
-
   test('cause no key look-up and no signature check once their address is limited', async () => {
     await exhaust('192.0.2.3');
     const publicKey = vi.spyOn(service.keys, 'publicKey');

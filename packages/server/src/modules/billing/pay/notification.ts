@@ -28,15 +28,16 @@ export async function handleNotification(service: Service, limits: PayLimits, ex
 
 /** The attempt that a notification concerns; undefined if it concerns none. */
 async function readNotification(
-  { processor }: Service,
+  { processor, admission }: Service,
   limits: PayLimits,
   exchange: Exchange,
 ): Promise<NotifiedAttempt | 'rejected' | undefined> {
   const { log } = exchange;
   const address = addressKey(exchange.address);
-  const body = await exchange.body(largestNotification, '', address);
+  const admitted = await admission.admit('', address, exchange.body(largestNotification));
+  exchange.hold(admitted);
   try {
-    return await processor?.readNotification?.(body, exchange.header('stripe-signature'));
+    return await processor?.readNotification?.(admitted.bytes ?? Buffer.alloc(0), exchange.header('stripe-signature'));
   } catch (error) {
     if (error instanceof MalformedNotification) {
       log.warn({ reason: error.message }, 'A notification of the payment processor is malformed.');
@@ -47,6 +48,8 @@ async function readNotification(
     await limits.take('notification', address);
     log.warn('A notification is not from the payment processor.');
     return 'rejected';
+  } finally {
+    admitted.end();
   }
 }
 

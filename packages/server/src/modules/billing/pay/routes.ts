@@ -69,7 +69,7 @@ async function handleVisit(service: Service, limits: PayLimits, exchange: Exchan
     const visit = await openVisit(service, exchange, target);
     return withCookie(await (step === 'page' ? showLink(visit) : showStep(visit, step)), visit.browser);
   }
-  const fields = await readFields(exchange, '', address);
+  const fields = await readFields(exchange);
   if (fields === undefined) return shownPage(415, failurePage(415, undefined, ''));
   await limits.take('submission', address);
   await limits.take('payment', linkKey(target));
@@ -93,9 +93,10 @@ function linkKey({ tenant, linkId }: Target): string {
 async function openVisit(service: Service, exchange: Exchange, { tenant, linkId, token }: Target): Promise<Visit> {
   const { config, store } = service;
   const browser = browserOf(exchange.header('cookie'), config.publicUrl.startsWith('https:'));
-  const turn = await exchange.turn(tenant.name, addressKey(exchange.address));
+  const admitted = await service.admission.admit(tenant.name, addressKey(exchange.address));
+  exchange.hold(admitted);
   const link = await store.read(tenant.id, (session) => readLinkPage(session, tenant.id, linkId));
-  turn.end();
+  admitted.end();
   const path = `${new URL(config.publicUrl).pathname.replace(/\/$/, '')}/pay/${token}`;
   return { service, tenant, write: pageWrites(service, tenant, exchange.id), log: exchange.log, browser, link, path };
 }

@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { patientChecks } from '../../test/patient-limits.ts';
+import { largeBody } from '../admission/admission.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import type { OperationId } from '../contract/handler.ts';
 import { findUnstorable } from '../contract/unstorable.ts';
@@ -9,7 +10,7 @@ import { contractValidator } from '../contract/validator.ts';
 import { OverBudget } from '../platform/worker-pool.ts';
 import { packBody } from './body-transfer.ts';
 import { checkRequest, type RawRequest } from './check-request.ts';
-import { LargeBodyChecks, largeBody } from './large-bodies.ts';
+import { LargeBodyChecks } from './large-body.ts';
 
 const validator = await contractValidator();
 const checks = new LargeBodyChecks(new Registry(), pino({ level: 'silent' }), patientChecks);
@@ -134,26 +135,8 @@ describe('the check of a large body', () => {
       const raw = request(json);
       return pending.check(operation, { ...raw, headers: { user: `${tenant}/${user}` } }, tenant, user);
     };
-    return { running, lines, registry, start, names: () => running.map(({ user }) => user) };
+    return { running, lines, registry, start };
   }
-
-  test('runs for one body of a tenant at a time, and tenants take turns', async () => {
-    const { running, start, names } = pendingChecks();
-    const many = ['1', '2', '3'].map((user) => start('busy', user));
-    await Promise.resolve();
-    expect(names()).toEqual(['busy/1']);
-    const other = [start('second', '1'), start('third', '1')];
-    await Promise.resolve();
-    expect(names()).toEqual(['busy/1', 'second/1']);
-    const order: unknown[] = [];
-    while (running.length > 0) {
-      order.push(running[0]?.user);
-      running[0]?.end();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(order).toEqual(['busy/1', 'second/1', 'third/1', 'busy/2', 'busy/3']);
-    expect(await Promise.all([...many, ...other])).toHaveLength(5);
-  });
 
   test.each([
     ['cpu', 413, 'PAYLOAD_TOO_LARGE', 'Split the request.'],

@@ -9,7 +9,6 @@ import { expect, test, vi } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
 import { portOf } from '../../test/free-port.ts';
 import { messages } from './messages.ts';
-import { paceBody } from './paced-body.ts';
 
 const connections = 30;
 const bodyBytes = 2_000_000;
@@ -56,20 +55,6 @@ async function sendMany(listener: RequestListener) {
   });
   return { longTurns, responses };
 }
-
-test('large bodies that arrive concurrently are read in turns', async () => {
-  const read: RequestListener = (request, response) => {
-    let length = 0;
-    paceBody(request);
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-    });
-    request.on('end', () => response.end(`${length} bytes`));
-  };
-  const { longTurns, responses } = await sendMany(read);
-  expect(longTurns).toBeLessThanOrEqual(turnsToAccept);
-  for (const response of responses) expect(response).toContain(`${bodyBytes} bytes`);
-});
 
 const later: RequestListener = (_, response) => void response.writeHead(429).end('Later.');
 

@@ -1,4 +1,4 @@
-/** A worker thread of `large-bodies.ts`: checks one request after the other. */
+/** A worker thread of `large-body.ts`: checks one request after the other. */
 
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
@@ -8,7 +8,7 @@ import { Rejection } from '../contract/rejection.ts';
 import { contractValidator } from '../contract/validator.ts';
 import { packBody } from './body-transfer.ts';
 import { checkRequest } from './check-request.ts';
-import { memoryOf, type Report, type Task } from './large-bodies.ts';
+import { memoryOf, type Report, type Task } from './large-body.ts';
 
 const operations = new Map(allOperations.map((operation) => [operation.id, operation]));
 

@@ -1,0 +1,189 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { millisecondsOf } from '../contract/durations.ts';
+import { Rejection } from '../contract/rejection.ts';
+import type { Counters } from '../platform/counters.ts';
+import { FailureLimit } from './failure-limit.ts';
+import { createRateLimit, type RateLimit } from './rate-limit.ts';
+import { type Place, type ShareLimits, Shares, shareLimits } from './shares.ts';
+
+/** How long a request waits for its turn. */
+export const standardWaitMs: ShareLimits['waitMs'] = {
+  light: millisecondsOf('share'),
+  heavy: millisecondsOf('heavyShare'),
+};
+
+/**
+ * Bodies of at least this many bytes count as heavy, and are parsed and validated in a separate thread. A megabyte takes 50 ms and more,
+ * which would block all other requests; below this size it takes a millisecond or two, as much as the transfer to the thread.
+ */
+export const largeBody = 32 * 1024;
+
+/** How long a large body may take to arrive once it has a place: 200 kB/s for the largest one. A proxy that buffers bodies sends it at once. */
+const standardBodyMs = 5_000;
+
+/** Number of the busiest tenants with metrics of their own, by rank. Labels by name would grow with the number of tenants. */
+const ranks = 5;
+
+/** The body of a request, which has not been read. */
+export interface UnreadBody {
+  readonly mayBeLarge: boolean;
+  read(): Promise<Buffer>;
+}
+
+export interface AdmissionOptions {
+  /** Requests that can use the database at the same time. */
+  readonly connections: number;
+  /** Factor for the contract's rate limits; 0 disables them. */
+  readonly rateLimitFactor: number;
+  readonly counters: Counters;
+  readonly registry: Registry;
+  readonly waitMs?: ShareLimits['waitMs'];
+  readonly bodyMs?: number;
+  readonly boundOf?: ShareLimits['boundOf'];
+}
+
+/** The one door: who may start now. `docs/admission.md` explains it. */
+export class Admission {
+  readonly rateLimit: RateLimit;
+  readonly failureLimit: FailureLimit;
+  readonly shares: Shares;
+  readonly #bodyMs: number;
+
+  constructor({ connections, rateLimitFactor, counters, registry, ...more }: AdmissionOptions) {
+    const { waitMs = standardWaitMs, bodyMs = standardBodyMs, boundOf } = more;
+    this.#bodyMs = bodyMs;
+    this.rateLimit = createRateLimit(rateLimitFactor, counters);
+    this.failureLimit = new FailureLimit(rateLimitFactor, counters);
+    const limits = shareLimits(connections, waitMs);
+    this.shares = measuredShares(boundOf === undefined ? limits : { ...limits, boundOf }, registry);
+  }
+
+  /**
+   * Reads the body of a request and waits for its turn. A body that may be large waits before it is read, because it takes memory. A
+   * small one is read first, so that a slow sender has no place.
+   *
+   * @throws Rejection `CONCURRENCY_LIMITED` or `SERVICE_UNAVAILABLE`, and what reading the body throws
+   */
+  async admit(tenant: string, user: string, body?: UnreadBody): Promise<Admitted> {
+    if (body?.mayBeLarge !== true) {
+      const bytes = await body?.read();
+      return new Admitted(this.shares, tenant, user, await this.shares.enter(tenant, user, 'light'), bytes);
+    }
+    const place = await this.shares.enter(tenant, user, 'heavy');
+    try {
+      const bytes = await this.#inTime(body.read());
+      const isHeavy = bytes.length >= largeBody;
+      if (!isHeavy) place.lighten();
+      return new Admitted(this.shares, tenant, user, place, bytes, isHeavy);
+    } catch (error) {
+      place.end();
+      throw error;
+    }
+  }
+
+  /** @throws Rejection `PAYLOAD_TOO_LARGE` if a body takes too long to arrive */
+  async #inTime(reading: Promise<Buffer>): Promise<Buffer> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const detail = `The body took longer than ${this.#bodyMs / 1000} seconds to arrive. Split the request.`;
+    const timer = setTimeout(() => reject(new Rejection('PAYLOAD_TOO_LARGE', detail)), this.#bodyMs);
+    return Promise.race([reading, late]).finally(() => clearTimeout(timer));
+  }
+}
+
+/** A request that was admitted, until it ends. */
+export class Admitted {
+  readonly bytes: Buffer | undefined;
+  readonly #shares: Shares;
+  readonly #tenant: string;
+  readonly #user: string;
+  readonly #isHeavy: boolean;
+  #place: Place;
+
+  constructor(shares: Shares, tenant: string, user: string, place: Place, bytes?: Buffer, isHeavy = false) {
+    this.#shares = shares;
+    this.#tenant = tenant;
+    this.#user = user;
+    this.#place = place;
+    this.bytes = bytes;
+    this.#isHeavy = isHeavy;
+  }
+
+  /**
+   * Runs heavy work when it is its turn. While it waits for that, its place is free for others.
+   *
+   * @throws Rejection like `Admission.admit`
+   */
+  async heavy<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#isHeavy) return work();
+    this.#place.end();
+    const place = await this.#shares.enter(this.#tenant, this.#user, 'heavy');
+    try {
+      return await work();
+    } finally {
+      place.lighten();
+      // A request can do several at a time, and has one place for what follows.
+      this.#place.end();
+      this.#place = place;
+    }
+  }
+
+  end(): void {
+    this.#place.end();
+  }
+}
+
+function measuredShares(limits: ShareLimits, registry: Registry): Shares {
+  const registers = [registry];
+  const waits = new Histogram({
+    name: 'request_wait_seconds',
+    help: 'How long requests waited for their turn, in seconds.',
+    buckets: [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const ofTenant = new Histogram({
+    name: 'tenant_requests_in_progress',
+    help: 'How many requests of its tenant were in progress when a request started, itself included. A heavy one counts as several.',
+    buckets: Array.from({ length: limits.units }, (_, index) => index + 1),
+    registers,
+  });
+  const rejections = new Counter({
+    name: 'requests_rejected_total',
+    help: 'Requests that were rejected because their user, their tenant or the service had its limit in progress.',
+    labelNames: ['limit'],
+    registers,
+  });
+  const shares = new Shares(limits, {
+    started(waitedSeconds, unitsOfTenant) {
+      waits.observe(waitedSeconds);
+      ofTenant.observe(unitsOfTenant);
+    },
+    rejected: (limit) => rejections.inc({ limit }),
+  });
+  new Gauge({
+    name: 'requests_in_progress',
+    help: 'Requests that the service is working on. A costly search, a bulk write or a large body counts as several.',
+    registers,
+    collect() {
+      this.set(shares.usage().units);
+    },
+  });
+  new Gauge({
+    name: 'requests_waiting',
+    help: 'Requests that wait for their turn.',
+    registers,
+    collect() {
+      this.set(shares.usage().waiting);
+    },
+  });
+  new Gauge({
+    name: 'tenant_requests_in_progress_average',
+    help: 'Requests in progress of the busiest tenants on average over a minute, by rank. Logs name the tenant of a request.',
+    labelNames: ['rank'],
+    registers,
+    collect() {
+      const { averages } = shares.usage();
+      for (let rank = 1; rank <= ranks; rank++) this.set({ rank }, averages[rank - 1] ?? 0);
+    },
+  });
+  return shares;
+}
