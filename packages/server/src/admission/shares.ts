@@ -26,7 +26,7 @@ export interface ShareObserver {
 export function shareLimits(connections: number, waitMs: ShareLimits['waitMs']): ShareLimits {
   const units = Math.max(1, connections - 1);
   const heavy = Math.min(3, Math.ceil(units / 3));
-  return { units, heavy, allHeavy: Math.max(heavy, Math.floor((units * 2) / 3)), waitMs, maxWaiting: 100 };
+  return { units, heavy, allHeavy: Math.max(heavy, Math.floor(units * 0.8)), waitMs, maxWaiting: 100 };
 }
 
 /** The place of a request among those in progress. */
