@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { largeBody } from '../contract/bulk.ts';
 import { millisecondsOf } from '../contract/durations.ts';
 import { Rejection } from '../contract/rejection.ts';
 import type { Counters } from '../platform/counters.ts';
@@ -11,12 +12,6 @@ export const standardWaitMs: ShareLimits['waitMs'] = {
   light: millisecondsOf('share'),
   heavy: millisecondsOf('heavyShare'),
 };
-
-/**
- * Bodies of at least this many bytes count as heavy, and are parsed and validated in a separate thread. A megabyte takes 50 ms and more,
- * which would block all other requests; below this size it takes a millisecond or two, as much as the transfer to the thread.
- */
-export const largeBody = 32 * 1024;
 
 /** How long a large body may take to arrive once it has a place: 200 kB/s for the largest one. A proxy that buffers bodies sends it at once. */
 const standardBodyMs = 5_000;

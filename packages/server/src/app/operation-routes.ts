@@ -1,5 +1,5 @@
-import { largeBody } from '../admission/admission.ts';
 import { isFailedAttempt } from '../admission/failure-limit.ts';
+import { largeBody } from '../contract/bulk.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import { invalid } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';

@@ -1,5 +1,11 @@
 import { contract } from './contract.ts';
 
+/**
+ * Bodies of at least this many bytes count as heavy, and are parsed and validated in a separate thread. A megabyte takes 50 ms and more,
+ * which would block all other requests; below this size it takes a millisecond or two, as much as the transfer to the thread.
+ */
+export const largeBody = 32 * 1024;
+
 const least = contract['x-write-limits'].bulk;
 
 /** Whether the lists in a body have so many items together that writing them is a bulk write. It counts no further. */

@@ -35,10 +35,7 @@ export function checkHeaders(operation: Operation, exchange: Pick<Exchange, 'hea
  * @param limit in bytes, as the contract declares it for the operation
  * @throws Rejection `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `MISSING_BODY` or `MALFORMED_REQUEST`.
  */
-export function jsonBody(
-  limit: number,
-  exchange: Pick<Exchange, 'header' | 'body'>,
-): ReturnType<Exchange['body']> {
+export function jsonBody(limit: number, exchange: Pick<Exchange, 'header' | 'body'>): ReturnType<Exchange['body']> {
   const type = exchange.header('content-type');
   if (type !== undefined && !jsonType.test(type)) {
     throw new Rejection('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json, in UTF-8.');

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { patientChecks } from '../../test/patient-limits.ts';
-import { largeBody } from '../admission/admission.ts';
+import { largeBody } from '../contract/bulk.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import type { OperationId } from '../contract/handler.ts';
 import { findUnstorable } from '../contract/unstorable.ts';

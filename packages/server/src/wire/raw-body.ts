@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
-import { largeBody } from '../admission/admission.ts';
+import { largeBody } from '../contract/bulk.ts';
 import { Rejection } from '../contract/rejection.ts';
 
 /** Parsers of bodies, by the maximum size. */

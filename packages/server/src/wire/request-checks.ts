@@ -9,7 +9,7 @@ import { contractValidator } from '../contract/validator.ts';
 import { isPublic } from '../platform/auth/roles.ts';
 import { type CheckedRequest, checkRequest } from './check-request.ts';
 import { checkAccept, readBearer } from './headers.ts';
-import { checkHeaders, cleanParameters, readJson } from './input.ts';
+import { checkHeaders, cleanParameters, jsonBody } from './input.ts';
 import { readRawBody } from './raw-body.ts';
 import { createRouter } from './router.ts';
 import { readTarget } from './target.ts';
@@ -51,9 +51,8 @@ export async function checkByContract(request: IncomingMessage, response: Server
   checkAccept(header('accept'));
   checkHeaders(operation, { header });
   if (!isPublic(operation)) readBearer(header('authorization'));
-  const body = (limit: number) => readRawBody(request, response, limit);
-  const bytes =
-    operation.bodyLimit === null ? undefined : await readJson(operation.bodyLimit, { header, body }, '', '');
+  const body = (limit: number) => ({ mayBeLarge: false, read: () => readRawBody(request, response, limit) });
+  const bytes = operation.bodyLimit === null ? undefined : await jsonBody(operation.bodyLimit, { header, body }).read();
   const path = cleanParameters('path', parameters);
   const query = cleanParameters('query', parseQuery(target?.query ?? ''));
   const validator = await contractValidator();
