@@ -37,7 +37,7 @@ export async function seedEngagements(
       plan.update(engagement, id, { status: 'SENT' });
       plan.update(engagement, unsigned, { status: 'SENT' });
       const signers = [{ contactId: storyId('Contact', 1), status: 'SIGNED', signedAt: plan.now } as const];
-      plan.setSystemFields(engagement, id, { signers });
+      plan.set(engagement, id, { signers });
     }),
   );
   await writeDocuments(service, tenant, id, storyId('File', 3));

@@ -53,7 +53,7 @@ export interface Job<Shape extends DataShape = DataShape> {
   readonly settings: JobSettings;
   run(run: JobRun<DataOf<Shape>>): Promise<void>;
   /** Records for the tenant that the last retry failed, in the transaction that makes the job a dead letter. */
-  died?(unit: UnitOfWork, data: DataOf<Shape>): Promise<void>;
+  died?(unit: UnitOfWork, data: DataOf<Shape>): Promise<unknown>;
 }
 
 /**
@@ -153,7 +153,7 @@ export function planJob<Shape extends DataShape>(
   job: Job<Shape>,
   data: DataOf<Shape>,
 ): void {
-  plan.insertPlain({ entity, table: 'background_job', key: { id: newId() }, columns: { name: job.name, data } });
+  plan.insertPlain({ entity, table: 'background_job', key: { id: plan.newId() }, columns: { name: job.name, data } });
 }
 
 /** Whether stored data, which another version of the program may have written, has the fields of the job. */

@@ -24,6 +24,7 @@ export class PlanRun implements Plan {
   readonly #writer: RowWriter;
   readonly #trackedRow: (id: string) => TrackedRow | undefined;
   #pointer = '';
+  #event: string | undefined;
 
   /** @param trackedRow returns a row that the transaction has changed before this plan. */
   constructor(
@@ -62,6 +63,20 @@ export class PlanRun implements Plan {
   requires(roles: readonly string[], action: string, pointer?: string): void {
     if (this.holds(roles)) return;
     throw new Rejection('FORBIDDEN', `${action} requires the ${roles.join(' or ')} role.`, pointer);
+  }
+
+  get event(): string | undefined {
+    return this.#event;
+  }
+
+  during<Result>(event: string, steps: () => Result): Result {
+    const outer = this.#event;
+    this.#event = event;
+    try {
+      return steps();
+    } finally {
+      this.#event = outer;
+    }
   }
 
   get pointer(): string {
@@ -173,6 +188,10 @@ export class PlanRun implements Plan {
     return this.#pending.isNew(id);
   }
 
+  newId(): string {
+    return this.#keys.id();
+  }
+
   nextReference(reference: ReferenceNumber): string {
     return this.#keys.reference(reference);
   }
@@ -182,20 +201,28 @@ export class PlanRun implements Plan {
     input: RowInput<Type>,
     { id, systemRef, system = {} }: CreateOptions<Type> = {},
   ): Written<Type> {
-    return written(entity, this.#writer.create(entity, input, { id, systemRef, system }));
+    return written(entity, this.#writer.create(entity, 'caller', input, { id, systemRef, system }));
+  }
+
+  insert<Type extends EntityType>(
+    entity: Entity<Type>,
+    system: RowInput<Type>,
+    { id, systemRef }: Pick<CreateOptions<Type>, 'id' | 'systemRef'> = {},
+  ): Written<Type> {
+    return written(entity, this.#writer.create(entity, 'service', {}, { id, systemRef, system }));
   }
 
   update<Type extends EntityType>(
     entity: Entity<Type>,
     id: string,
     input: RowInput<Type>,
-    { system = {}, event }: UpdateOptions<Type> = {},
+    { system = {} }: UpdateOptions<Type> = {},
   ): Written<Type> {
-    return written(entity, this.#writer.update(entity, id, input, system, event));
+    return written(entity, this.#writer.update(entity, id, 'caller', input, system));
   }
 
-  setSystemFields<Type extends EntityType>(entity: Entity<Type>, id: string, system: RowInput<Type>): void {
-    this.#writer.update(entity, id, {}, system, undefined);
+  set<Type extends EntityType>(entity: Entity<Type>, id: string, values: RowInput<Type>): Written<Type> {
+    return written(entity, this.#writer.update(entity, id, 'service', {}, values));
   }
 
   touch(entity: AnyEntity, id: string): void {
@@ -209,8 +236,8 @@ export class PlanRun implements Plan {
   readonly untyped: UntypedPlan = {
     find: (entity, field, value) => this.#rows.one({ entity, field, value, lock: 'none' }),
     findForUpdate: (entity, field, value) => this.#rows.one({ entity, field, value, lock: 'update' }),
-    create: (entity, input, { systemRef }) => this.#writer.create(entity, input, { systemRef, system: {} }),
-    update: (entity, id, input, { system = {} }) => this.#writer.update(entity, id, input, system, undefined),
+    create: (entity, input, { systemRef }) => this.#writer.create(entity, 'caller', input, { systemRef, system: {} }),
+    update: (entity, id, input, { system = {} }) => this.#writer.update(entity, id, 'caller', input, system),
     remove: (entity, id) => this.#writer.remove(entity, id),
     original: (entity, id) => {
       const tracked = this.#trackedRow(id);

@@ -42,7 +42,12 @@ export interface CreateOptions<Type extends EntityType> {
 
 export interface UpdateOptions<Type extends EntityType> {
   readonly system?: RowInput<Type>;
-  /** Name of the internal event in the state machine that changes the state of the row. */
+}
+
+/** What a plan does for one event of the contract's state machines: rows change their states by it while it runs. */
+export interface Command<Args extends readonly unknown[], Result = unknown> {
+  (plan: Plan, ...args: Args): Result;
+  /** Undefined for what a transition by a caller does if no row changes its state by it. */
   readonly event?: string;
 }
 
@@ -76,6 +81,10 @@ export interface Plan {
   holds(roles: readonly string[]): boolean;
   /** @throws Rejection `FORBIDDEN` if the caller has none of the roles. */
   requires(roles: readonly string[], action: string, pointer?: string): void;
+  /** The event of the command that runs now. */
+  readonly event: string | undefined;
+  /** Runs the steps of a command. Commands can run others. */
+  during<Result>(event: string, steps: () => Result): Result;
   /** JSON Pointer to the part of the request that is being processed. */
   readonly pointer: string;
   /** Runs work on a part of the request: pointers of rejections are relative to it. */
@@ -128,10 +137,12 @@ export interface Plan {
   lookup<Value>(lookup: Lookup<Value>, key: string): Value | undefined;
   /** Whether this plan creates the row with the ID, so that no stored row refers to it. */
   isNew(id: string): boolean;
+  /** Returns an unused ID, the same in each run of the plan. */
+  newId(): string;
   /** Returns the next unused reference for people, such as `C-00042`. Numbers may have gaps. */
   nextReference(reference: ReferenceNumber): string;
   /**
-   * Creates a row.
+   * Creates a row that a caller writes.
    *
    * @throws Rejection if it violates the entity's rules, duplicates a unique value, or refers to a row that does not
    * exist.
@@ -141,8 +152,14 @@ export interface Plan {
     input: RowInput<Type>,
     options?: CreateOptions<Type>,
   ): Written<Type>;
+  /** Creates a row of the service, with all of its fields. */
+  insert<Type extends EntityType>(
+    entity: Entity<Type>,
+    values: RowInput<Type>,
+    options?: Pick<CreateOptions<Type>, 'id' | 'systemRef'>,
+  ): Written<Type>;
   /**
-   * Updates a row; omitted fields keep their values.
+   * Updates a row as a caller writes it; omitted fields keep their values.
    *
    * @throws Rejection like `create`, and if the state machine does not allow the transition.
    */
@@ -152,8 +169,8 @@ export interface Plan {
     input: RowInput<Type>,
     options?: UpdateOptions<Type>,
   ): Written<Type>;
-  /** Sets fields that callers cannot write, for the rules of another entity. */
-  setSystemFields<Type extends EntityType>(entity: Entity<Type>, id: string, system: RowInput<Type>): void;
+  /** Sets fields in the name of the service. A state changes by the event of the command that runs, or of the entity's own command. */
+  set<Type extends EntityType>(entity: Entity<Type>, id: string, values: RowInput<Type>): Written<Type>;
   /** Gives a row a new version, because a value that it embeds or is calculated from has changed. */
   touch(entity: AnyEntity, id: string): void;
   /**

@@ -13,6 +13,8 @@ import { emptyRow, readInput, shownAmong } from './row-input.ts';
 import { type AnyPendingChange, rulesOf } from './rules.ts';
 import { checkInitialState, findTransition, type Mover } from './state-machine.ts';
 
+type By = AnyPendingChange['by'];
+
 /** Options of a new row besides its input. */
 interface NewRow {
   readonly id?: string | undefined;
@@ -32,7 +34,7 @@ export class RowWriter {
     this.#keys = keys;
   }
 
-  create(entity: AnyEntity, input: AnyInput, { id = this.#keys.id(), systemRef, system }: NewRow): AnyWritten {
+  create(entity: AnyEntity, by: By, input: AnyInput, { id = this.#keys.id(), systemRef, system }: NewRow): AnyWritten {
     this.#rows.addNewId(id);
     const provided = readInput(entity, input);
     this.#checkWriteRoles(entity, provided, undefined);
@@ -50,7 +52,7 @@ export class RowWriter {
       updatedAt: now,
       version: 1,
     };
-    const change = pendingChange({ entity, id, previous: undefined, values, input: provided });
+    const change = pendingChange({ entity, id, previous: undefined, values, by, input: provided });
     this.#checkReferences(change);
     // Before the rules, which rely on it.
     checkProvided(entity, values);
@@ -59,27 +61,25 @@ export class RowWriter {
     checkBounds(entity, values, undefined, provided);
     this.#checkUnique(change);
     if (entity.machine !== undefined) checkInitialState(entity.machine, values[entity.machine.field]);
-    this.#put(change);
-    rulesOf(entity).afterWrite?.(change, this.#plan);
+    this.#write(change);
     return { status: 'CREATED', row: values };
   }
 
-  update(entity: AnyEntity, id: string, input: AnyInput, system: AnyInput, event: string | undefined): AnyWritten {
+  update(entity: AnyEntity, id: string, by: By, input: AnyInput, system: AnyInput): AnyWritten {
     const previous = this.#rows.locked(entity, id);
     const provided = readInput(entity, input);
     this.#checkWriteRoles(entity, provided, previous);
     const values: AnyRow = { ...previous, ...readInput(entity, system), ...shownAmong(entity, provided) };
-    const change = pendingChange({ entity, id, previous, values, input: provided });
+    const change = pendingChange({ entity, id, previous, values, by, input: provided });
     this.#checkReferences(change);
     rulesOf(entity).complete?.(change, this.#plan);
     checkBounds(entity, values, previous, provided);
     this.#checkUnique(change);
-    this.#checkTransition(change, event);
+    this.#checkTransition(change);
     const isOnPrivate = Object.keys(change.privateColumns).length > 0;
     if (!change.isTouched && !isOnPrivate && !isChanged(entity, previous, values))
       return { status: 'UNCHANGED', row: previous };
-    this.#put(change);
-    rulesOf(entity).afterWrite?.(change, this.#plan);
+    this.#write(change);
     return { status: 'UPDATED', row: values };
   }
 
@@ -87,11 +87,10 @@ export class RowWriter {
     const previous = this.#rows.locked(entity, id);
     if (!previous.active) return { status: 'UNCHANGED', row: previous };
     const values: AnyRow = { ...previous, active: false };
-    const change = pendingChange({ entity, id, previous, values, input: {} });
+    const change = pendingChange({ entity, id, previous, values, by: 'caller', input: {} });
     rulesOf(entity).beforeRemoval?.(change, this.#plan);
-    this.#checkTransition(change, undefined);
-    this.#put(change);
-    rulesOf(entity).afterWrite?.(change, this.#plan);
+    this.#checkTransition(change);
+    this.#write(change);
     return { status: 'DELETED', row: values };
   }
 
@@ -113,6 +112,21 @@ export class RowWriter {
     throw new Rejection('REFERENCE_NOT_FOUND', detail, pointer);
   }
 
+  #write(change: AnyPendingChange): void {
+    this.#put(change);
+    rulesOf(change.entity).afterWrite?.(change, this.#plan);
+    this.#commandOf(change)?.(this.#plan, change);
+  }
+
+  /** What a change of the state does. Within a command, the service only writes: the command lists all steps. */
+  #commandOf({ entity, by, previous, values }: AnyPendingChange) {
+    const { machine } = entity;
+    if (machine === undefined || (by === 'service' && (previous === undefined || this.#plan.event !== undefined)))
+      return;
+    const state = String(values[machine.field]);
+    return state === previous?.[machine.field] ? undefined : rulesOf(entity).commands?.[state];
+  }
+
   #put({ entity, id, previous, values, privateColumns, isTouched }: AnyPendingChange): void {
     const earlier = this.#rows.pending(entity, id);
     this.#rows.put({
@@ -132,7 +146,10 @@ export class RowWriter {
 
   touch(entity: AnyEntity, id: string): void {
     const row = this.#rows.locked(entity, id);
-    this.#put({ ...pendingChange({ entity, id, previous: row, values: row, input: {} }), isTouched: true });
+    this.#put({
+      ...pendingChange({ entity, id, previous: row, values: row, by: 'service', input: {} }),
+      isTouched: true,
+    });
   }
 
   #checkWriteRoles(entity: AnyEntity, provided: AnyInput, previous: AnyRow | undefined): void {
@@ -152,25 +169,31 @@ export class RowWriter {
     });
   }
 
-  #checkTransition(change: AnyPendingChange, event: string | undefined): void {
+  #checkTransition(change: AnyPendingChange): void {
     const { machine } = change.entity;
     if (machine === undefined || change.previous === undefined) return;
     const [from, to] = [String(change.previous[machine.field]), String(change.values[machine.field])];
     if (from === to) return;
-    const { origin } = this.#plan;
-    const mover: Mover =
-      event === undefined ? { operation: origin.operation, holds: (roles) => this.#plan.holds(roles) } : { event };
-    const { conditions = [] } = findTransition(machine, from, to, mover);
+    const { conditions = [] } = findTransition(machine, from, to, this.#moverOf(change));
     for (const name of conditions) {
       const check = rulesOf(change.entity).conditions?.[name];
       if (check === undefined) throw new Error(`${machine.type} has no rule for the condition ${name}.`);
       check(change, this.#plan);
     }
   }
+
+  #moverOf(change: AnyPendingChange): Mover {
+    const { origin } = this.#plan;
+    if (change.by === 'caller') return { operation: origin.operation, holds: (roles) => this.#plan.holds(roles) };
+    const event = this.#plan.event ?? this.#commandOf(change)?.event;
+    if (event === undefined)
+      throw new Error(`Only a command changes the state of the ${change.entity.type} ${change.id}.`);
+    return { event };
+  }
 }
 
 function pendingChange(
-  change: Pick<AnyPendingChange, 'entity' | 'id' | 'previous' | 'values' | 'input'>,
+  change: Pick<AnyPendingChange, 'entity' | 'id' | 'previous' | 'values' | 'by' | 'input'>,
 ): AnyPendingChange {
   return { ...change, privateColumns: {}, isTouched: false };
 }

@@ -1,6 +1,6 @@
 import type { ItemErrorCode } from '../contract/rejection.ts';
 import type { AnyEntity, Entity } from './model.ts';
-import type { Plan } from './plan.ts';
+import type { Command, Plan } from './plan.ts';
 import type { AnyInput, AnyRow, AnyStoredRow, EntityType, Mutable, ProvidedFields, Row, StoredRow } from './row.ts';
 
 /** A row to be created or changed. Rules complete and correct `values`. */
@@ -13,7 +13,9 @@ export interface PendingChange<Type extends EntityType> {
   readonly values: Mutable<Row<Type>>;
   /** Columns that responses do not include. */
   readonly privateColumns: Record<string, unknown>;
-  /** The provided fields, with references as IDs. */
+  /** Who changes the row: a caller, whose fields are checked, or the service by one of its commands. */
+  readonly by: 'caller' | 'service';
+  /** The fields that a caller provides, with references as IDs. */
   readonly input: ProvidedFields<Type>;
   /** Set if the change counts as one of the row although none of its columns changes. */
   isTouched: boolean;
@@ -26,6 +28,7 @@ export interface AnyPendingChange {
   readonly previous: AnyRow | undefined;
   readonly values: AnyRow;
   readonly privateColumns: Record<string, unknown>;
+  readonly by: 'caller' | 'service';
   readonly input: AnyInput;
   isTouched: boolean;
 }
@@ -43,12 +46,14 @@ export interface ConstraintMeaning {
  * reads, and throw a `Rejection` to reject it.
  */
 export interface Rules<Type extends EntityType> {
-  /** Completes and checks a row before it is stored. */
+  /** Completes and checks a row before it is stored, at every write. */
   complete?(change: PendingChange<Type>, plan: Plan): void;
   /** Rejects the deactivation of a row that others require, or sets dependent fields. */
   beforeRemoval?(change: PendingChange<Type>, plan: Plan): void;
-  /** Side effects on rows of other entities. */
+  /** Changes rows of other entities, after every write. */
   afterWrite?(change: PendingChange<Type>, plan: Plan): void;
+  /** By state, what happens when a row gets into it by a caller, or by the service outside of another command. */
+  readonly commands?: Readonly<Record<string, Command<[change: PendingChange<Type>]>>>;
   /** Whether changes of the row are sent as events, depending on its new state. Without this function, all are. */
   isAnnounced?(row: StoredRow<Type>): boolean;
   /** The conditions that the entity's state machine names in the contract. Each throws a `Rejection` if it is not met. */
@@ -59,6 +64,12 @@ export interface Rules<Type extends EntityType> {
 
 /** Reads the attributes that a caller sends for a row: validates them, and converts references to IDs. */
 export type ReadAttributes = (plan: Plan, attributes: AnyInput, previous: AnyRow | undefined) => AnyInput;
+
+/** A command of any entity. */
+interface AnyCommand {
+  readonly event?: string;
+  run(plan: Plan, change: AnyPendingChange): unknown;
+}
 
 /** A condition of the state machine of any entity. */
 interface AnyCondition {
@@ -73,6 +84,7 @@ export interface AnyRules {
   beforeRemoval?(change: AnyPendingChange, plan: Plan): void;
   afterWrite?(change: AnyPendingChange, plan: Plan): void;
   isAnnounced?(row: AnyStoredRow): boolean;
+  readonly commands?: Readonly<Record<string, AnyCommand['run'] & Pick<AnyCommand, 'event'>>>;
   readonly conditions?: Readonly<Record<string, AnyCondition['check']>>;
   readonly constraints?: Readonly<Record<string, ConstraintMeaning>>;
 }
@@ -92,6 +104,7 @@ export function addRules<Type extends EntityType>(entity: Entity<Type>, more: Om
     complete: oneAfterTheOther(added.complete, own.complete),
     beforeRemoval: oneAfterTheOther(own.beforeRemoval, added.beforeRemoval),
     afterWrite: oneAfterTheOther(own.afterWrite, added.afterWrite),
+    commands: { ...own.commands, ...added.commands },
     conditions: { ...own.conditions, ...added.conditions },
     constraints: { ...own.constraints, ...added.constraints },
   });

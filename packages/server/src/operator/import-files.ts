@@ -5,7 +5,7 @@ import type { components } from '@financial-automation/spec';
 import { schemaOf } from '../contract/contract.ts';
 import type { Plan } from '../entity/plan.ts';
 import { client } from '../modules/clients/index.ts';
-import { addFile, addRejectedFile, checkContentType, file, type NewFile } from '../modules/files/index.ts';
+import { addFile, checkContentType, file, type NewFile } from '../modules/files/index.ts';
 import type { StoredContent } from '../platform/storage/storage.ts';
 import { reasonOf } from '../platform/store/errors.ts';
 import type { Operator } from './operator.ts';
@@ -126,7 +126,7 @@ function add(
   const isKnown = plan.find(file, 'systemRef', systemRef) !== undefined;
   const fields = { ...about, clientId: owner?.id ?? null };
   if (!('sha256' in content)) {
-    if (!isKnown) addRejectedFile(plan, fields, content.sizeBytes, { systemRef });
+    if (!isKnown) addFile(plan, fields, { sha256: null, sizeBytes: content.sizeBytes }, { systemRef });
     return 'rejected';
   }
   if (isKnown) return 'skipped';

@@ -26,7 +26,7 @@ test('a row can only be written with the fields and values of its type', () => {
     // @ts-expect-error no such status
     plan.create(client, { name: 'Harbor & Pine LLC', status: 'NEW' });
     // @ts-expect-error money is a decimal string
-    plan.setSystemFields(client, '', { outstandingBalance: 12.5 });
+    plan.set(client, '', { outstandingBalance: 12.5 });
   };
   expect(writes).toBeInstanceOf(Function);
 });

@@ -2,7 +2,8 @@ import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { Rejection } from '../../src/contract/rejection.ts';
 import { rehearse, transact } from '../../src/entity/transact.ts';
-import { payment, recordRefund, recordResult } from '../../src/modules/billing/payment/payment.ts';
+import { counts } from '../../src/modules/billing/payment/allocations.ts';
+import { payment, recordResult } from '../../src/modules/billing/payment/payment.ts';
 import type { WriteItem } from '../modules/records.ts';
 import type { HttpResponse, TestService } from '../service.ts';
 import { type BooksCallers, type BooksFirm, createBooksFirm } from './books-firm.ts';
@@ -197,17 +198,14 @@ export class Books implements BooksReader {
     const { store, vault } = this.#service.service;
     const { tenant } = this.#callers.preparer;
     const origin = { tenant, caller: undefined, operation: 'test', requestId: 'test', vault };
-    const [event] = Object.entries(reported).find(([, status]) => status === to) ?? [];
     try {
       await run(store, origin, (unit) =>
         unit.plan((plan) => {
           const row = plan.getForUpdate(payment, this.#id(ref));
           if (row === undefined || row.status === to) return;
-          if (to === 'REFUNDED') {
-            if (!recordRefund(plan, row.id)) throw new Rejection('INVALID_STATE', 'The payment does not count.');
-          } else if (event === 'paymentCompleted' || event === 'paymentFailed' || event === 'paymentReturned') {
-            recordResult(plan, row.id, { status: to }, event);
-          }
+          if (to === 'REFUNDED' && !counts(row.status))
+            throw new Rejection('INVALID_STATE', 'The payment does not count.');
+          if (Object.values(reported).includes(to)) recordResult(plan, row.id, { status: to });
         }),
       );
       return { isAccepted: true, created: undefined, item: undefined };

@@ -11,7 +11,7 @@ import { followAttempts } from '../../src/modules/billing/pay/reconcile.ts';
 import { createEngagements } from '../../src/modules/engagements/create-engagements.ts';
 import { engagementDocument } from '../../src/modules/engagements/documents.ts';
 import { expireLetters } from '../../src/modules/engagements/expire-letters.ts';
-import { addFile, addRejectedFile } from '../../src/modules/files/file.ts';
+import { addFile } from '../../src/modules/files/file.ts';
 import { setTenantSetting } from '../../src/operator/tenant-settings.ts';
 import { asOperator } from '../../src/operator/tenants.ts';
 import type { Tenant } from '../../src/platform/auth/caller.ts';
@@ -386,9 +386,9 @@ test('engagements and letters', async () => {
         unit.plan((plan) => {
           const about = { fileName: 'Letter.pdf', source: 'DELIVERABLE', mimeType: 'application/pdf' } as const;
           const fileId = addFile(plan, about, { sha256: 'a'.repeat(64), sizeBytes: 1 });
-          addRejectedFile(plan, about, 1);
+          addFile(plan, about, { sha256: null, sizeBytes: 1 });
           for (const { id, fileId: written } of plan.all(engagementDocument, 'engagementId', main))
-            if (written === null) plan.setSystemFields(engagementDocument, id, { fileId });
+            if (written === null) plan.set(engagementDocument, id, { fileId });
         }),
       ),
     );

@@ -1,4 +1,4 @@
-import { addFile, addRejectedFile, file, type NewFile } from '../../src/modules/files/file.ts';
+import { addFile, file, type NewFile } from '../../src/modules/files/file.ts';
 import { asOperator } from '../../src/operator/tenants.ts';
 import type { TestService } from '../service.ts';
 
@@ -14,9 +14,7 @@ export function filesOf({ service, tenant: home }: TestService) {
     };
     const stored = content === null ? undefined : await service.storage.put(tenant.id, content);
     return asOperator(service, tenant, 'test', async (unit) => {
-      const id = await unit.plan((plan) =>
-        stored === undefined ? addRejectedFile(plan, described, 12) : addFile(plan, described, stored),
-      );
+      const id = await unit.plan((plan) => addFile(plan, described, stored ?? { sha256: null, sizeBytes: 12 }));
       return unit.storedRow(file, id);
     });
   };

@@ -227,7 +227,7 @@ test('a return during a refund is recorded, whichever comes first', async () => 
       asOperator(service.service, service.tenant, 'test', (unit) =>
         unit.plan((plan) => {
           plan.getForUpdate(paymentEntity, id);
-          recordResult(plan, id, { status: 'RETURNED' }, 'paymentReturned');
+          recordResult(plan, id, { status: 'RETURNED' });
         }),
       ),
     ]);

@@ -50,7 +50,7 @@ function returnByBank(id: string) {
   return asOperator(service.service, service.tenant, 'test', (unit) =>
     unit.plan((plan) => {
       plan.getForUpdate(paymentEntity, id);
-      recordResult(plan, id, { status: 'RETURNED', failureCode: 'R01' }, 'paymentReturned');
+      recordResult(plan, id, { status: 'RETURNED', failureCode: 'R01' });
     }),
   );
 }

@@ -167,7 +167,7 @@ const payments: Subject = {
       await asOperator(service.service, service.tenant, 'test', (unit) =>
         unit.plan((plan) => {
           plan.getForUpdate(payment, row.id);
-          recordResult(plan, row.id, { status: 'RETURNED' }, 'paymentReturned');
+          recordResult(plan, row.id, { status: 'RETURNED' });
         }),
       );
       return done(row);

@@ -133,7 +133,7 @@ test('a group gets a new version and an event for every client that joins, leave
       if (work === 'go') plan.remove(client, id);
       else if (work === 'leave') plan.update(client, id, { clientGroupId: null });
       else if (work === 'rename') plan.update(client, id, { name: 'Renamed' });
-      else plan.update(client, id, {}, { system: { active: true } });
+      else plan.set(client, id, { active: true });
     });
   await on(first, 'leave');
   expect([await shown(), await read()]).toEqual([4, 7]);

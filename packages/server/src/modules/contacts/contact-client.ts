@@ -58,5 +58,5 @@ function nameContactsOfClient({ values, previous }: PendingChange<'ContactClient
     if (after.includes(role)) names[exclusiveRoles[role]] = values.contactId;
     else if (before.includes(role)) names[exclusiveRoles[role]] = null;
   }
-  if (Object.keys(names).length > 0) plan.setSystemFields(client, values.clientId, names as RowInput<'Client'>);
+  if (Object.keys(names).length > 0) plan.set(client, values.clientId, names as RowInput<'Client'>);
 }

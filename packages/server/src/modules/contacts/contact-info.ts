@@ -50,7 +50,7 @@ function nameInfoOfClient({ id, values, previous }: PendingChange<'ContactInfo'>
   const after = values.active ? nameOf(values.kind) : undefined;
   if (before !== undefined) names[before] = null;
   if (after !== undefined) names[after] = id;
-  if (Object.keys(names).length > 0) plan.setSystemFields(client, values.ownerId, names as RowInput<'Client'>);
+  if (Object.keys(names).length > 0) plan.set(client, values.ownerId, names as RowInput<'Client'>);
 }
 
 function nameOf(kind: string): string | undefined {

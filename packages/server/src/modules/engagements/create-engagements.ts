@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { defineJob, enqueue } from '../../background/job.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { command } from '../../entity/command.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { checkTenantLimit } from '../../entity/tenant-limit.ts';
@@ -36,8 +37,8 @@ export async function startBatch(
   const batches = sql`select from background_job
     where tenant_id = ${unit.tenantId} and name = ${createEngagements.name} and status in ('WAITING', 'RUNNING')`;
   await checkTenantLimit(unit, 'unfinishedEngagementBatches', 'unfinished engagement batches', batches);
-  const system = { total: entries.length, createdByApiUserId: apiUserId };
-  const batch = await unit.plan((plan) => plan.create(engagementBatch, {}, { id, system }).row);
+  const values = { total: entries.length, createdByApiUserId: apiUserId };
+  const batch = await unit.plan((plan) => plan.insert(engagementBatch, values, { id }).row);
   await unit.transaction.all(sql`
     insert into engagement_batch_item (tenant_id, engagement_batch_id, index, entry)
     select ${unit.tenantId}, ${batch.id}, position - 1, entry
@@ -59,7 +60,7 @@ export const createEngagements = defineJob({
   name: 'create-engagements',
   data: { batchId: 'string', requestedBy: 'string' },
   async run({ data: { batchId, requestedBy }, signal, write, finish }) {
-    await write((unit) => unit.plan((plan) => start(plan, batchId)));
+    await write((unit) => unit.plan((plan) => startBatchWork(plan, batchId)));
     let count = chunkSize;
     while (count === chunkSize) {
       signal.throwIfAborted();
@@ -72,20 +73,20 @@ export const createEngagements = defineJob({
     await finish(async (unit) => {
       const { succeeded, failed } = await unit.storedRow(engagementBatch, batchId);
       const status = failed === 0 ? 'COMPLETED' : succeeded === 0 ? 'FAILED' : 'COMPLETED_WITH_ERRORS';
-      await unit.plan((plan) => {
-        if (plan.getForUpdate(engagementBatch, batchId)?.status !== 'PROCESSING') return;
-        const system = { status, finishedAt: plan.now } as const;
-        plan.update(engagementBatch, batchId, {}, { system, event: 'batchFinished' });
-      });
+      await unit.plan((plan) => finishBatch(plan, batchId, status));
     });
   },
 });
 
-function start(plan: Plan, batchId: string): void {
-  if (plan.getForUpdate(engagementBatch, batchId)?.status !== 'PENDING') return;
-  const system = { status: 'PROCESSING', startedAt: plan.now } as const;
-  plan.update(engagementBatch, batchId, {}, { system, event: 'batchStarted' });
-}
+const startBatchWork = command('batchStarted', (plan, id: string) => {
+  if (plan.getForUpdate(engagementBatch, id)?.status === 'PENDING')
+    plan.set(engagementBatch, id, { status: 'PROCESSING', startedAt: plan.now });
+});
+
+const finishBatch = command('batchFinished', (plan, id: string, status: Row<'EngagementBatch'>['status']) => {
+  if (plan.getForUpdate(engagementBatch, id)?.status === 'PROCESSING')
+    plan.set(engagementBatch, id, { status, finishedAt: plan.now });
+});
 
 function nextItems({ transaction, tenantId }: UnitOfWork, batchId: string): Promise<readonly Item[]> {
   return transaction.all<Item>(sql`

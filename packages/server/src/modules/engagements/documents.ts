@@ -1,3 +1,4 @@
+import { command } from '../../entity/command.ts';
 import { defineEntity } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
@@ -18,31 +19,17 @@ export function createLetter(plan: Plan, row: Row<'Engagement'>, versionNumber =
 }
 
 /** Supersedes a letter that was already written. One that is not written yet is written with the current terms. */
-export function replaceLetter(plan: Plan, row: Row<'Engagement'>): void {
+export const replaceLetter = command('documentReplaced', (plan, row: Row<'Engagement'>) => {
   const letter = currentLetter(plan, row.id);
   if (letter === undefined || letter.fileId === null) return;
-  plan.update(engagementDocument, letter.id, {}, { system: { status: 'SUPERSEDED' }, event: 'documentReplaced' });
+  plan.set(engagementDocument, letter.id, { status: 'SUPERSEDED' });
   createLetter(plan, row, letter.versionNumber + 1);
-}
+});
 
-export function sendLetter(plan: Plan, engagementId: string): void {
-  move(plan, engagementId, { status: 'SENT' }, 'letterSent');
-}
-
-export function recallLetter(plan: Plan, engagementId: string): void {
-  move(plan, engagementId, { status: 'DRAFT' }, 'letterRecalled');
-}
-
-/** Creates the signed copy of the letter. */
-export function signLetter(plan: Plan, row: Row<'Engagement'>): void {
-  const signedAt =
-    row.signers
-      .map((signer) => signer.signedAt ?? plan.now)
-      .sort()
-      .at(-1) ?? plan.now;
-  move(plan, row.id, { status: 'SIGNED', signedAt }, 'letterSigned');
-  const fileName = `Engagement letter ${fileNamePart(row.engagementRef)} signed.pdf`;
-  create(plan, row.id, documentTypes.signedCopy, { fileName, versionNumber: 1, status: 'SIGNED', signedAt });
+/** Creates the signed copy of a letter. */
+export function createSignedCopy(plan: Plan, { id, engagementRef }: Row<'Engagement'>, signedAt: string): void {
+  const fileName = `Engagement letter ${fileNamePart(engagementRef)} signed.pdf`;
+  create(plan, id, documentTypes.signedCopy, { fileName, versionNumber: 1, status: 'SIGNED', signedAt });
 }
 
 function create(
@@ -52,17 +39,17 @@ function create(
   fields: Pick<Row<'EngagementDocument'>, 'fileName' | 'versionNumber' | 'status' | 'signedAt'>,
 ): void {
   const type = { engagementId, documentTypeId, documentTypeName, mimeType: 'application/pdf', sizeBytes: 0 };
-  plan.create(engagementDocument, {}, { system: { ...type, ...fields } });
+  plan.insert(engagementDocument, { ...type, ...fields });
 }
 
-function move(
+/** Changes the current letter. */
+export function changeLetter(
   plan: Plan,
   engagementId: string,
-  system: Partial<Pick<Row<'EngagementDocument'>, 'status' | 'signedAt'>>,
-  event: string,
+  values: Partial<Pick<Row<'EngagementDocument'>, 'status' | 'signedAt'>>,
 ): void {
   const letter = currentLetter(plan, engagementId);
-  if (letter !== undefined) plan.update(engagementDocument, letter.id, {}, { system, event });
+  if (letter !== undefined) plan.set(engagementDocument, letter.id, values);
 }
 
 /** Locked, so that it is not written at the same time. */

@@ -1,3 +1,4 @@
+import { command } from '../../entity/command.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
@@ -12,18 +13,12 @@ const started: ReadonlySet<string> = new Set(['IN_PROGRESS', 'ON_HOLD', 'IN_REVI
 
 addRules(job, { complete: checkEngagement, afterWrite: followJob });
 
-addRules(engagement, {
-  afterWrite({ values: { id, status }, previous }, plan) {
-    if (status === 'EXECUTED' && previous?.status === 'SENT') startWork(plan, id);
-  },
-});
-
 addRules(client, {
   /** Engagements have the currency of their client until their letters are sent. */
   afterWrite({ values: { id, currency }, previous }, plan) {
     if (previous === undefined || currency === previous.currency) return;
     for (const { id: engagementId } of plan.all(engagement, 'clientId', id))
-      plan.update(engagement, engagementId, {}, { system: { currency } });
+      plan.set(engagement, engagementId, { currency });
   },
 });
 
@@ -50,20 +45,19 @@ function followJob({ values, previous, input }: PendingChange<'Job'>, plan: Plan
 }
 
 /** An executed engagement becomes active with the first of its jobs. */
-function startWork(plan: Plan, engagementId: string): void {
+export const startWork = command('jobStarted', (plan, engagementId: string) => {
   if (plan.get(engagement, engagementId)?.status !== 'EXECUTED') return;
   if (!jobsOf(plan, engagementId).some(({ status }) => started.has(status))) return;
   if (plan.getForUpdate(engagement, engagementId)?.status !== 'EXECUTED') return;
-  plan.update(engagement, engagementId, {}, { system: { status: 'ACTIVE' }, event: 'jobStarted' });
-}
+  plan.set(engagement, engagementId, { status: 'ACTIVE' });
+});
 
 /** The engagement is complete when the last job is closed. Cancelled jobs do not count. */
-function completeWork(plan: Plan, engagementId: string): void {
+const completeWork = command('jobsClosed', (plan, engagementId: string) => {
   if (plan.getForUpdate(engagement, engagementId)?.status !== 'ACTIVE') return;
   const jobs = jobsOf(plan, engagementId).filter(({ status }) => status !== 'CANCELLED');
-  if (jobs.every(({ status }) => status === 'CLOSED'))
-    plan.update(engagement, engagementId, {}, { system: { status: 'COMPLETED' }, event: 'jobsClosed' });
-}
+  if (jobs.every(({ status }) => status === 'CLOSED')) plan.set(engagement, engagementId, { status: 'COMPLETED' });
+});
 
 /** The active jobs with an active link. */
 function jobsOf(plan: Plan, engagementId: string): readonly Row<'Job'>[] {
@@ -81,5 +75,5 @@ function setLink(
   const isKnown = jobs.some(({ id }) => id === link.id);
   const links = isKnown ? jobs.map((one) => (one.id === link.id ? { ...one, ...link } : one)) : [...jobs, link];
   checkBound(engagement, 'jobs', links, pointer);
-  plan.setSystemFields(engagement, engagementId, { jobs: links });
+  plan.set(engagement, engagementId, { jobs: links });
 }

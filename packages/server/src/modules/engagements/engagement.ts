@@ -8,9 +8,9 @@ import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import { isFieldChanged } from '../../entity/row-changes.ts';
 import type { PendingChange } from '../../entity/rules.ts';
-import { client, completeClientCurrency } from '../clients/index.ts';
+import { completeClientCurrency } from '../clients/index.ts';
 import { job } from '../projects/index.ts';
-import { createLetter, recallLetter, replaceLetter, sendLetter, signLetter } from './documents.ts';
+import { createLetter, replaceLetter } from './documents.ts';
 import { pending } from './signers.ts';
 
 type EngagementChange = PendingChange<'Engagement'>;
@@ -121,8 +121,8 @@ function engagementNumber(year: string) {
 }
 
 function completeChange(change: EngagementChange, previous: Row<'Engagement'>, plan: Plan): void {
-  const { values, input } = change;
-  if (!previous.active && Object.keys(input).length > 0)
+  const { values, by } = change;
+  if (!previous.active && by === 'caller')
     throw new Rejection('INVALID_STATE', 'The engagement was deleted and cannot change.');
   checkTerms(change, previous);
   if (values.expiresAt !== previous.expiresAt) checkExpiry(values, plan);
@@ -170,34 +170,16 @@ function checkExpiry({ expiresAt }: Row<'Engagement'>, plan: Plan): void {
     );
 }
 
-function followChange({ entity, values }: EngagementChange, previous: Row<'Engagement'>, plan: Plan): void {
-  const { id, status } = values;
-  if (status === 'DRAFT' && previous.status === 'SENT') recallLetter(plan, id);
+/** A changed draft has another letter; the status of one that is sent follows from its signatures. */
+function followChange({ entity, id, values }: EngagementChange, previous: Row<'Engagement'>, plan: Plan): void {
+  const { status, signers } = values;
   const isDraft = status === 'DRAFT' || previous.status === 'DRAFT';
   if (isDraft && changedAmong(entity, letterFields, previous, values) !== undefined) replaceLetter(plan, values);
-  if (status === 'SENT') followSignatures(plan, values, previous);
-  if (status === 'EXECUTED' && previous.status === 'SENT') {
-    signLetter(plan, values);
-    startRelationship(plan, values.clientId);
-  }
-}
-
-/** Updates the status of a letter from its signatures. */
-function followSignatures(plan: Plan, { id, signers }: Row<'Engagement'>, previous: Row<'Engagement'>): void {
-  if (previous.status === 'DRAFT') sendLetter(plan, id);
-  if (signers.some(({ status }) => status === 'DECLINED'))
-    plan.update(engagement, id, {}, { system: { status: 'DECLINED' }, event: 'letterDeclined' });
-  else if (signers.every(({ status }) => status === 'SIGNED'))
-    plan.update(engagement, id, {}, { system: { status: 'EXECUTED' }, event: 'letterSigned' });
-}
-
-/** A prospect who has signed becomes a client. */
-function startRelationship(plan: Plan, clientId: string): void {
-  if (plan.get(client, clientId)?.status !== 'PROSPECT') return;
-  if (plan.getForUpdate(client, clientId)?.status !== 'PROSPECT') return;
-  plan.update(client, clientId, {}, { system: { status: 'ACTIVE' }, event: 'letterSigned' });
+  if (status !== 'SENT') return;
+  if (signers.some((signer) => signer.status === 'DECLINED')) plan.set(engagement, id, { status: 'DECLINED' });
+  else if (signers.every((signer) => signer.status === 'SIGNED')) plan.set(engagement, id, { status: 'EXECUTED' });
 }
 
 function unlinkJobs(plan: Plan, id: string): void {
-  for (const linked of plan.all(job, 'engagementId', id)) plan.setSystemFields(job, linked.id, { engagementId: null });
+  for (const linked of plan.all(job, 'engagementId', id)) plan.set(job, linked.id, { engagementId: null });
 }

@@ -20,7 +20,7 @@ export const expireLetters = defineClockTask({
       change(plan, id) {
         const { status, expiresAt = null } = plan.getForUpdate(engagement, id) ?? {};
         if (status === 'SENT' && expiresAt !== null && Temporal.Instant.compare(expiresAt, tick.now) <= 0)
-          plan.update(engagement, id, {}, { system: { status: 'EXPIRED' }, event: 'expired' });
+          plan.set(engagement, id, { status: 'EXPIRED' });
       },
     }),
 });

@@ -2,8 +2,8 @@ import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
 import { createEngagement } from './createEngagement.ts';
 import { createEngagementBatch } from './createEngagementBatch.ts';
 import { engagement } from './engagement.ts';
-import './engagement-jobs.ts';
 import { getEngagementBatchStatus } from './getEngagementBatchStatus.ts';
+import './letter-commands.ts';
 import { listEngagementDocuments } from './listEngagementDocuments.ts';
 import { updateEngagement } from './updateEngagement.ts';
 

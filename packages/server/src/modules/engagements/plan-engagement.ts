@@ -75,6 +75,6 @@ export function linkJobs(plan: Plan, engagementId: string, clientId: string, job
   const { jobs = [] } = plan.getForUpdate(engagement, engagementId) ?? {};
   const known = new Set(jobs.map(({ id }) => id));
   checkBound(engagement, 'jobs', [...jobs, ...added.filter((id) => !known.has(id))], '/jobIds');
-  for (const { id } of linked) if (!jobIds.includes(id)) plan.setSystemFields(job, id, { engagementId: null });
-  for (const id of added) plan.setSystemFields(job, id, { engagementId });
+  for (const { id } of linked) if (!jobIds.includes(id)) plan.set(job, id, { engagementId: null });
+  for (const id of added) plan.set(job, id, { engagementId });
 }

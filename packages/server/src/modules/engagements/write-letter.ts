@@ -20,7 +20,7 @@ export const writeLetter = defineJob({
   run: ({ tenant, data: { documentId }, signal, service, read, write }) =>
     writeEngagementDocument({ tenantId: tenant.id, storage: service.storage, signal, read, write }, documentId),
   died: (unit, { documentId }) =>
-    unit.plan((plan) => plan.setSystemFields(engagementDocument, documentId, { fileFailedAt: plan.now })),
+    unit.plan((plan) => plan.set(engagementDocument, documentId, { fileFailedAt: plan.now })),
 });
 
 /** Renders a document of an engagement and attaches the file, unless it has one. */
@@ -50,7 +50,7 @@ async function attachFile(unit: UnitOfWork, documentId: string, { letter, conten
     const about = { fileName, clientId, engagementId, folderPath, taxYear: fiscalYear } as const;
     const described = { ...about, source: 'DELIVERABLE', mimeType: 'application/pdf' } as const;
     const fileId = addFile(plan, described, content, id === undefined ? {} : { id });
-    plan.setSystemFields(engagementDocument, documentId, { fileId, sizeBytes: content.sizeBytes, fileFailedAt: null });
+    plan.set(engagementDocument, documentId, { fileId, sizeBytes: content.sizeBytes, fileFailedAt: null });
   });
   return true;
 }

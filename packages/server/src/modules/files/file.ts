@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
+import { command } from '../../entity/command.ts';
 import { defineEntity } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
-import type { StoredContent } from '../../platform/storage/storage.ts';
 
 /** The metadata of a file. Its content is in the storage. */
 export const file = defineEntity('File', {
@@ -34,26 +34,19 @@ export interface FileKeys {
   readonly systemRef?: string;
 }
 
-/** Adds a file whose content is stored and was checked. */
-export function addFile(plan: Plan, about: NewFile, { sha256, sizeBytes }: StoredContent, keys: FileKeys = {}): string {
-  return add(plan, { ...about, sizeBytes, sha256 }, keys, 'scanPassed');
-}
-
-/** Adds a file whose content was rejected and is not stored. */
-export function addRejectedFile(plan: Plan, about: NewFile, sizeBytes: number, keys: FileKeys = {}): string {
-  return add(plan, { ...about, sizeBytes, sha256: null }, keys, 'scanFailed');
-}
-
-function add(
+/** Adds a file whose content was checked: stored, or rejected and not stored, without a hash. */
+export function addFile(
   plan: Plan,
-  fields: NewFile & Pick<Row<'File'>, 'sizeBytes' | 'sha256'>,
-  keys: FileKeys,
-  result: 'scanPassed' | 'scanFailed',
+  about: NewFile,
+  { sha256, sizeBytes }: Pick<Row<'File'>, 'sha256' | 'sizeBytes'>,
+  keys: FileKeys = {},
 ): string {
-  const system = { uploadedByType: 'SYSTEM', ...fields } as const;
-  const { row } = plan.create(file, {}, { ...keys, system });
-  plan.update(file, row.id, {}, { system: { status: 'SCANNING' }, event: 'contentReceived' });
-  const status = result === 'scanPassed' ? 'AVAILABLE' : 'REJECTED';
-  plan.update(file, row.id, {}, { system: { status }, event: result });
+  const { row } = plan.insert(file, { uploadedByType: 'SYSTEM', ...about, sizeBytes, sha256 }, keys);
+  startScan(plan, row.id);
+  (sha256 === null ? failScan : passScan)(plan, row.id);
   return row.id;
 }
+
+const startScan = command('contentReceived', (plan, id: string) => plan.set(file, id, { status: 'SCANNING' }));
+const passScan = command('scanPassed', (plan, id: string) => plan.set(file, id, { status: 'AVAILABLE' }));
+const failScan = command('scanFailed', (plan, id: string) => plan.set(file, id, { status: 'REJECTED' }));

@@ -5,4 +5,4 @@ export const files = { listFiles, getFile };
 export { contentRoute } from './content-route.ts';
 export { checkContentType } from './content-type.ts';
 export type { NewFile } from './file.ts';
-export { addFile, addRejectedFile, file } from './file.ts';
+export { addFile, file } from './file.ts';

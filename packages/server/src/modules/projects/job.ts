@@ -1,4 +1,5 @@
 import { Rejection } from '../../contract/rejection.ts';
+import { command } from '../../entity/command.ts';
 import { checkDateOrder } from '../../entity/date-order.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
@@ -58,12 +59,11 @@ function complete(change: PendingChange<'Job'>, plan: Plan): void {
 }
 
 /** Reopens a closed or deleted job whose work in progress is outstanding again. */
-export function reopenJob(plan: Plan, id: string): void {
+export const reopenJob = command('workReturned', (plan, id: string) => {
   const row = plan.getForUpdate(job, id);
   if (row === undefined || (row.active && row.status !== 'CLOSED')) return;
-  const system = row.status === 'CLOSED' ? ({ active: true, status: 'COMPLETED' } as const) : { active: true };
-  plan.update(job, id, {}, { system, event: 'workReturned' });
-}
+  plan.set(job, id, { active: true, ...(row.status === 'CLOSED' && { status: 'COMPLETED' }) });
+});
 
 function checkFee({ values }: PendingChange<'Job'>): void {
   const hasFee = feeTypes.includes(values.billingType);

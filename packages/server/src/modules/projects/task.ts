@@ -1,4 +1,5 @@
 import { Rejection } from '../../contract/rejection.ts';
+import { command } from '../../entity/command.ts';
 import { embedOne } from '../../entity/embed.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
@@ -89,10 +90,14 @@ function assignAssignee({ id, values, previous }: PendingChange<'Task'>, plan: P
 
 /** Moves a job in progress to review when its last open task is completed, if the tenant enables this. */
 function reviewCompletedJob({ values, previous }: PendingChange<'Task'>, plan: Plan): void {
-  if (!plan.tenant.settings.reviewCompletedJobs || isOpenTask(values) || values.status === previous?.status) return;
-  // Locked before the tasks are read: of two tasks that are completed concurrently, one is the last.
-  if (plan.getForUpdate(job, values.jobId)?.status !== 'IN_PROGRESS') return;
-  const tasks = plan.all(task, 'jobId', values.jobId);
-  if (tasks.some(isOpenTask) || !tasks.some((one) => one.active && one.status === 'COMPLETED')) return;
-  plan.update(job, values.jobId, { status: 'IN_REVIEW' }, { event: 'tasksCompleted' });
+  if (plan.tenant.settings.reviewCompletedJobs && !isOpenTask(values) && values.status !== previous?.status)
+    reviewJob(plan, values.jobId);
 }
+
+const reviewJob = command('tasksCompleted', (plan, jobId: string) => {
+  // Locked before the tasks are read: of two tasks that are completed concurrently, one is the last.
+  if (plan.getForUpdate(job, jobId)?.status !== 'IN_PROGRESS') return;
+  const tasks = plan.all(task, 'jobId', jobId);
+  if (tasks.some(isOpenTask) || !tasks.some((one) => one.active && one.status === 'COMPLETED')) return;
+  plan.set(job, jobId, { status: 'IN_REVIEW' });
+});

@@ -2,12 +2,13 @@ import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../../contract/fields.ts';
 import { Rejection } from '../../contract/rejection.ts';
 import { writtenByApprover } from '../../entity/approver.ts';
+import { command } from '../../entity/command.ts';
 import { type AnyEntity, manyIn, one, through } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
 import { isChanged } from '../../entity/row-changes.ts';
-import { addRules } from '../../entity/rules.ts';
+import { addRules, type PendingChange } from '../../entity/rules.ts';
 import { client } from '../clients/index.ts';
 import { isFinished, job, task } from '../projects/index.ts';
 import { staff } from '../staff/index.ts';
@@ -246,11 +247,24 @@ function locked(key: WipKey): Rejection {
   return new Rejection('LOCKED', `${reason} ${correction}`);
 }
 
-/** Reverses the work in progress of an entry that is no longer approved. */
-export function reverseWip(plan: Plan, key: WipKey, entryId: string): void {
-  for (const { id, status } of plan.all(wipEntry, key, entryId))
-    if (status === 'OPEN') plan.update(wipEntry, id, {}, { system: { status: 'REVERSED' }, event: 'entryUnapproved' });
+/** Without time approval, a submitted entry is approved at once. */
+export function submitEntry(
+  plan: Plan,
+  { entity, id }: Pick<PendingChange<'TimeEntry' | 'ExpenseEntry'>, 'entity' | 'id'>,
+): void {
+  if (!plan.tenant.settings.timeApproval) plan.set(entity, id, { status: 'APPROVED' });
 }
+
+/** Reverses the work in progress of an entry that is no longer approved. */
+export const withdrawEntry = command(
+  'entryUnapproved',
+  (plan, { entity, id, previous }: Pick<EntryChange, 'entity' | 'id' | 'previous'>) => {
+    if (previous?.status !== 'APPROVED') return;
+    for (const row of plan.all(wipEntry, entity.type === 'TimeEntry' ? 'timeEntryId' : 'expenseEntryId', id)) {
+      if (row.status === 'OPEN') plan.set(wipEntry, row.id, { status: 'REVERSED' });
+    }
+  },
+);
 
 /** Creates the work in progress of an approved entry. The staff member may be terminated by then. */
 export function createWip(plan: Plan, jobId: string, fields: RowInput<'WipEntry'>): void {
@@ -260,7 +274,7 @@ export function createWip(plan: Plan, jobId: string, fields: RowInput<'WipEntry'
   if (plan.get(client, clientId)?.status === 'ARCHIVED')
     throw new Rejection('INVALID_STATE', 'The client of the job is ARCHIVED. Nothing can be billed to it.', '/jobId');
   const ofJob = { jobId, clientId, engagementId, currency };
-  plan.create(wipEntry, {}, { system: { ...fields, ...ofJob, postedAt: plan.now } });
+  plan.insert(wipEntry, { ...fields, ...ofJob, postedAt: plan.now });
 }
 
 /** Only entries that are neither submitted nor approved can be deactivated. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { command } from '../../entity/command.ts';
 import { defineEntity } from '../../entity/entity.ts';
 import { checkMinorUnits } from '../../entity/minor-units.ts';
 import type { Plan } from '../../entity/plan.ts';
@@ -19,8 +20,9 @@ import {
   entryConditions,
   entryRelations,
   lockWork,
-  reverseWip,
+  submitEntry,
   wipColumns,
+  withdrawEntry,
 } from './entries.ts';
 
 type ExpenseChange = PendingChange<'ExpenseEntry'>;
@@ -29,6 +31,13 @@ type ExpenseChange = PendingChange<'ExpenseEntry'>;
 const pricedFields = ['staffId', 'jobId', 'cost', 'billableAmount', 'markupPercent'];
 
 const { computed, searched } = wipColumns('expenseEntryId');
+
+/** Expenses that the firm bears itself are never billed; others are work in progress once they are approved. */
+const approveExpense = command('entrySubmitted', (plan, { id, values }: ExpenseChange) => {
+  const { staffId, jobId, code, expenseDate: workDate, billableAmount: amount } = values;
+  const work = { staffId, code, workDate, amount, wipType: 'EXPENSE', expenseEntryId: id } as const;
+  if (!amount.eq(zero)) createWip(plan, jobId, work);
+});
 
 /** An expense for a job. */
 export const expenseEntry = defineEntity('ExpenseEntry', {
@@ -39,7 +48,7 @@ export const expenseEntry = defineEntity('ExpenseEntry', {
   rules: {
     complete,
     beforeRemoval: (change, plan) => checkRemovable(change, plan, 'expenseEntryId'),
-    afterWrite,
+    commands: { SUBMITTED: submitEntry, APPROVED: approveExpense, DRAFT: withdrawEntry },
     conditions: {
       ...entryConditions({
         entityType: 'ExpenseEntry',
@@ -75,15 +84,4 @@ function checkCode(plan: Plan, code: string): void {
     throw new Rejection('REFERENCE_NOT_FOUND', `No active expense code "${code}" exists.`, '/code');
   // The text of a code that entries use must not change.
   plan.getForShare(expenseCode, found.id);
-}
-
-function afterWrite({ id, values, previous }: ExpenseChange, plan: Plan): void {
-  if (values.status === previous?.status) return;
-  if (previous?.status === 'APPROVED') reverseWip(plan, 'expenseEntryId', id);
-  if (values.status === 'SUBMITTED' && !plan.tenant.settings.timeApproval)
-    plan.update(expenseEntry, id, {}, { system: { status: 'APPROVED' }, event: 'entrySubmitted' });
-  // Expenses that the firm bears itself are never billed.
-  if (values.status !== 'APPROVED' || values.billableAmount.eq(zero)) return;
-  const { staffId, jobId, code, expenseDate: workDate, billableAmount: amount } = values;
-  createWip(plan, jobId, { staffId, code, workDate, amount, wipType: 'EXPENSE', expenseEntryId: id });
 }

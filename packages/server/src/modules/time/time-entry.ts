@@ -1,6 +1,7 @@
 import { roundMoney } from '../../contract/currency.ts';
 import { type Decimal, parseDecimal, zero } from '../../contract/decimal.ts';
 import { Rejection } from '../../contract/rejection.ts';
+import { command } from '../../entity/command.ts';
 import { defineEntity, one } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/invalid-field.ts';
 import type { Plan } from '../../entity/plan.ts';
@@ -21,8 +22,9 @@ import {
   entryConditions,
   entryRelations,
   lockWork,
-  reverseWip,
+  submitEntry,
   wipColumns,
+  withdrawEntry,
 } from './entries.ts';
 import { billingRateOf } from './entry-rate.ts';
 import { checkNotReversed, completeReversal, reversedEntry } from './reversal.ts';
@@ -34,6 +36,22 @@ const pricedFields = ['staffId', 'jobId', 'taskId', 'workDate', 'hours', 'isBill
 
 const longestDay = parseDecimal('24');
 
+const enterTime = command('timeEntered', (plan, taskId: string) => plan.set(task, taskId, { status: 'IN_PROGRESS' }));
+
+/** The first approved time on a job starts it, and billable time is work in progress from then on. */
+const approveTime = command('entrySubmitted', (plan, { id, values }: TimeChange) => {
+  const { jobId, staffId, taskId, code, workDate, hours, billingRate, amount } = values;
+  if (jobId === null) return;
+  startJob(plan, jobId);
+  const work = { staffId, taskId, code, workDate, hours, billingRate, amount };
+  if (values.isBillable) createWip(plan, jobId, { ...work, wipType: 'TIME', timeEntryId: id });
+});
+
+const startJob = command('timeApproved', (plan, jobId: string) => {
+  const status = plan.get(job, jobId)?.status;
+  if (status === 'PLANNED' || status === 'READY') plan.set(job, jobId, { status: 'IN_PROGRESS' });
+});
+
 /** Time that a staff member worked, or was off work. */
 export const timeEntry = defineEntity('TimeEntry', {
   table: 'time_entry',
@@ -42,7 +60,8 @@ export const timeEntry = defineEntity('TimeEntry', {
   rules: {
     complete,
     beforeRemoval: (change, plan) => checkRemovable(change, plan, 'timeEntryId'),
-    afterWrite,
+    afterWrite: startTask,
+    commands: { SUBMITTED: submitEntry, APPROVED: approveTime, DRAFT: withdrawEntry },
     conditions: {
       ...entryConditions({ entityType: 'TimeEntry', table: 'time_entry', key: 'timeEntryId', fields: pricedFields }),
       dayReached: ({ values }: TimeChange, plan: Plan) => checkDayReached(plan, 'workDate', values.workDate),
@@ -155,25 +174,8 @@ function rateOf(change: TimeChange, plan: Plan): Decimal | undefined {
   return work === undefined ? undefined : billingRateOf(plan, { staffId, job: work, taskId, workDate });
 }
 
-function afterWrite({ id, values, previous }: TimeChange, plan: Plan): void {
-  const { taskId, jobId, status } = values;
+/** The first time on a task starts it. */
+function startTask({ values: { taskId }, previous }: TimeChange, plan: Plan): void {
   if (taskId !== null && taskId !== previous?.taskId && plan.get(task, taskId)?.status === 'NOT_STARTED')
-    plan.update(task, taskId, {}, { system: { status: 'IN_PROGRESS' }, event: 'timeEntered' });
-  if (status === previous?.status) return;
-  if (previous?.status === 'APPROVED') reverseWip(plan, 'timeEntryId', id);
-  if (status === 'SUBMITTED' && !plan.tenant.settings.timeApproval)
-    plan.update(timeEntry, id, {}, { system: { status: 'APPROVED' }, event: 'entrySubmitted' });
-  if (status !== 'APPROVED' || jobId === null) return;
-  startJob(plan, jobId);
-  if (!values.isBillable) return;
-  const { staffId, code, workDate, hours, billingRate, amount } = values;
-  const work = { staffId, taskId, code, workDate, hours, billingRate, amount };
-  createWip(plan, jobId, { ...work, wipType: 'TIME', timeEntryId: id });
-}
-
-/** Moves a job to IN_PROGRESS with its first approved time. */
-function startJob(plan: Plan, jobId: string): void {
-  const status = plan.get(job, jobId)?.status;
-  if (status === 'PLANNED' || status === 'READY')
-    plan.update(job, jobId, {}, { system: { status: 'IN_PROGRESS' }, event: 'timeApproved' });
+    enterTime(plan, taskId);
 }

@@ -35,8 +35,7 @@ export const wipEntry = defineEntity('WipEntry', {
   },
   rules: {
     complete(change, plan) {
-      // Changes by the service have no input and need no checks.
-      if (Object.keys(change.input).length === 0) return;
+      if (change.by === 'service') return;
       if (change.previous !== undefined && !isChanged(change.entity, change.previous, change.values)) return;
       lockBalances(change, plan);
       if (change.previous === undefined) completeNew(change, plan);

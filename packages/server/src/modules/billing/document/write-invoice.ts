@@ -22,7 +22,7 @@ export const writeInvoice = defineJob({
   run: ({ tenant, data: { invoiceId }, signal, service, read, write }) =>
     writeInvoiceDocument({ tenantId: tenant.id, storage: service.storage, signal, read, write }, invoiceId),
   died: (unit, { invoiceId }) =>
-    unit.plan((plan) => plan.setSystemFields(entityNamed('Invoice'), invoiceId, { pdfFailedAt: plan.now })),
+    unit.plan((plan) => plan.set(entityNamed('Invoice'), invoiceId, { pdfFailedAt: plan.now })),
 });
 
 /** Renders the document of an invoice and attaches the file. */
@@ -49,7 +49,7 @@ async function attachFile(
   if (!isDeepStrictEqual(current.face, face)) return false;
   await unit.plan((plan) => {
     const pdfFileId = addFile(plan, describe(current.file), content);
-    plan.setSystemFields(invoice, invoiceId, { pdfFileId, pdfFailedAt: null });
+    plan.set(invoice, invoiceId, { pdfFileId, pdfFailedAt: null });
   });
   await transaction.all(sql`
     update invoice set document = ${JSON.stringify(face)}::jsonb where tenant_id = ${tenantId} and id = ${invoiceId}`);
@@ -60,12 +60,8 @@ function describe(file: DocumentFile) {
   return { ...file, source: 'DELIVERABLE', mimeType: 'application/pdf' } as const;
 }
 
-/** Plans that the document of an invoice is written once the transaction has committed, if a change affects it. */
-export function planDocument(plan: Plan, values: Row<'Invoice'>, previous: Row<'Invoice'> | undefined): void {
+/** Plans that the document of an invoice is written once the transaction has committed. */
+export function planDocument(plan: Plan, { id, draftInvoiceId }: Row<'Invoice'>): void {
   // An imported invoice was issued elsewhere, and has its document there.
-  if (values.draftInvoiceId === null) return;
-  const isVoided = values.status === 'VOIDED' && previous?.status !== 'VOIDED';
-  const isShown = values.memo !== previous?.memo || values.purchaseOrder !== previous?.purchaseOrder;
-  if (previous === undefined || isVoided || isShown)
-    planJob(plan, entityNamed('Invoice'), writeInvoice, { invoiceId: values.id });
+  if (draftInvoiceId !== null) planJob(plan, entityNamed('Invoice'), writeInvoice, { invoiceId: id });
 }

@@ -3,7 +3,7 @@ import { Rejection } from '../../../contract/rejection.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
-import { isCreditNote } from '../invoice/credit-note.ts';
+import { isCreditNote } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
 
 type Draft = Pick<Row<'DraftInvoice'>, 'creditedInvoiceId' | 'clientId' | 'currency' | 'total'>;

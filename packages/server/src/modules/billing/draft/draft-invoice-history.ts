@@ -67,28 +67,22 @@ export function recordRevision(plan: Plan, draft: Draft, previous: Draft | undef
   const moved = previous === undefined ? 'CREATED' : previous.status === draft.status ? 'EDITED' : undefined;
   const { caller } = plan.origin;
   const { id, clientId, jobIds, invoiceId, total, status } = draft;
-  plan.create(
-    draftInvoiceHistory,
-    {},
-    {
-      system: {
-        draftInvoiceId: id,
-        revision,
-        action: moved ?? actionOf[status] ?? 'EDITED',
-        fromStatus: previous?.status ?? null,
-        toStatus: status,
-        changedById: caller?.staffId ?? null,
-        changedByApiUserId: caller?.apiUserId ?? null,
-        changedAt: plan.now,
-        changes: previous === undefined ? {} : changesBetween(previous, draft),
-        clientId,
-        jobIds: [...jobIds],
-        invoiceId,
-        total,
-        draftInvoice: snapshotOf(draft),
-      },
-    },
-  );
+  plan.insert(draftInvoiceHistory, {
+    draftInvoiceId: id,
+    revision,
+    action: moved ?? actionOf[status] ?? 'EDITED',
+    fromStatus: previous?.status ?? null,
+    toStatus: status,
+    changedById: caller?.staffId ?? null,
+    changedByApiUserId: caller?.apiUserId ?? null,
+    changedAt: plan.now,
+    changes: previous === undefined ? {} : changesBetween(previous, draft),
+    clientId,
+    jobIds: [...jobIds],
+    invoiceId,
+    total,
+    draftInvoice: snapshotOf(draft),
+  });
 }
 
 const snapshotFields = fieldsOf('DraftInvoiceHistory').flatMap((field) =>

@@ -1,6 +1,7 @@
 import { zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import { writtenByApprover } from '../../../entity/approver.ts';
+import { command } from '../../../entity/command.ts';
 import { defineEntity } from '../../../entity/entity.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import type { Plan } from '../../../entity/plan.ts';
@@ -44,9 +45,8 @@ export const draftInvoice = defineEntity('DraftInvoice', {
   },
   rules: {
     complete(change, plan) {
-      // Changes by the service have no input and need no checks.
+      if (change.by === 'service') return;
       if (change.previous === undefined) completeNew(change, plan);
-      else if (Object.keys(change.input).length === 0) return;
       completeClientCurrency(change, plan);
       // Lines are completed before they are compared: sending those of the draft again changes nothing.
       if (change.input.lines !== undefined) setLines(change, plan);
@@ -63,11 +63,8 @@ export const draftInvoice = defineEntity('DraftInvoice', {
       const { values, previous } = change;
       if (values.status !== 'APPROVED' && values.status !== 'POSTED') holdWork(change, plan);
       recordRevision(plan, values, previous);
-      if (values.status === 'APPROVED' && previous?.status !== 'APPROVED') {
-        const invoiceId = postDraft(plan, values);
-        plan.update(draftInvoice, values.id, {}, { system: { status: 'POSTED', invoiceId }, event: 'draftApproved' });
-      }
     },
+    commands: { APPROVED: postDraft },
     conditions: {
       hasLines({ values }) {
         if (values.lines.length === 0)
@@ -180,19 +177,31 @@ function completeDocument({ values, previous, input }: DraftChange, plan: Plan):
 }
 
 /** Reserves the rows of added lines, and releases those of removed lines. */
-function holdWork({ values, previous }: DraftChange, plan: Plan): void {
+function holdWork({ id, values, previous }: DraftChange, plan: Plan): void {
+  const isDeleted = values.status === 'DELETED';
   const held = new Set(previous === undefined ? [] : wipIdsOf(previous.lines));
-  const billed = new Set(values.status === 'DELETED' ? [] : wipIdsOf(values.lines));
-  for (const id of billed) {
-    if (held.has(id)) continue;
-    const system = { status: 'IN_DRAFT', draftInvoiceId: values.id } as const;
-    plan.update(wipEntry, id, {}, { system, event: 'draftLineAdded' });
-  }
-  const event = values.status === 'DELETED' ? 'draftDeleted' : 'draftLineRemoved';
-  const released = [...held].filter((id) => !billed.has(id));
-  for (const row of plan.getManyForUpdate(wipEntry, released).values()) {
+  const billed = new Set(isDeleted ? [] : wipIdsOf(values.lines));
+  reserveWork(
+    plan,
+    id,
+    [...billed].filter((row) => !held.has(row)),
+  );
+  (isDeleted ? releaseAll : releaseWork)(
+    plan,
+    [...held].filter((row) => !billed.has(row)),
+  );
+}
+
+const reserveWork = command('draftLineAdded', (plan, draftInvoiceId: string, ids: readonly string[]) => {
+  for (const id of ids) plan.set(wipEntry, id, { status: 'IN_DRAFT', draftInvoiceId });
+});
+
+const releaseWork = command('draftLineRemoved', release);
+const releaseAll = command('draftDeleted', release);
+
+function release(plan: Plan, ids: readonly string[]): void {
+  for (const row of plan.getManyForUpdate(wipEntry, ids).values()) {
     const isUntouched = row.billedAmount.eq(zero) && row.writeUpAmount.eq(zero) && row.writeOffAmount.eq(zero);
-    const system = { status: isUntouched ? 'OPEN' : 'PARTIALLY_BILLED', draftInvoiceId: null } as const;
-    plan.update(wipEntry, row.id, {}, { system, event });
+    plan.set(wipEntry, row.id, { status: isUntouched ? 'OPEN' : 'PARTIALLY_BILLED', draftInvoiceId: null });
   }
 }

@@ -1,53 +1,74 @@
 import { zero } from '../../../contract/decimal.ts';
+import { command } from '../../../entity/command.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
-import { newId } from '../../../platform/store/new-id.ts';
+import type { PendingChange } from '../../../entity/rules.ts';
 import { outstandingOf, wipEntry } from '../../time/index.ts';
+import { planDocument } from '../document/write-invoice.ts';
 import { billJobs } from '../invoice/bill-jobs.ts';
 import { invoice } from '../invoice/invoice.ts';
+import { enterDocument } from '../invoice/post-invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
 import { enterBilling, readEntries } from '../ledger/work-entries.ts';
-import { billedRows, jobAmountsOf, jobsOf, wipIdsOf } from './billed-work.ts';
+import { billedRows, jobAmountsOf, jobsOf, type WipRows, wipIdsOf } from './billed-work.ts';
 import { reliefOf } from './relief.ts';
 
-/** Creates the invoice or credit note of an approved draft, and relieves the billed work in progress. Returns its ID. */
-export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
-  const rows = plan.getManyForUpdate(wipEntry, wipIdsOf(draft.lines));
+type Draft = Row<'DraftInvoice'>;
+
+/** An approved draft becomes an invoice, or a credit note if its total is negative, and its work in progress is billed. */
+export const postDraft = command(
+  'draftApproved',
+  (plan, { entity, id, values: draft }: PendingChange<'DraftInvoice'>) => {
+    const work = lockWork(plan, draft);
+    const bill = createDocument(plan, draft);
+    enterDocument(plan, bill);
+    planDocument(plan, bill);
+    billJobs(plan, bill, (line) => jobAmountsOf(line, work));
+    relieveWork(plan, draft, bill, work);
+    plan.set(entity, id, { status: 'POSTED', invoiceId: bill.id });
+  },
+);
+
+/** Locks what changes: the work, its jobs and the client. */
+function lockWork(plan: Plan, { lines, clientId }: Draft): WipRows {
+  const rows = plan.getManyForUpdate(wipEntry, wipIdsOf(lines));
   plan.together(
-    () => lockBalances(plan, [draft.clientId], [...jobsOf(draft.lines, rows)]),
+    () => lockBalances(plan, [clientId], [...jobsOf(lines, rows)]),
     () => readEntries(plan, rows.keys()),
   );
-  const { clientId, billingContactId, creditedInvoiceId, proposedInvoiceDate, dueDate, currency } = draft;
-  const lines = draft.lines.map((line) => ({ ...line, id: newId() }));
-  const document = { creditedInvoiceId, purchaseOrder: draft.purchaseOrder, memo: draft.memo, lines };
-  const shared = { clientId, jobIds: [...draft.jobIds], billingContactId, dueDate, currency, ...document };
-  const { row } = plan.create(
-    invoice,
-    {},
-    { system: { ...shared, draftInvoiceId: draft.id, invoiceDate: proposedInvoiceDate, status: 'POSTED' } },
-  );
-  billJobs(plan, row, (line) => jobAmountsOf(line, rows));
-  for (const line of draft.lines) {
-    for (const { wipEntryId, billed, writeUp, writeOff } of reliefOf(line, billedRows(line, rows))) {
-      const wip = rows.get(wipEntryId);
-      if (wip === undefined) throw new Error(`Work in progress ${wipEntryId} not found.`);
-      const amounts = {
-        amount: wip.amount,
-        billedAmount: wip.billedAmount.plus(billed),
-        writeUpAmount: wip.writeUpAmount.plus(writeUp),
-        writeOffAmount: wip.writeOffAmount.plus(writeOff),
-      };
-      const status = outstandingOf(amounts).eq(zero) ? 'BILLED' : 'PARTIALLY_BILLED';
-      const system = { ...amounts, status, invoiceId: row.id, billedAt: plan.now } as const;
-      plan.update(wipEntry, wipEntryId, {}, { system, event: 'draftApproved' });
-      enterBilling(plan, wip, row, { billed, writeUp, writeOff });
-      plan.insertPlain({
-        entity: invoice,
-        table: 'wip_relief',
-        key: { invoice_id: row.id, wip_entry_id: wipEntryId },
-        columns: { billed: billed.toFixed(2), write_up: writeUp.toFixed(2), write_off: writeOff.toFixed(2) },
-      });
-    }
+  return rows;
+}
+
+/** Creates the document with lines of its own. The rules of invoices number it, and complete its totals and address. */
+function createDocument(plan: Plan, draft: Draft): Row<'Invoice'> {
+  const { clientId, billingContactId, creditedInvoiceId, dueDate, currency, purchaseOrder, memo } = draft;
+  const copied = { clientId, billingContactId, creditedInvoiceId, dueDate, currency, purchaseOrder, memo };
+  const lines = draft.lines.map((line) => ({ ...line, id: plan.newId() }));
+  const own = { draftInvoiceId: draft.id, invoiceDate: draft.proposedInvoiceDate, jobIds: [...draft.jobIds], lines };
+  return plan.insert(invoice, { ...copied, ...own, status: 'POSTED' }).row;
+}
+
+/** Takes from each row of work what the lines bill of it, with the entries of the ledger and what voiding gives back. */
+function relieveWork(plan: Plan, draft: Draft, bill: Row<'Invoice'>, rows: WipRows): void {
+  for (const { wipEntryId, billed, writeUp, writeOff } of draft.lines.flatMap((line) =>
+    reliefOf(line, billedRows(line, rows)),
+  )) {
+    const row = rows.get(wipEntryId);
+    if (row === undefined) throw new Error(`Work in progress ${wipEntryId} not found.`);
+    const amounts = {
+      amount: row.amount,
+      billedAmount: row.billedAmount.plus(billed),
+      writeUpAmount: row.writeUpAmount.plus(writeUp),
+      writeOffAmount: row.writeOffAmount.plus(writeOff),
+    };
+    const status = outstandingOf(amounts).eq(zero) ? 'BILLED' : 'PARTIALLY_BILLED';
+    plan.set(wipEntry, wipEntryId, { ...amounts, status, invoiceId: bill.id, billedAt: plan.now });
+    enterBilling(plan, row, bill, { billed, writeUp, writeOff });
+    plan.insertPlain({
+      entity: invoice,
+      table: 'wip_relief',
+      key: { invoice_id: bill.id, wip_entry_id: wipEntryId },
+      columns: { billed: billed.toFixed(2), write_up: writeUp.toFixed(2), write_off: writeOff.toFixed(2) },
+    });
   }
-  return row.id;
 }

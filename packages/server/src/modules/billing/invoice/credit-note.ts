@@ -1,50 +1,39 @@
 import { zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
+import { command } from '../../../entity/command.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
+import type { PendingChange } from '../../../entity/rules.ts';
 import { dayOfChange, enter, entriesOf, lastOf } from '../ledger/enter.ts';
+import { isCreditNote } from './amount-due.ts';
 
 type Document = Row<'Invoice'>;
-
-export function isCreditNote({ documentType }: Pick<Document, 'documentType'>): boolean {
-  return documentType === 'CREDIT_NOTE';
-}
 
 /** Creates the credit of a new credit note: a payment by credit, which is applied like money. */
 export function grantCredit(plan: Plan, note: Document): void {
   const { id, clientId, currency, invoiceDate, total } = note;
   const amount = zero.minus(total);
   const fixed = { method: 'CREDIT', source: 'CREDIT_NOTE', status: 'COMPLETED', creditNoteId: id } as const;
-  const system = { ...fixed, clientId, currency, amount, paymentDate: invoiceDate, allocations: [] };
-  const { row } = plan.create(entityNamed('Payment'), {}, { system });
+  const own = { clientId, currency, amount, paymentDate: invoiceDate, allocations: [] };
+  const { row } = plan.insert(entityNamed('Payment'), { ...fixed, ...own });
   const of = { account: 'CREDIT', clientId, currency, paymentId: row.id, invoiceId: id } as const;
   enter(plan, { ...of, kind: 'CREDIT_NOTE', amount, businessDate: invoiceDate });
 }
 
-/**
- * Voids the credit of a voided credit note.
- *
- * @param changeDate the day of the void that the caller gave, if any
- */
-export function withdrawCredit(plan: Plan, note: Document, changeDate: string | null | undefined): void {
+/** Voids the credit of a voided credit note, as of the day of the void. */
+export const withdrawCredit = command('creditNoteVoided', (plan, { values: note, input }: PendingChange<'Invoice'>) => {
   const credit = creditOf(plan, note.id);
   const { id: paymentId, clientId, currency } = credit;
   const change = zero.minus(credit.amount);
   const entries = entriesOf(plan, 'CREDIT', paymentId);
   const undone = lastOf(entries, 'CREDIT_NOTE');
-  const businessDate = dayOfChange(plan, { clientId, given: changeDate, change, entries, undone });
-  const system = { status: 'VOIDED', unappliedAmount: zero } as const;
-  plan.update(entityNamed('Payment'), paymentId, {}, { system, event: 'creditNoteVoided' });
+  const businessDate = dayOfChange(plan, { clientId, given: input.changeDate, change, entries, undone });
+  plan.set(entityNamed('Payment'), paymentId, { status: 'VOIDED', unappliedAmount: zero });
   const of = { account: 'CREDIT', clientId, currency, paymentId, invoiceId: note.id, businessDate } as const;
-  enter(plan, {
-    ...of,
-    kind: 'NOTE_VOID',
-    amount: change,
-    reversesId: undone?.id ?? null,
-    reason: note.voidReason,
-  });
-}
+  const reversed = { reversesId: undone?.id ?? null, reason: note.voidReason };
+  enter(plan, { ...of, kind: 'NOTE_VOID', amount: change, ...reversed });
+});
 
 /** @throws Rejection if the credit of a credit note is applied to an invoice */
 export function checkCreditUnapplied(plan: Plan, note: Document): void {

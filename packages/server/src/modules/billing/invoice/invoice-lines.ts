@@ -2,7 +2,6 @@ import { type Decimal, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
-import { newId } from '../../../platform/store/new-id.ts';
 import { job } from '../../projects/index.ts';
 import { taxRegion } from '../../reference/index.ts';
 import { lineAmounts } from '../ledger/amounts.ts';
@@ -53,7 +52,7 @@ export function completeLines(
   }
   const idAt = (index: number): string => {
     const id = previous[index]?.id;
-    return id === undefined || named.has(id) ? newId() : id;
+    return id === undefined || named.has(id) ? plan.newId() : id;
   };
   return lines.map((line, index) => {
     if (line.jobId !== null && owner !== undefined && plan.get(job, line.jobId)?.clientId !== owner.id)

@@ -16,15 +16,15 @@ import { changeReasonGiven, checkNotAfterToday, completeAddress, recordBookChang
 import { planDocument } from '../document/write-invoice.ts';
 import { totalsOf } from '../ledger/amounts.ts';
 import { checkBillable, lockBalances } from '../ledger/balances.ts';
-import { entriesOf, lastDayOf } from '../ledger/enter.ts';
-import { enterInvoice } from '../ledger/invoice-entries.ts';
+import { enterRecovery } from '../ledger/invoice-entries.ts';
 import { allocationDate } from '../ledger/ledger-entry.ts';
-import { invalidateLinks } from '../link/payment-link.ts';
-import { billJobs } from './bill-jobs.ts';
-import { checkCreditUnapplied, grantCredit, isCreditNote, withdrawCredit } from './credit-note.ts';
+import { dueOf, isCreditNote } from './amount-due.ts';
+import { checkCreditUnapplied } from './credit-note.ts';
 import { checkSigns, completeLines, invalidLine } from './invoice-lines.ts';
 import { nextInvoiceNumber } from './invoice-number.ts';
-import { checkNotInDraft, returnWork } from './void-invoice.ts';
+import { postImport } from './post-invoice.ts';
+import { checkNotInDraft, voidInvoice } from './void-invoice.ts';
+import { writeOffInvoice } from './write-off-invoice.ts';
 
 type InvoiceChange = PendingChange<'Invoice'>;
 
@@ -77,32 +77,19 @@ export const invoice = defineEntity('Invoice', {
   rules: {
     complete(change, plan) {
       if (change.previous === undefined) completeNew(change, plan);
-      else if (Object.keys(change.input).length > 0) completeChange(change, plan);
+      else if (change.by === 'caller') completeChange(change, plan);
       lockBalances(plan, [change.values.clientId], changedJobs(change));
     },
-    afterWrite(change, plan) {
-      const { id, values, previous, input } = change;
-      enterInvoice(change, plan);
-      planDocument(plan, values, previous);
-      if (previous !== undefined && owedOn(previous).eq(zero) && owedOn(values).gt(zero))
-        reopenClient(plan, values.clientId);
-      if (values.status === previous?.status) return;
-      // The lines of other invoices bill work; whoever posts their draft knows the jobs of that work.
-      if (isPosting(change) && values.draftInvoiceId === null)
-        billJobs(plan, values, ({ jobId, amount }) => [{ jobId, amount }]);
-      if (isCreditNote(values)) {
-        if (isPosting(change)) grantCredit(plan, values);
-      } else if (values.status === 'POSTED' && dueOf(values).eq(zero)) {
-        const system = { status: 'PAID', paidAt: plan.now, paidDate: values.invoiceDate } as const;
-        plan.update(invoice, id, {}, { system, event: 'invoicePosted' });
-      }
-      if (values.status === 'VOIDED') {
-        if (isCreditNote(values)) withdrawCredit(plan, values, input.changeDate);
-        returnWork(plan, id, input.changeDate);
-        invalidateLinks(plan, id, 'invoiceVoided', (other) => openDue(plan, other));
-      }
-      if (values.status === 'WRITTEN_OFF')
-        invalidateLinks(plan, id, 'invoiceWrittenOff', (other) => openDue(plan, other));
+    afterWrite({ values, previous }, plan) {
+      if (previous === undefined) return;
+      if (values.memo !== previous.memo || values.purchaseOrder !== previous.purchaseOrder) planDocument(plan, values);
+      if (owedOn(previous).eq(zero) && owedOn(values).gt(zero)) reopenClient(plan, values.clientId);
+    },
+    commands: {
+      POSTED: (plan, change) => (change.previous?.status === 'WRITTEN_OFF' ? enterRecovery : postImport)(plan, change),
+      PARTIALLY_PAID: enterRecovery,
+      VOIDED: voidInvoice,
+      WRITTEN_OFF: writeOffInvoice,
     },
     conditions: {
       nothingAllocated({ previous }) {
@@ -150,14 +137,6 @@ export const invoice = defineEntity('Invoice', {
   },
 });
 
-/** The amount due on an invoice. The column of the same name is only updated when the row is stored. */
-export function dueOf(
-  row: Pick<Row<'Invoice'>, 'documentType' | 'status' | 'total' | 'amountPaid' | 'amountCredited' | 'amountWrittenOff'>,
-): Decimal {
-  if (row.status === 'VOIDED' || isCreditNote(row)) return zero;
-  return row.total.minus(row.amountPaid).minus(row.amountCredited).minus(row.amountWrittenOff);
-}
-
 /** What an invoice adds to the balance of its client: nothing before it is posted. */
 function owedOn(row: Row<'Invoice'>): Decimal {
   return row.status === 'PENDING' ? zero : dueOf(row);
@@ -175,66 +154,13 @@ function isPosting({ values, previous }: Pick<InvoiceChange, 'values' | 'previou
   return values.status === 'POSTED' && (previous === undefined || previous.status === 'PENDING');
 }
 
-/** Whether payments can be allocated to an invoice. */
-export function isOpen(row: Pick<Row<'Invoice'>, 'documentType' | 'status'>): boolean {
-  return !isCreditNote(row) && (row.status === 'POSTED' || row.status === 'PARTIALLY_PAID');
-}
-
-/** The change of the amount that payments cover of an invoice. */
-export interface Cover {
-  readonly paid?: Decimal;
-  readonly credited?: Decimal;
-  readonly pending?: Decimal;
-}
-
-/** Why payments cover another amount of an invoice, as the state machine of invoices names it. */
-export type CoverEvent =
-  | 'paymentApplied'
-  | 'paymentUnapplied'
-  | 'paymentReturned'
-  | 'paymentRefunded'
-  | 'paymentVoided';
-
-/** Changes the amount that payments cover of an invoice, and its status accordingly. */
-export function coverInvoice(
-  plan: Plan,
-  id: string,
-  { paid = zero, credited = zero, pending = zero }: Cover,
-  event: CoverEvent,
-): void {
-  const row = plan.getForUpdate(invoice, id);
-  if (row === undefined) throw new Error(`Invoice ${id} not found.`);
-  const covered = {
-    ...row,
-    amountPaid: row.amountPaid.plus(paid),
-    amountCredited: row.amountCredited.plus(credited),
-    amountPending: row.amountPending.plus(pending),
-  };
-  const { amountPaid, amountCredited, amountPending } = covered;
-  const due = dueOf(covered);
-  const isCovered = amountPaid.plus(amountCredited).gt(zero);
-  const settled = row.amountWrittenOff.gt(zero) ? 'WRITTEN_OFF' : 'PAID';
-  const status = due.eq(zero) ? settled : isCovered ? 'PARTIALLY_PAID' : 'POSTED';
-  const paidAt = status === 'PAID' ? (row.paidAt ?? plan.now) : null;
-  const paidDate = status === 'PAID' ? lastDayOf(entriesOf(plan, 'RECEIVABLE', id)) : null;
-  const system = { amountPaid, amountCredited, amountPending, status, paidAt, paidDate } as const;
-  plan.update(invoice, id, {}, { system, event });
-  if (event === 'paymentApplied') invalidateLinks(plan, id, event, (other) => openDue(plan, other));
-}
-
-/** Returns the amount due on an open invoice; undefined for all others. */
-export function openDue(plan: Plan, id: string): Decimal | undefined {
-  const row = plan.get(invoice, id);
-  return row !== undefined && isOpen(row) ? dueOf(row) : undefined;
-}
-
 function completeNew(change: InvoiceChange, plan: Plan): void {
   const { values, input, privateColumns } = change;
   const owner = plan.get(client, values.clientId);
   if (owner === undefined) return;
   checkBillable(owner);
   privateColumns.org_id = owner.orgId;
-  if (Object.keys(input).length > 0) {
+  if (change.by === 'caller') {
     checkImport(input);
     checkSent(values, plan);
     checkNotAfterToday(plan, 'invoiceDate', values.invoiceDate);

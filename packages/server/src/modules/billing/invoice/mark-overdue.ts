@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { defineClockTask } from '../../../background/clock.ts';
 import { type CandidateRow, changeDueRows, laterThan } from '../../../background/due-rows.ts';
-import { invoice, isOpen } from './invoice.ts';
+import { isOpen } from './amount-due.ts';
+import { invoice } from './invoice.ts';
 
 /**
  * Records that invoices are overdue, so that an event is sent. Whether an invoice is overdue depends on the date; this is
@@ -21,8 +22,7 @@ export const markOverdue = defineClockTask({
           order by due_date, id limit ${limit}`),
       change(plan, id) {
         const row = plan.getForUpdate(invoice, id);
-        if (row !== undefined && isOpen(row) && row.overdueAt === null)
-          plan.setSystemFields(invoice, id, { overdueAt: plan.now });
+        if (row !== undefined && isOpen(row) && row.overdueAt === null) plan.set(invoice, id, { overdueAt: plan.now });
       },
     }),
 });

@@ -1,11 +1,18 @@
 import { sql } from 'kysely';
 import { parseDecimal, zero } from '../../../contract/decimal.ts';
 import { Rejection } from '../../../contract/rejection.ts';
+import { command } from '../../../entity/command.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
+import type { PendingChange } from '../../../entity/rules.ts';
 import { outstandingOf, wipEntry } from '../../time/index.ts';
+import { planDocument } from '../document/write-invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
+import { enterRecovery, enterVoid } from '../ledger/invoice-entries.ts';
 import { enterUnbilling, readEntries } from '../ledger/work-entries.ts';
+import { invalidateLinks } from '../link/payment-link.ts';
+import { isCreditNote } from './amount-due.ts';
+import { withdrawCredit } from './credit-note.ts';
 
 /** The amounts that an invoice took from a row of work in progress, as decimal text. */
 interface StoredRelief {
@@ -47,13 +54,26 @@ export function checkNotInDraft(plan: Plan, invoiceId: string): void {
   throw new Rejection('INVALID_STATE', detail, '/status');
 }
 
+/** Nothing is due on a voided invoice any more, its work is outstanding again, and its links can no longer be paid. */
+export const voidInvoice = command('invoiceVoided', (plan, change: PendingChange<'Invoice'>) => {
+  const { id, values, input } = change;
+  if (isCreditNote(values)) withdrawCredit(plan, change);
+  else {
+    enterRecovery(plan, change);
+    enterVoid(plan, change);
+  }
+  planDocument(plan, values);
+  returnWork(plan, id, input.changeDate);
+  invalidateLinks(plan, id);
+});
+
 /**
  * Restores the work in progress that a voided invoice relieved. Rows that were written off since then remain written off:
  * the write-off grows by the restored amount.
  *
  * @param changeDate the day of the void that the caller gave, if any
  */
-export function returnWork(plan: Plan, invoiceId: string, changeDate: string | null | undefined): void {
+function returnWork(plan: Plan, invoiceId: string, changeDate: string | null | undefined): void {
   const reliefs = plan.lookup(reliefOfInvoices, invoiceId) ?? [];
   const rows = plan.getManyForUpdate(
     wipEntry,
@@ -81,13 +101,12 @@ export function returnWork(plan: Plan, invoiceId: string, changeDate: string | n
       const outstanding = outstandingOf(returned);
       const all = writeOffAmount.plus(outstanding);
       enterUnbilling(plan, row, invoiceId, relief, outstanding, changeDate);
-      plan.setSystemFields(wipEntry, wipEntryId, { ...link, billedAmount, writeUpAmount, writeOffAmount: all });
+      plan.set(wipEntry, wipEntryId, { ...link, billedAmount, writeUpAmount, writeOffAmount: all });
       continue;
     }
     const isUntouched = billedAmount.eq(zero) && writeUpAmount.eq(zero) && writeOffAmount.eq(zero);
     const status = isUntouched ? 'OPEN' : 'PARTIALLY_BILLED';
-    const system = { ...link, billedAmount, writeUpAmount, writeOffAmount, status } as const;
     enterUnbilling(plan, row, invoiceId, relief, zero, changeDate);
-    plan.update(wipEntry, wipEntryId, {}, { system, event: 'invoiceVoided' });
+    plan.set(wipEntry, wipEntryId, { ...link, billedAmount, writeUpAmount, writeOffAmount, status });
   }
 }

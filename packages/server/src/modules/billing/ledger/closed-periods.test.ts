@@ -168,17 +168,17 @@ describe('what follows from something older counts for the first open day', () =
     const allocations = [{ invoiceId: String(invoice.id), amount: '10.00' }];
     const paid = await pay('10.00', allocations, { method: 'ACH', paymentDate: '2026-02-27' });
     await setClosed(closed);
-    const record = (status: 'COMPLETED' | 'RETURNED', event: 'paymentCompleted' | 'paymentReturned') =>
+    const record = (status: 'COMPLETED' | 'RETURNED') =>
       asOperator(service.service, tenant, 'test', (unit) =>
         unit.plan((plan) => {
           plan.getForUpdate(paymentEntity, paid.id);
-          recordResult(plan, paid.id, { status }, event);
+          recordResult(plan, paid.id, { status });
         }),
       );
-    await record('COMPLETED', 'paymentCompleted');
+    await record('COMPLETED');
     const of = { paymentId: { _eq: paid.id }, account: { _eq: 'CREDIT' } };
     expect(await entriesOf(of)).toEqual([`PAYMENT ${firstOpen}`, `ALLOCATION ${firstOpen}`]);
-    await record('RETURNED', 'paymentReturned');
+    await record('RETURNED');
     const today = Temporal.Now.plainDateISO(tenant.timeZone).toString();
     expect((await entriesOf(of)).slice(2)).toEqual([`DEALLOCATION ${today}`, `RETURN ${today}`]);
   });

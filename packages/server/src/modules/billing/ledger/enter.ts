@@ -63,8 +63,7 @@ export function enter(plan: Plan, entry: NewEntry): void {
   if (entry.amount.eq(zero)) return;
   const recordedByApiUserId = plan.origin.caller?.apiUserId ?? null;
   const businessDate = later(entry.businessDate, firstOpenDay(plan, entry.clientId));
-  const system = { ...entry, businessDate, recordedAt: plan.now, recordedByApiUserId };
-  plan.create(ledgerEntry, {}, { system });
+  plan.insert(ledgerEntry, { ...entry, businessDate, recordedAt: plan.now, recordedByApiUserId });
 }
 
 /** The field of an entry that names the row whose balance the account is, and its column. */

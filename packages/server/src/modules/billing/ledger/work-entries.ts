@@ -15,35 +15,46 @@ interface Relief {
   readonly writeOff: Decimal;
 }
 
-addRules(wipEntry, { afterWrite: enterWork });
+addRules(wipEntry, {
+  afterWrite(change, plan) {
+    const { values, previous } = change;
+    if (previous === undefined) enterMove(plan, values, 'WORK', values.amount, values.workDate);
+    else if (change.by === 'caller') enterChange(plan, change, previous);
+    // The other changes by the service are those of invoices, which enter them.
+    else if (values.status === 'REVERSED') enterWithdrawal(plan, previous);
+  },
+});
 
-/** Enters what the approval of an entry, its withdrawal or a record changes of work in progress. */
-function enterWork({ values, previous, input }: PendingChange<'WipEntry'>, plan: Plan): void {
-  if (previous === undefined) {
-    enterMove(plan, values, 'WORK', values.amount, values.workDate);
-    return;
-  }
-  if (values.status === 'REVERSED' && previous.status !== 'REVERSED') {
-    const undone = lastOf(entriesOf(plan, 'WIP', values.id), 'WORK');
-    change('WORK_REVERSED', zero.minus(outstandingOf(previous)), undone, null);
-    return;
-  }
-  // The other changes by the service are those of invoices, which enter them.
-  if (Object.keys(input).length === 0) return;
+/** Enters that the approval of the entry of a row was withdrawn. */
+function enterWithdrawal(plan: Plan, row: WipRow): void {
+  enterChangeOf(plan, row, 'WORK_REVERSED', zero.minus(outstandingOf(row)), 'WORK', undefined, null);
+}
+
+/** Enters what a caller changes of work in progress: other work, or how much of it is written off. */
+function enterChange(plan: Plan, { values, input }: PendingChange<'WipEntry'>, previous: WipRow): void {
   if (isOtherWork(previous, values)) correctWork(plan, previous, values);
-  const more = values.writeOffAmount.minus(previous.writeOffAmount);
-  if (more.eq(zero)) return;
-  const isUndone = values.status !== 'WRITTEN_OFF';
-  const undone = isUndone ? lastOf(entriesOf(plan, 'WIP', values.id), 'WRITE_OFF') : undefined;
-  const reason = isUndone ? (input.changeReason ?? null) : values.writeOffReason;
-  change(isUndone ? 'RECOVERY' : 'WRITE_OFF', zero.minus(more), undone, reason);
+  const more = zero.minus(values.writeOffAmount.minus(previous.writeOffAmount));
+  const { changeDate, changeReason = null } = input;
+  if (values.status === 'WRITTEN_OFF')
+    enterChangeOf(plan, values, 'WRITE_OFF', more, undefined, changeDate, values.writeOffReason);
+  else enterChangeOf(plan, values, 'RECOVERY', more, 'WRITE_OFF', changeDate, changeReason);
+}
 
-  function change(kind: Kind, amount: Decimal, undone: Entry | undefined, reason: string | null): void {
-    const entries = entriesOf(plan, 'WIP', values.id);
-    const { clientId } = values;
-    const dated = { clientId, given: input.changeDate, change: amount, entries, undone, sign: signOf(values) };
-    enterMove(plan, values, kind, amount, dayOfChange(plan, dated), { reversesId: undone?.id ?? null, reason });
-  }
+/** @param undoes the kind of entries of which the last one is undone */
+function enterChangeOf(
+  plan: Plan,
+  row: WipRow,
+  kind: Kind,
+  amount: Decimal,
+  undoes: Kind | undefined,
+  given: string | null | undefined,
+  reason: string | null,
+): void {
+  if (amount.eq(zero)) return;
+  const entries = entriesOf(plan, 'WIP', row.id);
+  const undone = undoes === undefined ? undefined : lastOf(entries, undoes);
+  const day = dayOfChange(plan, { clientId: row.clientId, given, change: amount, entries, undone, sign: signOf(row) });
+  enterMove(plan, row, kind, amount, day, { reversesId: undone?.id ?? null, reason });
 }
 
 /** Reads the entries of rows of work together. */

@@ -12,8 +12,8 @@ import { checkBound } from '../../../entity/row-bounds.ts';
 import { writtenRow } from '../../../query/entity-tag.ts';
 import type { Handler } from '../../../service/context.ts';
 import { client, unknownClientRef } from '../../clients/index.ts';
-import { isCreditNote } from '../invoice/credit-note.ts';
-import { dueOf, invoice, isOpen } from '../invoice/invoice.ts';
+import { dueOf, isCreditNote, isOpen } from '../invoice/amount-due.ts';
+import { invoice } from '../invoice/invoice.ts';
 import { quickPaymentLink } from './payment-link.ts';
 
 type Body = Input<'createQuickPaymentLink'>['body'];
@@ -46,27 +46,19 @@ export function createLink(plan: Plan, apiUserId: string, page: string, body: Bo
   const currency = first?.currency ?? owner.currency;
   // 24 random bytes cannot be guessed.
   const url = `${page}/${randomBytes(24).toString('base64url')}`;
-  const { row } = plan.create(
-    quickPaymentLink,
-    {},
-    {
-      id,
-      system: {
-        url,
-        clientId: owner.id,
-        invoices: chosen.map((one) => ({ invoiceId: one.id, amountDueAtCreation: dueOf(one) })),
-        amount: amountOf(body, chosen, currency),
-        currency,
-        note,
-        status: 'ACTIVE',
-        expiresAt: Temporal.Instant.from(plan.now)
-          .add({ milliseconds: millisecondsOf('paymentLink') })
-          .toString({ smallestUnit: 'millisecond' }),
-        createdByApiUserId: apiUserId,
-      },
-    },
-  );
-  return row.id;
+  const values = {
+    url,
+    clientId: owner.id,
+    invoices: chosen.map((one) => ({ invoiceId: one.id, amountDueAtCreation: dueOf(one) })),
+    amount: amountOf(body, chosen, currency),
+    currency,
+    note,
+    expiresAt: Temporal.Instant.from(plan.now)
+      .add({ milliseconds: millisecondsOf('paymentLink') })
+      .toString({ smallestUnit: 'millisecond' }),
+    createdByApiUserId: apiUserId,
+  };
+  return plan.insert(quickPaymentLink, values, id === undefined ? {} : { id }).row.id;
 }
 
 /** Returns an invoice that can be paid. It is locked until the link exists, so that a payment invalidates the link. */

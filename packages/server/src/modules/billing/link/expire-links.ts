@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { defineClockTask } from '../../../background/clock.ts';
 import { type CandidateRow, changeDueRows, laterThan } from '../../../background/due-rows.ts';
-import { quickPaymentLink } from './payment-link.ts';
+import { expireLink, quickPaymentLink } from './payment-link.ts';
 
 /** Expires links that were not paid in time, except those with a payment in progress. */
 export const expireLinks = defineClockTask({
@@ -18,8 +18,7 @@ export const expireLinks = defineClockTask({
           where tenant_id = ${tenant.id} and status = 'ACTIVE' and expires_at <= ${now.toString()}::timestamptz and ${laterThan('expires_at', after)}
           order by expires_at, id limit ${limit}`),
       change(plan, id) {
-        if (plan.getForUpdate(quickPaymentLink, id)?.status === 'ACTIVE')
-          plan.update(quickPaymentLink, id, {}, { system: { status: 'EXPIRED' }, event: 'expired' });
+        if (plan.getForUpdate(quickPaymentLink, id)?.status === 'ACTIVE') expireLink(plan, id);
       },
     }),
 });

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { type Decimal, sum } from '../../../contract/decimal.ts';
+import { sum } from '../../../contract/decimal.ts';
+import { command } from '../../../entity/command.ts';
 import { embedValue } from '../../../entity/embed.ts';
 import { defineEntity } from '../../../entity/entity.ts';
 import type { Lookup } from '../../../entity/loaded-rows.ts';
 import type { Plan } from '../../../entity/plan.ts';
+import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
+import { dueOf, isOpen } from '../invoice/amount-due.ts';
 
 /** The number of the invoice that a row refers to. */
 export const invoiceNumber = embedValue('Invoice', 'invoiceId', 'invoiceNumber', { onChange: 'label' });
@@ -56,38 +59,50 @@ export function readLinks(plan: Plan, invoiceIds: readonly string[]): void {
   plan.together(...invoiceIds.map((id) => () => plan.lookup(activeLinks, id)));
 }
 
-/**
- * Invalidates the links for an invoice if the amount due no longer covers their amount.
- *
- * @param dueOn the amount due on an invoice; undefined if it can no longer be paid.
- */
-export function invalidateLinks(
-  plan: Plan,
-  invoiceId: string,
-  event: 'paymentApplied' | 'invoiceVoided' | 'invoiceWrittenOff',
-  dueOn: (invoiceId: string) => Decimal | undefined,
-): void {
-  for (const id of plan.lookup(activeLinks, invoiceId) ?? []) invalidateUncovered(plan, id, event, dueOn);
-}
-
-/** Invalidates an active link if the amount due no longer covers its amount. */
-function invalidateUncovered(
-  plan: Plan,
-  id: string,
-  event: 'paymentApplied' | 'invoiceVoided' | 'invoiceWrittenOff',
-  dueOn: (invoiceId: string) => Decimal | undefined,
-): void {
-  const link = plan.getForUpdate(quickPaymentLink, id);
-  if (link?.status !== 'ACTIVE' || isCovered(link, dueOn)) return;
-  plan.update(quickPaymentLink, id, {}, { system: { status: 'INVALIDATED' }, event });
+/** Invalidates the links for an invoice if the amount due no longer covers their amounts, in the name of the command that runs. */
+export function invalidateLinks(plan: Plan, invoiceId: string): void {
+  for (const id of plan.lookup(activeLinks, invoiceId) ?? []) {
+    const link = plan.getForUpdate(quickPaymentLink, id);
+    if (link?.status === 'ACTIVE' && !isCovered(plan, link)) plan.set(quickPaymentLink, id, { status: 'INVALIDATED' });
+  }
 }
 
 /** Whether all invoices of a link are open, and the amount due on them covers its amount. */
 export function isCovered(
+  plan: Plan,
   { invoices, amount }: Pick<Row<'QuickPaymentLink'>, 'invoices' | 'amount'>,
-  dueOn: (invoiceId: string) => Decimal | undefined,
 ): boolean {
-  const dues = invoices.map(({ invoiceId }) => dueOn(invoiceId));
-  const open = dues.filter((due) => due !== undefined);
-  return open.length === dues.length && (amount === null || dues.length === 0 || sum(open).gte(amount));
+  const open = invoices.flatMap(({ invoiceId }) => {
+    const row = plan.get(entityNamed('Invoice'), invoiceId);
+    return row !== undefined && isOpen(row) ? [row] : [];
+  });
+  if (open.length < invoices.length) return false;
+  return amount === null || open.length === 0 || sum(open.map(dueOf)).gte(amount);
 }
+
+/** A payer has submitted a payment: nobody else can pay by the link until there is a result. */
+export const reserveLink = command('paymentSubmitted', (plan, id: string) =>
+  plan.set(quickPaymentLink, id, { status: 'PROCESSING' }),
+);
+
+/** The payment of a link is completed, or accepted by a bank that completes it later. */
+export const completeLink = command('paymentCompleted', useLink);
+export const acceptLink = command('paymentAccepted', useLink);
+
+function useLink(plan: Plan, id: string, paymentId: string): void {
+  plan.set(quickPaymentLink, id, { status: 'USED', paymentId, usedAt: plan.now });
+}
+
+/** The payment was declined: another payer can use the link. */
+export const releaseLink = command('paymentDeclined', (plan, id: string) =>
+  plan.set(quickPaymentLink, id, { status: 'ACTIVE' }),
+);
+
+/** The amount of the link was no longer due when its payment had a result. */
+export const withdrawLink = command('amountNoLongerDue', (plan, id: string) =>
+  plan.set(quickPaymentLink, id, { status: 'INVALIDATED' }),
+);
+
+export const expireLink = command('expired', (plan, id: string) =>
+  plan.set(quickPaymentLink, id, { status: 'EXPIRED' }),
+);

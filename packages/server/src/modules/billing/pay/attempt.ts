@@ -4,7 +4,7 @@ import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import type { PayMethod, PaymentOrder } from '../../../platform/payments/processor.ts';
 import { newId } from '../../../platform/store/new-id.ts';
 import type { Session, Transaction } from '../../../platform/store/store.ts';
-import { quickPaymentLink } from '../link/payment-link.ts';
+import { quickPaymentLink, reserveLink } from '../link/payment-link.ts';
 import { type AttemptStatus, attemptMachine } from './attempt-machine.ts';
 
 /** One attempt to pay a link, as it is stored. */
@@ -60,7 +60,7 @@ export function beginAttempt(write: Write, linkId: string, request: AttemptReque
     const link = await unit.plan((plan) => {
       const row = plan.getForUpdate(quickPaymentLink, linkId);
       if (row?.status !== 'ACTIVE' || row.expiresAt <= plan.now) return undefined;
-      plan.update(quickPaymentLink, linkId, {}, { system: { status: 'PROCESSING' }, event: 'paymentSubmitted' });
+      reserveLink(plan, linkId);
       return row;
     });
     if (link === undefined) return undefined;

@@ -14,7 +14,7 @@ import { testService } from '../../../../test/service.ts';
 import { parseDecimal } from '../../../contract/decimal.ts';
 import type { PaymentProcessor, Progress } from '../../../platform/payments/processor.ts';
 import { SandboxProcessor } from '../../../platform/payments/sandbox.ts';
-import { recordRefund } from '../payment/payment.ts';
+import { recordResult } from '../payment/payment.ts';
 import { findAttempt, orderOf, secondsToNextCheck } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
 import { followAttempts, followUp } from './reconcile.ts';
@@ -162,7 +162,7 @@ describe('a payment from a bank account', () => {
     const atProcessor = { reference: 'settled-1', cardBrand: null, last4: '2227', fee: parseDecimal('0.64') };
     await settle(write, attempt?.id ?? '', { state: 'captured', ...atProcessor }, log);
     expect(await payment(id)).toMatchObject({ status: 'COMPLETED', unappliedAmount: '80.00', failureCode: null });
-    await write((unit) => unit.plan((plan) => recordRefund(plan, id)));
+    await write((unit) => unit.plan((plan) => recordResult(plan, id, { status: 'REFUNDED' })));
     expect(await payment(id)).toMatchObject({ status: 'REFUNDED' });
     const returned = { state: 'returned', ...atProcessor, code: 'R10', message: 'Not authorized.' } as const;
     await settle(write, attempt?.id ?? '', returned, log);

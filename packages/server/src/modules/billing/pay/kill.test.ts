@@ -24,7 +24,7 @@ import { Vault } from '../../../platform/auth/vault.ts';
 import { SandboxProcessor } from '../../../platform/payments/sandbox.ts';
 import { openStore, type Store } from '../../../platform/store/store.ts';
 import { databaseOf, readConfig } from '../../../service/config.ts';
-import { payment } from '../payment/payment.ts';
+import { receivePayment } from '../payment/payment.ts';
 import { dueAttempts, findAttempt, type Write } from './attempt.ts';
 import { followUp } from './reconcile.ts';
 
@@ -164,7 +164,7 @@ async function payDirectly(write: Write, { clientId, invoiceId }: PaidLink): Pro
   const amount = parseDecimal('100.00');
   const fixed = { paymentDate: '2026-02-01', currency: 'USD', method: 'CHECK', source: 'MANUAL' } as const;
   const system = { ...fixed, clientId, amount, allocations: [{ invoiceId, amount }] };
-  await write((unit) => unit.plan((plan) => plan.create(payment, {}, { system })));
+  await write((unit) => unit.plan((plan) => receivePayment(plan, system)));
 }
 
 interface PaidLink {

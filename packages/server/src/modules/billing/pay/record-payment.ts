@@ -5,10 +5,18 @@ import type { Plan } from '../../../entity/plan.ts';
 import type { Row } from '../../../entity/row.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import type { Progress } from '../../../platform/payments/processor.ts';
-import { dueOf, invoice, isOpen, openDue } from '../invoice/invoice.ts';
-import { isCovered, quickPaymentLink } from '../link/payment-link.ts';
-import { type PayableInvoice, spread } from '../payment/allocations.ts';
-import { counts, payment, recordRefund, recordResult } from '../payment/payment.ts';
+import { dueOf, isOpen } from '../invoice/amount-due.ts';
+import { invoice } from '../invoice/invoice.ts';
+import {
+  acceptLink,
+  completeLink,
+  isCovered,
+  quickPaymentLink,
+  reserveLink,
+  withdrawLink,
+} from '../link/payment-link.ts';
+import { counts, type PayableInvoice, spread } from '../payment/allocations.ts';
+import { payment, receivePayment, recordResult } from '../payment/payment.ts';
 import type { Attempt } from './attempt.ts';
 import type { AttemptStatus } from './attempt-machine.ts';
 
@@ -43,42 +51,31 @@ export function recordPayment(
     const payable = lockPayable(plan, link, attempt.currency, oldestOpen);
     // An attempt that was declined has released its link, which another payer may use.
     const isReserved = link.status === (attempt.status === 'OPEN' ? 'PROCESSING' : 'ACTIVE');
-    const toRefund = !isReserved || !isCovered(link, (id) => openDue(plan, id));
+    const toRefund = !isReserved || !isCovered(plan, link);
     // Before the payment is allocated, which would invalidate an active link.
-    if (!toRefund && link.status === 'ACTIVE')
-      plan.update(quickPaymentLink, link.id, {}, { system: { status: 'PROCESSING' }, event: 'paymentSubmitted' });
-    const { row } = plan.create(
-      payment,
-      {},
-      {
-        system: {
-          clientId: link.clientId,
-          payerName: attempt.payerName,
-          payerEmail: attempt.payerEmail,
-          paymentDate: plan.today,
-          amount,
-          currency: attempt.currency,
-          method: attempt.method,
-          status,
-          source: 'QUICK_PAYMENT_LINK',
-          quickPaymentLinkId: attempt.linkId,
-          processor: attempt.processor,
-          processorRef: progress.reference,
-          cardBrand: progress.cardBrand,
-          last4: progress.last4,
-          feeAmount: progress.fee.gt(amount) ? amount : progress.fee,
-          allocations: toRefund ? [] : spread(amount, payable),
-          ...(toRefund ? noLongerDue : {}),
-        },
-      },
-    );
-    if (!toRefund) {
-      const system = { status: 'USED', paymentId: row.id, usedAt: plan.now } as const;
-      const event = status === 'PENDING' ? 'paymentAccepted' : 'paymentCompleted';
-      plan.update(quickPaymentLink, link.id, {}, { system, event });
-    } else if (attempt.status === 'OPEN')
-      plan.update(quickPaymentLink, link.id, {}, { system: { status: 'INVALIDATED' }, event: 'amountNoLongerDue' });
-    return { paymentId: row.id, toRefund };
+    if (!toRefund && link.status === 'ACTIVE') reserveLink(plan, link.id);
+    const { id: paymentId } = receivePayment(plan, {
+      clientId: link.clientId,
+      payerName: attempt.payerName,
+      payerEmail: attempt.payerEmail,
+      paymentDate: plan.today,
+      amount,
+      currency: attempt.currency,
+      method: attempt.method,
+      status,
+      source: 'QUICK_PAYMENT_LINK',
+      quickPaymentLinkId: attempt.linkId,
+      processor: attempt.processor,
+      processorRef: progress.reference,
+      cardBrand: progress.cardBrand,
+      last4: progress.last4,
+      feeAmount: progress.fee.gt(amount) ? amount : progress.fee,
+      allocations: toRefund ? [] : spread(amount, payable),
+      ...(toRefund ? noLongerDue : {}),
+    });
+    if (!toRefund) (status === 'PENDING' ? acceptLink : completeLink)(plan, link.id, paymentId);
+    else if (attempt.status === 'OPEN') withdrawLink(plan, link.id);
+    return { paymentId, toRefund };
   });
 }
 
@@ -103,12 +100,11 @@ export function recordNext(plan: Plan, id: string, progress: Progress, status: A
   const current = plan.getForUpdate(payment, id)?.status ?? '';
   // A caller may have recorded the same fact before.
   if (current === status || (status === 'COMPLETED' && counts(current))) return true;
-  if (status === 'COMPLETED') {
-    const fee = 'fee' in progress ? { feeAmount: progress.fee } : {};
-    recordResult(plan, id, { status, ...fee }, 'paymentCompleted');
-  } else if (status === 'FAILED') recordResult(plan, id, { status, ...reason }, 'paymentFailed');
-  else if (status === 'REFUNDED') return recordRefund(plan, id);
-  else if (status === 'RETURNED' && counts(current)) recordResult(plan, id, { status, ...reason }, 'paymentReturned');
+  if ((status === 'REFUNDED' || status === 'RETURNED') && !counts(current)) return false;
+  const fee = 'fee' in progress ? { feeAmount: progress.fee } : {};
+  if (status === 'COMPLETED') recordResult(plan, id, { status, ...fee });
+  else if (status === 'FAILED' || status === 'RETURNED') recordResult(plan, id, { status, ...reason });
+  else if (status === 'REFUNDED') recordResult(plan, id, { status });
   else return false;
   return true;
 }

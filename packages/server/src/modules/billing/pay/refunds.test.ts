@@ -14,7 +14,7 @@ import {
 import { testService } from '../../../../test/service.ts';
 import { parseDecimal } from '../../../contract/decimal.ts';
 import { asOperator } from '../../../operator/tenants.ts';
-import { payment as paymentEntity } from '../payment/payment.ts';
+import { receivePayment } from '../payment/payment.ts';
 import { findAttempt } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
 import { followAttempts, followUp } from './reconcile.ts';
@@ -96,7 +96,7 @@ describe('an invoice that is paid with a check while the payer of its link is at
       const amount = parseDecimal('500.00');
       const fixed = { paymentDate: '2026-02-01', currency: 'USD', method: 'CHECK', source: 'MANUAL' } as const;
       const system = { ...fixed, clientId: client.id, amount, allocations: [{ invoiceId, amount }] };
-      await unit.plan((plan) => plan.create(paymentEntity, {}, { system }));
+      await unit.plan((plan) => receivePayment(plan, system));
       written.resolve();
       await commit.promise;
     });

@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { Plan } from '../../../entity/plan.ts';
 import type { UnitOfWork } from '../../../entity/unit-of-work.ts';
 import type { PaymentProcessor, Progress } from '../../../platform/payments/processor.ts';
-import { invoice, openDue } from '../invoice/invoice.ts';
-import { isCovered, quickPaymentLink } from '../link/payment-link.ts';
+import { invoice } from '../invoice/invoice.ts';
+import { isCovered, quickPaymentLink, releaseLink, withdrawLink } from '../link/payment-link.ts';
 import { type Attempt, lockAttempt, storeAttempt, type Write } from './attempt.ts';
 import { type AttemptStatus, nextStatus } from './attempt-machine.ts';
 import { reasonOf, recordNext, recordPayment } from './record-payment.ts';
@@ -47,7 +47,7 @@ async function takeTransition(
   }
   const changes =
     status === 'DECLINED'
-      ? await unit.plan((plan) => releaseLink(plan, before.linkId))
+      ? await unit.plan((plan) => freeLink(plan, before.linkId))
       : await record(unit, before, progress, status, log);
   const reason = status === 'PENDING' ? {} : reasonOf(progress);
   await storeAttempt(unit, { ...before, status, actionUrl: null, ...changes, ...reason }, 0);
@@ -75,7 +75,7 @@ function nextStep(plan: Plan, { status, linkId, toRefund }: Attempt, { state }: 
  * Whether the amount due on the invoices of a link covers its amount. The invoices are locked, so that payments that are
  * being recorded are taken into account.
  */
-function isStillDue(plan: Plan, link: Parameters<typeof isCovered>[0]): boolean {
+function isStillDue(plan: Plan, link: Parameters<typeof isCovered>[1]): boolean {
   plan.together(
     ...link.invoices.map(
       ({ invoiceId }) =>
@@ -83,16 +83,14 @@ function isStillDue(plan: Plan, link: Parameters<typeof isCovered>[0]): boolean 
           plan.getForShare(invoice, invoiceId),
     ),
   );
-  return isCovered(link, (id) => openDue(plan, id));
+  return isCovered(plan, link);
 }
 
 /** Releases the link for other payers, unless the amount due no longer covers its amount. */
-function releaseLink(plan: Plan, linkId: string): void {
+function freeLink(plan: Plan, linkId: string): void {
   const link = plan.getForUpdate(quickPaymentLink, linkId);
   if (link?.status !== 'PROCESSING') return;
-  const isPayable = isStillDue(plan, link);
-  const system = { status: isPayable ? 'ACTIVE' : 'INVALIDATED' } as const;
-  plan.update(quickPaymentLink, linkId, {}, { system, event: isPayable ? 'paymentDeclined' : 'amountNoLongerDue' });
+  (isStillDue(plan, link) ? releaseLink : withdrawLink)(plan, linkId);
 }
 
 /** Records the payment of an attempt, or its next status. */

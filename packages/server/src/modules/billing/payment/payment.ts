@@ -6,18 +6,25 @@ import { defineEntity, manyIn, one } from '../../../entity/entity.ts';
 import { invalidField } from '../../../entity/invalid-field.ts';
 import { checkMinorUnits, wholeAmountOnly } from '../../../entity/minor-units.ts';
 import type { Plan } from '../../../entity/plan.ts';
-import type { Row } from '../../../entity/row.ts';
+import type { Row, RowInput } from '../../../entity/row.ts';
 import { changedFields, isChanged } from '../../../entity/row-changes.ts';
 import type { PendingChange } from '../../../entity/rules.ts';
 import { checkClientCurrency, client, reopenClient } from '../../clients/index.ts';
 import { changeReasonGiven, checkNotAfterToday, recordBookChange } from '../../reference/index.ts';
-import { isCreditNote } from '../invoice/credit-note.ts';
-import { type Cover, type CoverEvent, coverInvoice, dueOf, invoice, isOpen } from '../invoice/invoice.ts';
+import { dueOf, isCreditNote, isOpen } from '../invoice/amount-due.ts';
+import { invoice } from '../invoice/invoice.ts';
 import { lockBalances } from '../ledger/balances.ts';
 import { allocationDate } from '../ledger/ledger-entry.ts';
-import { enterPayment } from '../ledger/payment-entries.ts';
-import { invoiceNumber, readLinks } from '../link/payment-link.ts';
-import { type Allocation, type Share, sumOf, takeNewest } from './allocations.ts';
+import { invoiceNumber } from '../link/payment-link.ts';
+import { type Allocation, counts, sumOf, takeNewest } from './allocations.ts';
+import {
+  applyPayment,
+  completePayment,
+  failPayment,
+  refundPayment,
+  returnPayment,
+  voidPayment,
+} from './payment-commands.ts';
 
 type PaymentChange = PendingChange<'Payment'>;
 type PaymentRow = Row<'Payment'>;
@@ -62,9 +69,18 @@ export const payment = defineEntity('Payment', {
       const invoices = lockInvoices(change, plan);
       lockBalances(plan, [change.values.clientId, ...invoices.map(({ clientId }) => clientId)]);
       if (change.previous === undefined) completeNew(change, plan);
-      else if (Object.keys(change.input).length > 0) completeChange(change, plan);
+      else if (change.by === 'caller') completeChange(change, plan);
     },
     afterWrite,
+    commands: {
+      PENDING: applyPayment,
+      COMPLETED: completePayment,
+      FAILED: failPayment,
+      RETURNED: returnPayment,
+      PARTIALLY_REFUNDED: refundPayment,
+      REFUNDED: refundPayment,
+      VOIDED: voidPayment,
+    },
     conditions: {
       enteredAsRecord({ values }) {
         if (values.source === 'QUICK_PAYMENT_LINK')
@@ -103,16 +119,11 @@ export const payment = defineEntity('Payment', {
   },
 });
 
-/** Whether a payment with this status covers invoices. */
-export function counts(status: string): boolean {
-  return status === 'COMPLETED' || status === 'PARTIALLY_REFUNDED' || status === 'REFUNDED';
-}
-
 function completeNew(change: PaymentChange, plan: Plan): void {
   const { values, input } = change;
   recordBookChange(change, plan, values.paymentDate);
   values.currency ??= plan.get(client, values.clientId)?.currency ?? plan.tenant.currency;
-  if (Object.keys(input).length > 0) {
+  if (change.by === 'caller') {
     checkNotAfterToday(plan, 'paymentDate', values.paymentDate);
     checkCurrency(change, plan);
     const maker = createdByService[values.source];
@@ -206,7 +217,7 @@ function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
   values.refundedAt = plan.now;
 }
 
-/** The state of a payment after its result, or after it is returned or voided. */
+/** The state of a payment after its result, or after it is returned, refunded in full or voided. */
 function outcomeOf(
   { amount, allocations, refundedAmount }: PaymentRow,
   status: PaymentRow['status'],
@@ -223,7 +234,15 @@ function outcomeOf(
   // What was refunded before is lost when the bank takes the money back.
   if (status === 'RETURNED')
     return { returnedAt: plan.now, allocations: [], unappliedAmount: zero.minus(refundedAmount) };
-  return { allocations: [], unappliedAmount: zero };
+  const refund = status === 'REFUNDED' ? { refundedAmount: amount, refundedAt: plan.now } : {};
+  return { ...refund, allocations: [], unappliedAmount: zero };
+}
+
+/** Records a payment that the service receives, such as one by link. */
+export function receivePayment(plan: Plan, values: RowInput<'Payment'>): PaymentRow {
+  const { row } = plan.insert(payment, values);
+  applyPayment(plan, { id: row.id, values: row, previous: undefined, input: {} });
+  return row;
 }
 
 /** Records the result that a processor reports. */
@@ -231,25 +250,10 @@ export function recordResult(
   plan: Plan,
   id: string,
   result: Pick<PaymentRow, 'status'> & Partial<Pick<PaymentRow, 'failureCode' | 'failureMessage' | 'feeAmount'>>,
-  event: 'paymentCompleted' | 'paymentFailed' | 'paymentReturned',
 ): void {
   const row = plan.getForUpdate(payment, id);
   if (row === undefined) throw new Error(`Payment ${id} not found.`);
-  plan.update(payment, id, {}, { system: { ...outcomeOf(row, result.status, plan), ...result }, event });
-}
-
-/**
- * Records that the processor has refunded the whole amount. @returns false if the payment does not count
- */
-export function recordRefund(plan: Plan, id: string): boolean {
-  const row = plan.getForUpdate(payment, id);
-  if (row === undefined) throw new Error(`Payment ${id} not found.`);
-  if (!counts(row.status)) return false;
-  // The firm may have recorded the refund itself.
-  if (row.status === 'REFUNDED') return true;
-  const system = { status: 'REFUNDED', refundedAmount: row.amount, refundedAt: plan.now, allocations: [] } as const;
-  plan.update(payment, id, {}, { system: { ...system, unappliedAmount: zero }, event: 'paymentRefunded' });
-  return true;
+  plan.set(payment, id, { ...outcomeOf(row, result.status, plan), ...result });
 }
 
 /** Changes the allocations of a payment. Money that is no longer allocated is unapplied. */
@@ -342,50 +346,15 @@ function invalidAllocation(index: number, field: string, detail: string): Reject
   return new Rejection('VALIDATION_ERROR', detail, `/allocations/${index}/${field}`);
 }
 
-/** Updates the invoices that were covered before or are covered now. */
 function afterWrite(change: PaymentChange, plan: Plan): void {
   const { values, previous } = change;
-  enterPayment(change, plan, counts);
-  const before = coverOf(previous);
-  const after = coverOf(values);
-  const cause = causeOf(values, previous);
-  // In ID order, which is the lock order.
-  const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
-  if (cause === 'paymentApplied') readLinks(plan, ids);
-  for (const id of ids) {
-    const [was, is] = [before.get(id) ?? {}, after.get(id) ?? {}];
-    const difference = (part: keyof Cover) => (is[part] ?? zero).minus(was[part] ?? zero);
-    const cover = { paid: difference('paid'), credited: difference('credited'), pending: difference('pending') };
-    const parts = Object.values(cover);
-    const isLess = cause === 'paymentApplied' && parts.every((part) => part.lte(zero));
-    if (parts.some((part) => !part.eq(zero))) coverInvoice(plan, id, cover, isLess ? 'paymentUnapplied' : cause);
-  }
   if (!heldOf(values).eq(zero) && !heldOf(values).eq(heldOf(previous))) reopenClient(plan, values.clientId);
+  // The other changes of a state have commands of their own.
+  if (change.by === 'service' || previous?.status !== values.status) return;
+  (values.refundedAmount.eq(previous.refundedAmount) ? applyPayment : refundPayment)(plan, change);
 }
 
 /** The amount that the firm holds for the client, or has lost on the payment. */
 function heldOf(row: PaymentRow | undefined): Decimal {
   return row !== undefined && (counts(row.status) || row.status === 'RETURNED') ? row.unappliedAmount : zero;
-}
-
-/** The amount that a payment covers of each invoice. */
-function coverOf(row: PaymentRow | undefined): ReadonlyMap<string, Cover> {
-  if (row === undefined) return new Map();
-  const part: keyof Cover | undefined =
-    row.status === 'PENDING'
-      ? 'pending'
-      : !counts(row.status)
-        ? undefined
-        : row.method === 'CREDIT'
-          ? 'credited'
-          : 'paid';
-  if (part === undefined) return new Map();
-  return new Map(row.allocations.map(({ invoiceId, amount }: Share) => [invoiceId, { [part]: amount }]));
-}
-
-function causeOf({ status, refundedAmount }: PaymentRow, previous: PaymentRow | undefined): CoverEvent {
-  if (status === 'RETURNED') return 'paymentReturned';
-  if (status === 'VOIDED') return 'paymentVoided';
-  const isRefund = previous !== undefined && !refundedAmount.eq(previous.refundedAmount);
-  return isRefund ? 'paymentRefunded' : 'paymentApplied';
 }

@@ -14,7 +14,7 @@ export const reactivateEventSubscription: Handler<'reactivateEventSubscription'>
       if (row.active) return;
       checkFilter(row.entityType, row.filterExpression);
       checkReader(context, row);
-      plan.update(eventSubscription, path.id, {}, { system: { active: true, deactivatedAt: null } });
+      plan.set(eventSubscription, path.id, { active: true, deactivatedAt: null });
     });
     const { row, tag } = await writtenRow(unit, context, eventSubscription, path.id);
     return { status: 200, headers: { ETag: tag }, body: row };

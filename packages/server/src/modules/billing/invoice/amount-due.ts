@@ -1,0 +1,21 @@
+import { type Decimal, zero } from '../../../contract/decimal.ts';
+import type { Row } from '../../../entity/row.ts';
+
+type Document = Row<'Invoice'>;
+
+export function isCreditNote({ documentType }: Pick<Document, 'documentType'>): boolean {
+  return documentType === 'CREDIT_NOTE';
+}
+
+/** The amount due on an invoice. The column of the same name is only updated when the row is stored. */
+export function dueOf(
+  row: Pick<Document, 'documentType' | 'status' | 'total' | 'amountPaid' | 'amountCredited' | 'amountWrittenOff'>,
+): Decimal {
+  if (row.status === 'VOIDED' || isCreditNote(row)) return zero;
+  return row.total.minus(row.amountPaid).minus(row.amountCredited).minus(row.amountWrittenOff);
+}
+
+/** Whether payments can be allocated to an invoice. */
+export function isOpen(row: Pick<Document, 'documentType' | 'status'>): boolean {
+  return !isCreditNote(row) && (row.status === 'POSTED' || row.status === 'PARTIALLY_PAID');
+}

@@ -1,0 +1,31 @@
+import { zero } from '../../../contract/decimal.ts';
+import { command } from '../../../entity/command.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import { entityNamed } from '../../../entity/registry.ts';
+import type { Row } from '../../../entity/row.ts';
+import type { PendingChange } from '../../../entity/rules.ts';
+import { checkOpenDay } from '../ledger/enter.ts';
+import { enterReceivable } from '../ledger/invoice-entries.ts';
+import { dueOf, isCreditNote } from './amount-due.ts';
+import { billJobs } from './bill-jobs.ts';
+import { grantCredit } from './credit-note.ts';
+
+/** An imported invoice counts from now on. What it bills of work is not known, and its document is elsewhere. */
+export function postImport(plan: Plan, { values: bill, previous }: PendingChange<'Invoice'>): void {
+  // One that waited to be posted counts from the first open day.
+  if (previous === undefined) checkOpenDay(plan, bill.clientId, { field: 'invoiceDate', day: bill.invoiceDate });
+  enterDocument(plan, bill);
+  billJobs(plan, bill, ({ jobId, amount }) => [{ jobId, amount }]);
+}
+
+/** Enters what a new document changes of the balances of its client: an amount due, or the credit of a credit note. */
+export function enterDocument(plan: Plan, bill: Row<'Invoice'>): void {
+  if (isCreditNote(bill)) grantCredit(plan, bill);
+  else enterReceivable(plan, bill);
+  if (!isCreditNote(bill) && dueOf(bill).eq(zero)) settleAtOnce(plan, bill);
+}
+
+/** An invoice on which nothing is due is paid as soon as it is posted. */
+const settleAtOnce = command('invoicePosted', (plan, { id, invoiceDate }: Row<'Invoice'>) =>
+  plan.set(entityNamed('Invoice'), id, { status: 'PAID', paidAt: plan.now, paidDate: invoiceDate }),
+);

@@ -1,0 +1,118 @@
+import { type Decimal, zero } from '../../../contract/decimal.ts';
+import { command } from '../../../entity/command.ts';
+import type { Plan } from '../../../entity/plan.ts';
+import type { Row } from '../../../entity/row.ts';
+import { dueOf } from '../invoice/amount-due.ts';
+import { invoice } from '../invoice/invoice.ts';
+import { checkOpenDay, entriesOf, lastDayOf } from '../ledger/enter.ts';
+import {
+  enterApplied,
+  enterReceipt,
+  enterRefund,
+  enterReturn,
+  enterUnapplied,
+  enterVoid,
+  movesOf,
+  type PaymentChange,
+} from '../ledger/payment-entries.ts';
+import { invalidateLinks, readLinks } from '../link/payment-link.ts';
+import { counts } from './allocations.ts';
+
+/** Money is received, or a bank has settled what was pending or had failed. */
+export const completePayment = command('paymentCompleted', (plan, change: PaymentChange) => {
+  const { clientId, paymentDate } = change.values;
+  if (change.previous === undefined) checkOpenDay(plan, clientId, { field: 'paymentDate', day: paymentDate });
+  applyPayment(plan, change);
+});
+
+/** Money is allocated to invoices, when it is received or later. What is no longer allocated is unapplied. */
+export const applyPayment = command('paymentApplied', (plan, change: PaymentChange) => {
+  if (counts(change.values.status)) {
+    if (change.previous === undefined || !counts(change.previous.status)) enterReceipt(plan, change);
+    const moves = movesOf(plan, change);
+    enterUnapplied(plan, change, moves);
+    enterApplied(plan, change, moves);
+  }
+  const covers = coversOf(change);
+  readLinks(plan, [...covers.keys()]);
+  for (const [id, cover] of covers) {
+    if (Object.values(cover).every((part) => part.lte(zero))) uncoverInvoice(plan, id, cover);
+    else {
+      coverInvoice(plan, id, cover);
+      invalidateLinks(plan, id);
+    }
+  }
+});
+
+/** Nothing was paid: the invoices no longer wait for the payment. */
+export const failPayment = command('paymentFailed', (plan, change: PaymentChange) => {
+  for (const [id, cover] of coversOf(change)) uncoverInvoice(plan, id, cover);
+});
+
+/** A bank or card company has taken the money back. */
+export const returnPayment = command('paymentReturned', (plan, change: PaymentChange) => {
+  enterUnapplied(plan, change, movesOf(plan, change));
+  enterReturn(plan, change);
+  for (const [id, cover] of coversOf(change)) coverInvoice(plan, id, cover);
+});
+
+/** A part or all of the money was paid back, also another part: first what is unapplied, then the newest allocations. */
+export const refundPayment = command('paymentRefunded', (plan, change: PaymentChange) => {
+  enterUnapplied(plan, change, movesOf(plan, change));
+  enterRefund(plan, change);
+  for (const [id, cover] of coversOf(change)) coverInvoice(plan, id, cover);
+});
+
+/** The payment was entered by mistake. */
+export const voidPayment = command('paymentVoided', (plan, change: PaymentChange) => {
+  enterUnapplied(plan, change, movesOf(plan, change));
+  enterVoid(plan, change);
+  for (const [id, cover] of coversOf(change)) coverInvoice(plan, id, cover);
+});
+
+/** How much more payments, credits and pending payments cover of an invoice; negative if it is less. */
+type Cover = Pick<Row<'Invoice'>, 'amountPaid' | 'amountCredited' | 'amountPending'>;
+
+const nothing: Cover = { amountPaid: zero, amountCredited: zero, amountPending: zero };
+
+/** Changes the amount that payments cover of an invoice, and its status accordingly. */
+function coverInvoice(plan: Plan, id: string, cover: Cover): void {
+  const row = plan.getForUpdate(invoice, id);
+  if (row === undefined) throw new Error(`Invoice ${id} not found.`);
+  const covered: Cover = {
+    amountPaid: row.amountPaid.plus(cover.amountPaid),
+    amountCredited: row.amountCredited.plus(cover.amountCredited),
+    amountPending: row.amountPending.plus(cover.amountPending),
+  };
+  const isSettled = dueOf({ ...row, ...covered }).eq(zero);
+  const isWrittenOff = row.amountWrittenOff.gt(zero);
+  const isPart = covered.amountPaid.plus(covered.amountCredited).gt(zero);
+  const status = isSettled ? (isWrittenOff ? 'WRITTEN_OFF' : 'PAID') : isPart ? 'PARTIALLY_PAID' : 'POSTED';
+  const paidAt = status === 'PAID' ? (row.paidAt ?? plan.now) : null;
+  const paidDate = status === 'PAID' ? lastDayOf(entriesOf(plan, 'RECEIVABLE', id)) : null;
+  plan.set(invoice, id, { ...covered, status, paidAt, paidDate });
+}
+
+const uncoverInvoice = command('paymentUnapplied', coverInvoice);
+
+/** What a change covers more or less of each invoice, in the order of their IDs, which is the lock order. */
+function coversOf({ values, previous }: PaymentChange): ReadonlyMap<string, Cover> {
+  const covers = new Map<string, Cover>();
+  const add = (row: Row<'Payment'>, invoiceId: string, amount: Decimal) => {
+    const cover = covers.get(invoiceId) ?? nothing;
+    const part = partOf(row);
+    if (part !== undefined) covers.set(invoiceId, { ...cover, [part]: cover[part].plus(amount) });
+  };
+  for (const { invoiceId, amount } of previous?.allocations ?? [])
+    add(previous ?? values, invoiceId, zero.minus(amount));
+  for (const { invoiceId, amount } of values.allocations) add(values, invoiceId, amount);
+  const changed = [...covers].filter(([, cover]) => Object.values(cover).some((part) => !part.eq(zero)));
+  return new Map(changed.sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** What the allocations of a payment are on an invoice. */
+function partOf({ status, method }: Row<'Payment'>): keyof Cover | undefined {
+  if (status === 'PENDING') return 'amountPending';
+  if (!counts(status)) return undefined;
+  return method === 'CREDIT' ? 'amountCredited' : 'amountPaid';
+}

@@ -1,0 +1,46 @@
+import { command } from '../../entity/command.ts';
+import type { Plan } from '../../entity/plan.ts';
+import { addRules, type PendingChange } from '../../entity/rules.ts';
+import { client } from '../clients/client.ts';
+import { changeLetter, createSignedCopy } from './documents.ts';
+import { engagement } from './engagement.ts';
+import { startWork } from './engagement-jobs.ts';
+
+type EngagementChange = PendingChange<'Engagement'>;
+
+const sendLetter = command('letterSent', (plan, { id }: EngagementChange) =>
+  changeLetter(plan, id, { status: 'SENT' }),
+);
+
+const recallLetter = command('letterRecalled', (plan, { id, previous }: EngagementChange) => {
+  if (previous !== undefined) changeLetter(plan, id, { status: 'DRAFT' });
+});
+
+/** All signers have signed: the letter gets its signed copy, a prospect becomes a client, and work can start. */
+const signLetter = command('letterSigned', (plan, { id, values }: EngagementChange) => {
+  const times = values.signers.map((signer) => signer.signedAt ?? plan.now);
+  const signedAt = times.sort().at(-1) ?? plan.now;
+  changeLetter(plan, id, { status: 'SIGNED', signedAt });
+  createSignedCopy(plan, values, signedAt);
+  if (plan.get(client, values.clientId)?.status === 'PROSPECT') startRelationship(plan, values.clientId);
+  startWork(plan, id);
+});
+
+/** A prospect who has signed becomes a client, unless somebody else has just changed that. */
+function startRelationship(plan: Plan, clientId: string): void {
+  if (plan.getForUpdate(client, clientId)?.status === 'PROSPECT') plan.set(client, clientId, { status: 'ACTIVE' });
+}
+
+/** Nothing else changes when a signer declines, or when nobody signs in time. */
+const declineLetter = command('letterDeclined', () => undefined);
+const expireLetter = command('expired', () => undefined);
+
+addRules(engagement, {
+  commands: {
+    DRAFT: recallLetter,
+    SENT: sendLetter,
+    EXECUTED: signLetter,
+    DECLINED: declineLetter,
+    EXPIRED: expireLetter,
+  },
+});
