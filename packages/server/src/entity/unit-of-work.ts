@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import { type ItemRejection, isItemRejection, together } from '../contract/rejection.ts';
 import { UniqueViolation } from '../platform/store/errors.ts';
 import { timeOf } from '../platform/store/session.ts';
@@ -47,6 +48,9 @@ function isRejected(outcome: ItemOutcome<unknown>): boolean {
 function isDuplicate(outcome: ItemOutcome<unknown>): boolean {
   return 'rejection' in outcome && outcome.rejection.code === 'DUPLICATE_REF';
 }
+
+/** Each plan that has finished, with the number of its runs, for tests. */
+const finishedPlans = channel('financial-automation:plan');
 
 /** A plan that still requests rows after this many runs is a defect. */
 const mostRuns = 100;
@@ -311,7 +315,10 @@ export class UnitOfWork {
       else if (this.#keys.hasRequests) await this.#keys.loadRequested(pending);
       // The row with the same unique value may be the one to update.
       else if (outcomes.some(isDuplicate) && (await this.#loaded.findsAbsentKeys())) continue;
-      else return { outcomes, pending };
+      else {
+        finishedPlans.publish({ runs: run });
+        return { outcomes, pending };
+      }
     }
     throw new Error(`${this.origin.operation}: the plan of changes does not finish.`);
   }

@@ -2,16 +2,21 @@
  * Takes every transition of the state machines of time, projects, engagements and billing once, through the API and the pages of
  * links. The snapshot has what each call returns and changes: rows, events and entries of the ledger.
  */
+import type { StateMachine } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { writeAsSystem } from '../../src/background/write-as-system.ts';
 import { contract } from '../../src/contract/contract.ts';
+import { commandsOfEvents } from '../../src/entity/command.ts';
+import type { Plan } from '../../src/entity/plan.ts';
+import { allEntities } from '../../src/entity/registry.ts';
 import { expireLinks } from '../../src/modules/billing/link/expire-links.ts';
 import { followAttempts } from '../../src/modules/billing/pay/reconcile.ts';
 import { createEngagements } from '../../src/modules/engagements/create-engagements.ts';
 import { engagementDocument } from '../../src/modules/engagements/documents.ts';
 import { expireLetters } from '../../src/modules/engagements/expire-letters.ts';
 import { addFile } from '../../src/modules/files/file.ts';
+import { job } from '../../src/modules/projects/job.ts';
 import { setTenantSetting } from '../../src/operator/tenant-settings.ts';
 import { asOperator } from '../../src/operator/tenants.ts';
 import type { Tenant } from '../../src/platform/auth/caller.ts';
@@ -522,4 +527,28 @@ test('takes every transition that the contract declares', async () => {
   }
   await expect(`${recorder.lines.join('\n')}\n`).toMatchFileSnapshot('commands.snapshot.txt');
   expect(missing).toEqual([]);
+});
+
+test('runs no plan of a call more often than the documentation says', () => {
+  expect(Math.max(...recorder.runs)).toBe(16);
+});
+
+test('each event of a state machine has a command for each entity at most, and no other event has one', () => {
+  const eventsOf = ({ transitions }: StateMachine) => new Set(transitions.flatMap(({ events = [] }) => events));
+  const schemas = Object.values(contract.components.schemas);
+  const named = new Set(schemas.flatMap(({ 'x-state-machine': machine }) => (machine ? [...eventsOf(machine)] : [])));
+  const commands = commandsOfEvents();
+  expect([...commands.keys()].toSorted()).toEqual([...named].toSorted());
+  for (const [event, count] of commands)
+    expect(
+      [...allEntities()].filter(({ machine }) => machine !== undefined && eventsOf(machine).has(event)).length,
+      event,
+    ).toBeGreaterThanOrEqual(count);
+});
+
+test('the service changes a state only within a command', async () => {
+  const id = await newJob(owner.id);
+  const change = (work: (plan: Plan) => unknown) =>
+    asOperator(service.service, tenant, 'test', (unit) => unit.plan(work));
+  await expect(change((plan) => plan.set(job, id, { status: 'READY' }))).rejects.toThrow('Only a command');
 });

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import { sql } from 'kysely';
 import type { TestService } from '../service.ts';
 
@@ -47,8 +48,15 @@ export class Recorder {
   /** The changes of states so far. */
   readonly steps = new Set<Step>();
 
+  /** The most runs of a plan in each call. */
+  readonly runs: number[] = [];
+  #runs = 0;
+
   constructor(service: TestService) {
     this.#service = service;
+    channel('financial-automation:plan').subscribe((plan) => {
+      this.#runs = Math.max(this.#runs, Object(plan).runs);
+    });
   }
 
   /** Leaves out what was changed so far. */
@@ -58,11 +66,13 @@ export class Recorder {
 
   /** Runs a call and writes down its result, and what it has changed. */
   async record<Result>(title: string, call: () => Promise<Result>): Promise<Result> {
+    this.#runs = 0;
     const result = await call();
+    this.runs.push(this.#runs);
     const { changes, entries } = await this.#read();
     for (const { type, entityId } of changes) this.#name(entityId, type);
     const text = this.#stable(JSON.stringify(shown(result)));
-    this.lines.push(`# ${this.#stable(title)}`, ...(text === undefined ? [] : [`  ${text}`]));
+    this.lines.push(`# ${this.#stable(title)} (${this.#runs} runs)`, ...(text === undefined ? [] : [`  ${text}`]));
     for (const change of changes) this.lines.push(`  ${this.#describe(change)}`);
     for (const { id, text: entry, of } of entries) {
       this.#entries.add(id);

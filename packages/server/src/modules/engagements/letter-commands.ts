@@ -1,7 +1,7 @@
 import { command } from '../../entity/command.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { addRules, type PendingChange } from '../../entity/rules.ts';
-import { client } from '../clients/client.ts';
+import { client } from '../clients/index.ts';
 import { changeLetter, createSignedCopy } from './documents.ts';
 import { engagement } from './engagement.ts';
 import { startWork } from './engagement-jobs.ts';
