@@ -1,4 +1,6 @@
 /** What the search of the reference finds: chapters, topics, operations, events, states and roles, with their words and fields. */
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { type Contract, operationsOf } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import type { SearchEntry } from './in-page/search-entry.ts';
@@ -63,34 +65,54 @@ export function searchEntries(contract: Contract, shown: Contract): SearchEntry[
       text: wordsOf(table),
     }),
   );
-  return withRareWords([
-    ...operations,
-    ...topicsOf(shown).map(
-      (topic): SearchEntry => ({
+  return withPhrases(
+    withRareWords([
+      ...operations,
+      ...topicsOf(shown).map(
+        (topic): SearchEntry => ({
+          kind: 'Topic',
+          link: `#/section/${slugOf(topic)}`,
+          title: topic.title,
+          text: wordsOf(topic.text),
+        }),
+      ),
+      ...tags.map(
+        ({ name, description = '', ...tag }): SearchEntry => ({
+          kind: name.startsWith('guide-') ? 'Guide' : 'Chapter',
+          link: `#/${name}`,
+          title: tag['x-displayName'],
+          // Sections of this chapter have entries of their own.
+          text: name === stateChapter ? '' : wordsOf(description),
+        }),
+      ),
+      ...states,
+      {
         kind: 'Topic',
-        link: `#/section/${slugOf(topic)}`,
-        title: topic.title,
-        text: wordsOf(topic.text),
-      }),
-    ),
-    ...tags.map(
-      ({ name, description = '', ...tag }): SearchEntry => ({
-        kind: name.startsWith('guide-') ? 'Guide' : 'Chapter',
-        link: `#/${name}`,
-        title: tag['x-displayName'],
-        // Sections of this chapter have entries of their own.
-        text: name === stateChapter ? '' : wordsOf(description),
-      }),
-    ),
-    ...states,
-    {
-      kind: 'Topic',
-      link: `#/${index.createToken.tag}/role`,
-      title: 'Role',
-      text: wordsOf(schemas.Role?.description ?? ''),
-    },
-    ...events,
-  ]);
+        link: `#/${index.createToken.tag}/role`,
+        title: 'Role',
+        text: wordsOf(schemas.Role?.description ?? ''),
+      },
+      ...events,
+    ]),
+  );
+}
+
+const phrases: Readonly<Record<string, readonly string[]>> = parse(
+  readFileSync(new URL('../../openapi/guides/search-phrases.yaml', import.meta.url), 'utf8'),
+);
+
+/** @throws Error if phrases are for an operation, a state machine, a guide or a topic that does not exist. */
+function withPhrases(entries: readonly SearchEntry[]): SearchEntry[] {
+  const missing = new Set(Object.keys(phrases));
+  const all = entries.map((entry): SearchEntry => {
+    const key = entry.kind === 'Operation' ? (entry.id ?? '') : entry.link.slice(2);
+    const own = phrases[key];
+    if (own === undefined) return entry;
+    missing.delete(key);
+    return { ...entry, phrases: own.join(', ') };
+  });
+  if (missing.size > 0) throw new Error(`The search finds nothing that is called ${[...missing].join(', ')}.`);
+  return all;
 }
 
 /** Removes words that the other fields of an entry have, and those of so many entries that they distinguish none. */

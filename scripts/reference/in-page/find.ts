@@ -12,6 +12,9 @@ const importance: Readonly<Record<SearchEntry['kind'], number>> = {
 };
 const maxResults = 20;
 
+/** Words that say nothing of what is sought. */
+const articles = /^(a|an|the|of|to|how|do|i|in|for|with|by)$/;
+
 /** Words with their parts, and without a plural: `overdueBalances` is also found as `balance`. */
 function termsOf(word: string): string[] {
   const parts = word.split(/(?<=[a-z\d])(?=[A-Z])/).map((part) => part.toLowerCase());
@@ -22,25 +25,47 @@ function termsOf(word: string): string[] {
   ];
 }
 
+/** The words of a phrase in any order and without articles, so that "void invoice" is "void an invoice". */
+function sayingOf(phrase: string): string {
+  const words = phrase.toLowerCase().split(/[^\p{L}\p{N}_]+/u);
+  return words
+    .filter((word) => word !== '' && !articles.test(word))
+    .sort()
+    .join(' ');
+}
+
 /** @returns a function that returns the best entries for a text, best first */
 export function createSearch(entries: readonly SearchEntry[]): (text: string) => Found[] {
   const search = new MiniSearch<SearchEntry & { readonly position: number }>({
     idField: 'position',
-    fields: ['title', 'id', 'path', 'names', 'text'],
+    fields: ['title', 'phrases', 'id', 'path', 'names', 'text'],
     tokenize: (text) => text.split(/[^\p{L}\p{N}_]+/u).filter(Boolean),
     processTerm: termsOf,
   });
+  const sayings = entries.map(({ phrases = '' }) => new Set(phrases.split(', ').map(sayingOf)));
   search.addAll(entries.map((entry, position) => ({ ...entry, position })));
-  return (text) => {
-    const found = search.search(text, {
-      combineWith: 'AND',
-      // Only the last word may be unfinished.
-      prefix: (_term, position, terms) => position === terms.length - 1,
-      fuzzy: (term) => (term.length < 4 ? false : 1),
-      weights: { fuzzy: 0.3, prefix: 0.5 },
-      boost: { title: 12, id: 8, path: 4, names: 1.5, text: 1 },
-      boostDocument: (position) => importance[entries[Number(position)]?.kind ?? 'Event'],
-    });
+  return (entered) => {
+    const words = entered.split(/\s+/);
+    // A word that somebody is still typing counts.
+    const text = words
+      .filter((word, place) => place === words.length - 1 || !articles.test(word.toLowerCase()))
+      .join(' ');
+    const matching = (combineWith: 'AND' | 'OR') =>
+      search.search(text, {
+        combineWith,
+        // Only the last word may be unfinished.
+        prefix: (_term, position, terms) => position === terms.length - 1,
+        fuzzy: (term) => (term.length < 4 ? false : 1),
+        weights: { fuzzy: 0.3, prefix: 0.5 },
+        boost: { title: 12, phrases: 12, id: 8, path: 4, names: 1.5, text: 1 },
+        boostDocument: (position) => importance[entries[Number(position)]?.kind ?? 'Event'],
+      });
+    const all = matching('AND');
+    // Better the entries with most of the words than none.
+    const found = all.length > 0 ? all : matching('OR');
+    const saying = sayingOf(text);
+    const said = ({ id }: { id: number }) => sayings[id]?.has(saying) === true;
+    found.sort((a, b) => Number(said(b)) - Number(said(a)));
     return found.slice(0, maxResults).flatMap(({ id, terms }) => {
       const entry = entries[Number(id)];
       if (entry === undefined) return [];

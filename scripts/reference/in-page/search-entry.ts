@@ -9,6 +9,8 @@ export interface SearchEntry {
   /** Names of parameters and fields, separated by spaces. */
   readonly names?: string;
   readonly text: string;
+  /** What people say for it, in phrases separated by commas. */
+  readonly phrases?: string;
 }
 
 export interface Found {
