@@ -1,9 +1,11 @@
+import { type ParsedUrlQueryInput, stringify } from 'node:querystring';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { brokenBodies, exampleOf, rawParameters } from '../../test/bad-requests.ts';
 import { testService } from '../../test/service.ts';
-import { wireAlsoToMock } from '../../test/wire-to-mock.ts';
+import { wire } from '../../test/wire.ts';
+import { mockUrl, wireAlsoToMock } from '../../test/wire-to-mock.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
 import { Rejection } from '../contract/rejection.ts';
 import { contractValidator } from '../contract/validator.ts';
@@ -52,6 +54,50 @@ test('bad requests of every operation have the problems of the snapshot', async 
   ].join('\n');
   await expect(`${text}\n`).toMatchFileSnapshot(snapshot);
 });
+
+test('the mock rejects bad parameters and bodies in the same words', async () => {
+  const url = await mockUrl();
+  const visited = new Set<object>();
+  const requests = allOperations.flatMap((operation) => [
+    ...badParameters(operation).map(([what, request]) => ({ operation, what, request })),
+    ...brokenBodies(operation, visited).map(({ pointer, what, body }) => {
+      return {
+        operation,
+        what: `${pointer} ${what}`,
+        request: { ...good(operation), bytes: Buffer.from(JSON.stringify(body)) },
+      };
+    }),
+  ]);
+  const sent = requests.filter((_, index) => process.env.NIGHTLY !== undefined || index % 16 === 0);
+  for (const { operation, what, request } of sent) {
+    const result = await check(operation, request);
+    if (result.startsWith('valid')) continue;
+    const { path, query, headers, bytes } = request;
+    const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''));
+    const more = {
+      Authorization: 'Bearer x',
+      ...(bytes !== undefined && { 'Content-Type': 'application/json', 'Content-Length': bytes.length }),
+    };
+    const response = await wire(url, {
+      method: operation.method,
+      path: `${filled}?${stringify(query as ParsedUrlQueryInput)}`,
+      headers: { ...more, ...sendable(headers) },
+      ...(bytes !== undefined && { body: Buffer.from(bytes) }),
+    });
+    const { code, detail, errors } = Object(response.json);
+    const ofMock = `${response.status} ${code} ${problemText({ message: detail, errors })}`;
+    // Node removes spaces around a header, and such a path is another one.
+    if (Object.values(path).includes('') || Object.values(headers).some((value) => value === ' ')) continue;
+    expect(ofMock, `${operation.id} ${what}`).toBe(result);
+  }
+});
+
+/** The headers that the request has. */
+function sendable(headers: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  );
+}
 
 function good(operation: Operation): RawRequest {
   const bytes = operation.bodyLimit === null ? undefined : Buffer.from(JSON.stringify(exampleOf(operation)));
