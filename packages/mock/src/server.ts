@@ -1,10 +1,9 @@
 /** The mock over HTTP: the service's own checks of requests, and the contract's examples from Prism. */
-import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
-  bundleFiles,
   checkByContract,
+  documentAt,
   messages,
   newRequestId,
   problemResult,
@@ -82,9 +81,8 @@ async function resultOf(prism: Prism, request: IncomingMessage, response: Server
     };
     return { kind: 'page', status: 204, headers: allowed, text: '' };
   }
-  if (method === 'GET' && url === '/openapi.json') {
-    return { kind: 'page', status: 200, text: await readFile(bundleFiles.json, 'utf8'), type: 'application/json' };
-  }
+  const document = method === 'GET' ? await documentAt(url) : undefined;
+  if (document !== undefined) return document;
   const accepted = await checkByContract(request, response);
   const { code, example } = chooseResponse(accepted, sent.prefer?.toString());
   const { headers: all, body } = await prism.response(accepted.operation, code, example);

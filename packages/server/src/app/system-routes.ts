@@ -7,6 +7,7 @@ import { Rejection } from '../contract/rejection.ts';
 import { sourceFile } from '../platform/source-file.ts';
 import type { Service } from '../service/service.ts';
 import { type DocumentFile, Documents } from '../wire/documents.ts';
+import { errorPage, errorPath } from '../wire/error-page.ts';
 import type { Exchange } from '../wire/exchange.ts';
 import { documentHeaders, pageHeaders } from '../wire/pages.ts';
 import type { Result } from '../wire/result.ts';
@@ -37,6 +38,7 @@ export function documentRoutes({ keys, config: { publicUrl } }: Pick<Service, 'k
     page('contractYaml', '/openapi.yaml', document(documents, fileOf(bundleFiles.yaml, 'application/yaml'))),
     page('start', '/', () => ({ kind: 'page', status: 302, headers: { Location: '/reference' }, text: '' })),
     page('reference', '/reference', referencePage(documents)),
+    page('errors', errorPath, errorPage),
     page('referenceFile', '/reference/{file}', nextTo(documents), { pattern: nextToReference }),
     page('publicKeys', '/.well-known/jwks.json', async () => ({ kind: 'json', status: 200, body: await keys.jwks() })),
   ];

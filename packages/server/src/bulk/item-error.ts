@@ -11,13 +11,19 @@ const longestPointer = numberOf('ItemError', 'pointer', 'maxLength');
 
 /** Describes the rejection of an item to the caller: its first error, and all of them. */
 export function itemErrorOf(rejection: ItemRejection): ItemErrors {
-  const errors = [rejection, ...rejection.others].slice(0, most).map(({ code, message, pointer }) => ({
+  const errors = [rejection, ...rejection.others].slice(0, most).map(({ code, errorCode, message, pointer }) => ({
     code,
+    errorCode,
     detail: message.length > longestDetail ? `${message.slice(0, longestDetail - 1).toWellFormed()}…` : message,
     pointer: pointer === undefined ? null : shortened(pointer),
   }));
   const [{ code, detail, pointer } = errorless] = errors;
-  return { code, detail, pointer, errors };
+  return {
+    code,
+    detail,
+    pointer,
+    errors: errors.map(({ errorCode, ...place }) => ({ ...place, code: errorCode })),
+  };
 }
 
 const errorless = { code: 'VALIDATION_ERROR', detail: 'The item is invalid.', pointer: null } as const;

@@ -88,6 +88,7 @@ export interface Contract {
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
     readonly responses: Readonly<Record<string, unknown>>;
+    readonly examples: Readonly<Record<string, unknown>>;
   };
   readonly webhooks: Readonly<Record<string, Webhook>>;
   readonly 'x-search-limits': SearchLimits;

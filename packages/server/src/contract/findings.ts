@@ -1,7 +1,7 @@
 import type { Operation } from './contract.ts';
 import { escapePointer } from './pointer.ts';
 import type { ProblemDetail } from './problem.ts';
-import { Rejection } from './rejection.ts';
+import { type ErrorCode, errorCodeOf, Rejection } from './rejection.ts';
 import type { Finding } from './validator.ts';
 
 const places: Record<string, ProblemDetail['in']> = { body: 'body', params: 'path', query: 'query', headers: 'header' };
@@ -28,7 +28,11 @@ export function missingBody(): Rejection {
 }
 
 /** A cursor already determines the position, so a number of rows to skip contradicts it. */
-export const eitherCursorOrPage = { pointer: '/page', code: 'EXCLUSIVE', detail: 'Send either cursor or page.' };
+export const eitherCursorOrPage = {
+  pointer: '/page',
+  code: 'EXCLUSIVE',
+  detail: 'Send either cursor or page.',
+} as const;
 
 function detailOf(operation: Operation, { path, keyword, message }: Finding, body: unknown): ProblemDetail {
   const [, where = '', ...written] = path.split('/');
@@ -40,7 +44,7 @@ function detailOf(operation: Operation, { path, keyword, message }: Finding, bod
   // Node lowercases header names; the contract uses their usual case.
   const header = Object.keys(operation.headers).find((name) => name.toLowerCase() === rest[0]);
   const pointer = place === 'header' && header !== undefined ? `/${header}` : rest.map((part) => `/${part}`).join('');
-  return { in: place, pointer, code: codeOf(keyword), detail: message };
+  return { in: place, pointer, code: codeOfKeyword(keyword), detail: message };
 }
 
 function isUnknownProperty(keyword: string): boolean {
@@ -67,8 +71,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** Converts a keyword to a code: `minLength` becomes `MIN_LENGTH`. */
-function codeOf(keyword: string): string {
+export function codeOfKeyword(keyword: string): ErrorCode {
   if (keyword === '') return 'UNKNOWN_PARAMETER';
   if (isUnknownProperty(keyword)) return 'UNKNOWN_PROPERTY';
-  return keyword.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+  return errorCodeOf(
+    keyword
+      .replace(/^decimalM/, 'm')
+      .replaceAll(/[A-Z]/g, (letter) => `_${letter}`)
+      .toUpperCase(),
+  );
 }

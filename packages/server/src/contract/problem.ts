@@ -1,11 +1,16 @@
 import type { components } from '@financial-automation/spec';
-import { type ProblemDetail, Rejection } from './rejection.ts';
+import { type ErrorCode, type ProblemDetail, Rejection } from './rejection.ts';
 
 export type { ProblemCode, ProblemDetail } from './rejection.ts';
 export type ProblemDocument = components['schemas']['Problem'];
 
 /** Rejects a request because of one invalid value. */
-export function invalid(pointer: string, code: string, detail: string, place: ProblemDetail['in'] = 'body'): Rejection {
+export function invalid(
+  pointer: string,
+  code: ErrorCode,
+  detail: string,
+  place: ProblemDetail['in'] = 'body',
+): Rejection {
   return new Rejection('VALIDATION_ERROR', 'One value of the request is invalid.', {
     errors: [{ in: place, pointer, code, detail }],
   });
@@ -29,7 +34,7 @@ export function problemDocument(rejection: Rejection, requestId: string): Proble
   const code = rejection.problemCode;
   const words = code.replaceAll('_', ' ').toLowerCase();
   return {
-    type: `urn:financial-automation:problem:${code}`,
+    type: `/reference/errors#${code}`,
     title: words.charAt(0).toUpperCase() + words.slice(1),
     status: rejection.status,
     detail: rejection.message,

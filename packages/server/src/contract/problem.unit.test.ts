@@ -11,7 +11,7 @@ test('a rejection with a pointer has one error, at this place of the body', () =
 });
 
 test('a prefix does not change places that are stated as a whole', () => {
-  const errors = [{ in: 'query' as const, pointer: '/page', code: 'EXCLUSIVE', detail: 'Send either cursor or page.' }];
+  const errors = [{ in: 'query', pointer: '/page', code: 'EXCLUSIVE', detail: 'Send either cursor or page.' }] as const;
   expect(new Rejection('VALIDATION_ERROR', 'Invalid.', { errors }).under('/contacts/3').errors).toEqual(errors);
 });
 
@@ -53,7 +53,7 @@ test('a rejection keeps within the limits of the contract', () => {
   const errors = Array.from({ length: 200 }, () => ({
     in: 'body' as const,
     pointer: `/${'x'.repeat(2_000)}`,
-    code: 'X',
+    code: 'TYPE' as const,
     detail: 'y'.repeat(2_000),
   }));
   const { errors: kept = [], message } = new Rejection('VALIDATION_ERROR', 'z'.repeat(3_000), { errors });

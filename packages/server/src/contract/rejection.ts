@@ -5,6 +5,8 @@ import { propertiesOf } from './fields.ts';
 export type ProblemCode = components['schemas']['ProblemCode'];
 export type ProblemDetail = components['schemas']['ProblemError'];
 export type ItemErrorCode = components['schemas']['ItemErrorCode'];
+/** The kind of an invalid value, in `errors` of a problem and of an item. */
+export type ErrorCode = components['schemas']['ProblemErrorCode'];
 
 type RejectionCode = ProblemCode | ItemErrorCode;
 
@@ -21,6 +23,8 @@ const maximum = {
 interface More {
   /** The invalid value in the body. */
   readonly pointer?: string | undefined;
+  /** What is wrong with this value; by default as for the item. */
+  readonly errorCode?: ErrorCode;
   /** Several places, or places outside the body. */
   readonly errors?: readonly ProblemDetail[];
   /** Further rejections of the same item. */
@@ -38,6 +42,8 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
   readonly code: Code;
   /** A JSON Pointer to the invalid value in the body, relative to the `Plan.at` call. */
   readonly pointer: string | undefined;
+  /** What is wrong with this value. */
+  readonly errorCode: ErrorCode;
   readonly headers: Readonly<Record<string, string>>;
   /** What else is wrong with the same item, which is rejected with the first error. */
   readonly others: readonly Rejection<ItemErrorCode>[];
@@ -47,6 +53,7 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
   constructor(code: Code, detail: string, place: string | More = {}) {
     const {
       pointer,
+      errorCode = errorCodeOf(code),
       errors,
       others = [],
       headers = {},
@@ -55,6 +62,7 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
     super(cut(detail, maximum.problemDetail), { cause });
     this.code = code;
     this.pointer = pointer;
+    this.errorCode = errorCode;
     this.others = others;
     this.headers = headers;
     this.#errors = errors;
@@ -62,7 +70,7 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
 
   /** The invalid values; undefined if the rejection concerns none. */
   get errors(): readonly ProblemDetail[] | undefined {
-    const { pointer, code, message } = this;
+    const { pointer, errorCode: code, message } = this;
     const own = pointer === undefined ? this.#errors : [{ in: 'body' as const, pointer, code, detail: message }];
     const others = this.others.flatMap((other) => other.errors ?? []);
     const errors = own === undefined && others.length === 0 ? undefined : [...(own ?? []), ...others];
@@ -86,16 +94,19 @@ export class Rejection<Code extends RejectionCode = RejectionCode> extends Error
 
   /** The same rejection with a prefixed pointer. */
   under(prefix: string): Rejection<Code> {
-    const { code, message, pointer } = this;
-    const own = pointer === undefined ? this : new Rejection(code, message, `${prefix}${pointer}`);
+    const { code, message, pointer, errorCode } = this;
+    const own =
+      pointer === undefined ? this : new Rejection(code, message, { pointer: `${prefix}${pointer}`, errorCode });
     return this.others.length === 0 ? own : own.with(this.others.map((other) => other.under(prefix)));
   }
 
   /** The same rejection, with everything else that is wrong with the item. */
   with(others: readonly Rejection<ItemErrorCode>[]): Rejection<Code> {
-    const { code, message, pointer } = this;
-    const alone = others.map((one) => new Rejection(one.code, one.message, { pointer: one.pointer }));
-    return new Rejection(code, message, { pointer, others: alone });
+    const { code, message, pointer, errorCode } = this;
+    const alone = others.map((one) => {
+      return new Rejection(one.code, one.message, { pointer: one.pointer, errorCode: one.errorCode });
+    });
+    return new Rejection(code, message, { pointer, errorCode, others: alone });
   }
 }
 
@@ -123,6 +134,17 @@ export function together(rejections: readonly [Rejection, ...Rejection[]]): Reje
 
 function isSame(left: Rejection, right: Rejection): boolean {
   return left.code === right.code && left.pointer === right.pointer && left.message === right.message;
+}
+
+const errorCodes: ReadonlySet<string> = new Set(schemaOf('ProblemErrorCode').enum);
+
+/** Returns the code of an invalid value; where it has none of its own, only that a rule rejects it. */
+export function errorCodeOf(code: string): ErrorCode {
+  return isErrorCode(code) ? code : 'VALIDATION_ERROR';
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return errorCodes.has(code);
 }
 
 /** Without a limit in the contract, the text remains as it is. */

@@ -1,5 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { numberOf } from '../contract/contract.ts';
+import { codeOfKeyword } from '../contract/findings.ts';
 import { hasManyValues } from '../contract/many-values.ts';
 import { escapePointer } from '../contract/pointer.ts';
 import { type ItemRejection, isItemRejection, Rejection } from '../contract/rejection.ts';
@@ -27,13 +28,14 @@ export function itemCheck(first: () => ValidateFunction, all: () => ValidateFunc
     const validate = hasManyValues(value) ? isValid : all();
     const found = validate(value) ? [] : (validate.errors ?? []);
     // One error of each value is enough to correct it.
-    const details = new Map<string, string>();
+    const byPlace = new Map<string, ItemRejection>();
     for (const { error, detail } of distinct(found.slice(0, mostFound))) {
-      const place = placeOf(error);
-      if (!details.has(place) && details.size < mostErrors) details.set(place, detail);
+      const pointer = placeOf(error);
+      const errorCode = codeOfKeyword(error.keyword);
+      if (!byPlace.has(pointer) && byPlace.size < mostErrors)
+        byPlace.set(pointer, new Rejection('VALIDATION_ERROR', detail, { pointer, errorCode }));
     }
-    if (details.size === 0) details.set('', 'The item is invalid.');
-    return [...details].map(([pointer, detail]) => new Rejection('VALIDATION_ERROR', detail, pointer));
+    return byPlace.size > 0 ? [...byPlace.values()] : [new Rejection('VALIDATION_ERROR', 'The item is invalid.', '')];
   };
 }
 

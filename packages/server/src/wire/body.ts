@@ -1,6 +1,6 @@
 import { contract } from '../contract/contract.ts';
 import { escapePointer } from '../contract/pointer.ts';
-import { Rejection } from '../contract/rejection.ts';
+import { type ErrorCode, Rejection } from '../contract/rejection.ts';
 import { Unstorable } from '../contract/unstorable.ts';
 import { findDuplicate, pointerAt, scanJson } from './json-scan.ts';
 
@@ -175,8 +175,8 @@ function defineProperty(object: object, name: string, value: unknown): void {
 /** Normalization takes quadratic time in the number of combining marks in a row. All of them are in the category M. */
 const tooManyMarks = new RegExp(`\\p{M}{${limits.combiningMarks + 1}}`, 'u');
 
-export function faultOf(text: string): { readonly code: string; readonly detail: string } | undefined {
-  const character = (detail: string) => ({ code: 'CHARACTER', detail });
+export function faultOf(text: string): { readonly code: ErrorCode; readonly detail: string } | undefined {
+  const character = (detail: string) => ({ code: 'CHARACTER', detail }) as const;
   if (text.includes('\0')) return character('NUL (U+0000) is not allowed in text.');
   // The embedded database interprets it as an encoding mark, and returns the text without it.
   if (text.startsWith('\uFEFF'))
@@ -187,6 +187,6 @@ export function faultOf(text: string): { readonly code: string; readonly detail:
   return { code: 'COMBINING_MARKS', detail };
 }
 
-function malformed(detail: string, error?: { pointer: string; code: string; detail: string }): Rejection {
+function malformed(detail: string, error?: { pointer: string; code: ErrorCode; detail: string }): Rejection {
   return new Rejection('MALFORMED_REQUEST', detail, error && { errors: [{ in: 'body', ...error }] });
 }

@@ -1,5 +1,4 @@
 import accepts from 'accepts';
-import { unauthenticated } from '../contract/problem.ts';
 import { Rejection } from '../contract/rejection.ts';
 
 /** Media types of responses, also with the parameter that some callers name. */
@@ -22,7 +21,11 @@ export function checkAccept(accept: string | undefined): void {
 export function readBearer(authorization: string | undefined): string {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
   if (token !== undefined) return token;
-  throw unauthenticated('Send an access token as "Authorization: Bearer …". POST /v1/auth/token returns one.');
+  // Without a token, the challenge names no error (RFC 6750, section 3.1).
+  const detail = 'Send an access token as "Authorization: Bearer …". POST /v1/auth/token returns one.';
+  throw new Rejection('UNAUTHENTICATED', detail, {
+    headers: { 'WWW-Authenticate': 'Bearer realm="financial-automation"' },
+  });
 }
 
 /** Whether a list of tags, such as `If-None-Match`, contains the tag, by weak comparison (RFC 9110), or is `*`. */

@@ -1,5 +1,6 @@
 import { contract } from '../contract/contract.ts';
 import { escapePointer } from '../contract/pointer.ts';
+import type { ErrorCode } from '../contract/rejection.ts';
 
 const limits = contract['x-json-limits'];
 
@@ -12,7 +13,7 @@ export interface Scan {
   /** Whether a number may have a value that a double cannot represent: up to 15 digits always fit. */
   readonly mayBeInexact: boolean;
   /** The first thing that exceeds a limit of the contract. */
-  readonly excess: { readonly code: string; readonly detail: string; readonly offset: number } | undefined;
+  readonly excess: { readonly code: ErrorCode; readonly detail: string; readonly offset: number } | undefined;
 }
 
 /** Scans the bytes of a JSON text once. It stops where a limit of the contract is exceeded. */

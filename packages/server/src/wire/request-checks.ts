@@ -2,19 +2,21 @@
  * What decides about a request by the contract alone. The mock uses it, so that it rejects the same requests as the service in the
  * same words.
  */
+import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parse as parseQuery } from 'node:querystring';
-import { allOperations, type Operation } from '../contract/contract.ts';
+import { allOperations, bundleFiles, type Operation } from '../contract/contract.ts';
 import { contractValidator } from '../contract/validator.ts';
 import { isPublic } from '../platform/auth/roles.ts';
 import { type CheckedRequest, checkRequest } from './check-request.ts';
+import { errorPage, errorPath } from './error-page.ts';
 import { checkAccept, readBearer } from './headers.ts';
 import { checkHeaders, cleanParameters, jsonBody } from './input.ts';
 import { readRawBody } from './raw-body.ts';
+import type { PageResult } from './result.ts';
 import { createRouter } from './router.ts';
 import { readTarget } from './target.ts';
 
-export { bundleFiles } from '../contract/contract.ts';
 export { declarationsOf, referred } from '../contract/parameters.ts';
 export { invalid } from '../contract/problem.ts';
 export { Rejection } from '../contract/rejection.ts';
@@ -57,4 +59,11 @@ export async function checkByContract(request: IncomingMessage, response: Server
   const query = cleanParameters('query', parseQuery(target?.query ?? ''));
   const validator = await contractValidator();
   return { operation, path, ...checkRequest(validator, operation, { path, query, headers, bytes }) };
+}
+
+/** The documents that need no service: the contract, and the page that `type` of a problem points into. */
+export async function documentAt(path: string | undefined): Promise<PageResult | undefined> {
+  if (path === errorPath) return errorPage();
+  if (path !== '/openapi.json') return undefined;
+  return { kind: 'page', status: 200, text: await readFile(bundleFiles.json, 'utf8'), type: 'application/json' };
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ProblemDetail } from '../../contract/problem.ts';
-import { Rejection } from '../../contract/rejection.ts';
+import { type ErrorCode, Rejection } from '../../contract/rejection.ts';
 import { findUnstorable } from '../../contract/unstorable.ts';
 import { entityOf } from '../../entity/registry.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
@@ -12,7 +12,7 @@ import { compareDecimals } from './decimal.ts';
 import { findMismatches, keyOf, type PatternReports, reportPatterns } from './pattern.ts';
 import { isStandardType } from './standard-types.ts';
 
-type Finding = readonly [rule: keyof CustomField, code: string, detail: string];
+type Finding = readonly [rule: keyof CustomField, code: ErrorCode, detail: string];
 
 /**
  * Validates the fields of a custom type and completes them for storage.
@@ -181,7 +181,7 @@ async function withDefault(
     if (!(error instanceof Rejection)) throw error;
     const detail = `It does not fit the field: ${error.message}`;
     throw new Rejection('VALIDATION_ERROR', 'The definition of a field is invalid.', {
-      errors: [detailOf(index, ['defaultValue', error.code, detail])],
+      errors: [detailOf(index, ['defaultValue', error.errorCode, detail])],
     });
   }
 }

@@ -1,6 +1,7 @@
 import { Ajv2020, str, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { numberOf, type Schema, schemaOf } from '../../contract/contract.ts';
+import { codeOfKeyword } from '../../contract/findings.ts';
 import { escapePointer } from '../../contract/pointer.ts';
 import { type ItemRejection, Rejection } from '../../contract/rejection.ts';
 import { addUniqueItems } from '../../contract/unique-items.ts';
@@ -50,7 +51,7 @@ export function maxTextLengthOf({ pattern, maxLength }: CustomField, reports: Pa
 }
 
 function unknownField(name: string, fields: ReadonlyMap<string, CustomField>): ItemRejection {
-  return invalidField(name, unknownProperty(name, [...fields.keys()]));
+  return invalidField(name, unknownProperty(name, [...fields.keys()]), 'UNKNOWN_PROPERTY');
 }
 
 function faultOf(field: CustomField, value: unknown): ItemRejection | undefined {
@@ -59,7 +60,8 @@ function faultOf(field: CustomField, value: unknown): ItemRejection | undefined 
   if (validate({ value, rules: rulesOf(field) })) return undefined;
   const [{ error, detail } = { error: undefined, detail: 'The value is invalid.' }] = distinct(validate.errors ?? []);
   const inside = error?.instancePath.slice('/value'.length) ?? '';
-  return new Rejection('VALIDATION_ERROR', detail, `/${escapePointer(field.name)}${inside}`);
+  const errorCode = codeOfKeyword(error?.keyword ?? 'not');
+  return new Rejection('VALIDATION_ERROR', detail, { pointer: `/${escapePointer(field.name)}${inside}`, errorCode });
 }
 
 const validators = new Map<string, ValidateFunction>();
