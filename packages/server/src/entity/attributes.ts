@@ -31,7 +31,11 @@ export function readAttributes(
   previous: AnyRow | undefined,
 ): AnyInput {
   const unstorable = findUnstorable(attributes);
-  if (unstorable !== undefined) throw new Rejection('VALIDATION_ERROR', unstorable.detail, unstorable.pointer);
+  if (unstorable !== undefined)
+    throw new Rejection('VALIDATION_ERROR', unstorable.detail, {
+      pointer: unstorable.pointer,
+      errorCode: 'UNSTORABLE',
+    });
   const { read } = rulesOf(entity);
   if (read !== undefined) return read(plan, attributes, previous);
   const values: Record<string, unknown> = { ...attributes };

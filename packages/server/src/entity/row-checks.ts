@@ -1,5 +1,6 @@
 import { type Field, holdsField, membersOf } from '../contract/fields.ts';
 import { Rejection } from '../contract/rejection.ts';
+import { invalidField } from './invalid-field.ts';
 import type { AnyEntity } from './model.ts';
 import type { AnyInput, AnyRow } from './row.ts';
 import { perEntity } from './select.ts';
@@ -24,9 +25,7 @@ const writableFields = perEntity(({ keptFields }) => keptFields.filter((field) =
 
 function checkPresent(values: AnyInput, fields: readonly Field[]): void {
   const missing = fields.filter(({ name }) => values[name] === undefined);
-  const [first, ...others] = missing.map(
-    ({ name }) => new Rejection('VALIDATION_ERROR', `${name} is required.`, `/${name}`),
-  );
+  const [first, ...others] = missing.map(({ name }) => invalidField(name, `${name} is required.`, 'REQUIRED'));
   if (first !== undefined) throw first.with(others);
 }
 

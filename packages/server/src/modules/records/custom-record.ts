@@ -73,7 +73,7 @@ function readRecord(
       if (!field.active && name in provided) throw invalidField(name, 'The field is inactive.');
       if (field.active && previous === undefined && !(name in provided)) {
         if (field.defaultValue !== null) provided[name] = field.defaultValue;
-        else if (field.required) throw invalidField(name, `${name} is required.`);
+        else if (field.required) throw invalidField(name, `${name} is required.`, 'REQUIRED');
       }
       if (name in provided) provided[name] = idOfReference(plan, field, provided[name]);
     });
@@ -85,7 +85,7 @@ function readRecord(
   const matching = matched.map((field) => () => {
     const test = patternTest(field, provided[field.name]);
     const detail = test === undefined ? undefined : plan.lookup(mismatches, keyOf(test));
-    if (detail !== undefined) faults.add([invalidField(field.name, detail)]);
+    if (detail !== undefined) faults.add([invalidField(field.name, detail, 'PATTERN')]);
   });
   plan.together(...matching);
   faults.reject();
