@@ -1,16 +1,22 @@
 /** Calls every operation of the contract through the client, with the contract's examples, on the mock. */
 
+import { operations as index } from '@financial-automation/spec';
 import { type Operation, operationsOf, type Parameter, readContract } from '@financial-automation/spec/examples';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningMock, startMock } from '../../mock/src/server.ts';
 import { createClient } from '../src/index.ts';
 import type { AnyApiResponse, AnyInput } from '../src/types.ts';
 
+interface AnyCall {
+  (input: AnyInput): Promise<AnyApiResponse>;
+  rows(input: AnyInput): AsyncIterable<unknown>;
+}
+
 const operations = operationsOf(await readContract());
 /** The client handles the responses of all operations alike; all of them are compared with `MOCK=all`. */
 const compared = new Set(operations.filter((_, index) => process.env.MOCK === 'all' || index % 9 === 1));
 let mock: RunningMock;
-let api: Record<string, (input: AnyInput) => Promise<AnyApiResponse>>;
+let api: Record<string, AnyCall>;
 
 beforeAll(async () => {
   mock = await startMock({ port: 0 });
@@ -27,6 +33,17 @@ describe.each(operations)('$id', (operation) => {
     expect(response).toMatchObject({ status: success?.status, ok: true });
     expect(response?.body).toEqual(paged(success?.examples[0]?.value));
   });
+
+  if (index[operation.id].paging !== null)
+    it('has rows that end, one on each page', async () => {
+      const place = operation.method === 'GET' ? 'query' : 'body';
+      const { [place]: sent, ...input } = inputOf(operation);
+      const { page: _page, cursor: _cursor, after: _after, ...others } = Object(sent);
+      const rows = await Array.fromAsync(
+        api[operation.id]?.rows({ ...input, [place]: { ...others, pageSize: 1 } }) ?? [],
+      );
+      expect(rows).toEqual(Object(operation.responses[0]?.examples[0]?.value).data);
+    });
 
   if (!compared.has(operation)) return;
   it('returns every declared response of the mock', async () => {

@@ -125,10 +125,10 @@ export function pageOf(
   const { total: _total, totalIsExact: _totalIsExact, ...others } = Object(example);
   return {
     ...others,
-    ...('page' in others && { page: paging === 'number' ? page : first, pageSize }),
+    ...('page' in others && { page: paging === 'number' ? Math.floor(first / pageSize) : first, pageSize }),
     data: data.slice(first, next),
     hasMore,
-    nextCursor: paging === 'feed' || (paging !== 'number' && hasMore) ? `mock-${next}` : null,
+    nextCursor: paging === 'feed' || hasMore ? `mock-${next}` : null,
     ...(includeTotal === true && { total: data.length, totalIsExact: true }),
   };
 }
