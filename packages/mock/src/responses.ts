@@ -110,16 +110,15 @@ type PageRequest = Partial<
 >;
 
 /** The requested page of the rows of an example; any other example as it is. */
-export function pageOf(
-  { operation: { method, paging }, query, body: sent }: AcceptedRequest,
-  example: unknown,
-): unknown {
+export function pageOf({ operation, query, body }: AcceptedRequest, example: unknown): unknown {
+  const { method, paging } = operation;
   const data = dataOf(example);
   if (paging === null || data === undefined) return example;
-  const { page = 0, pageSize = 0, cursor, after, includeTotal }: PageRequest = Object(method === 'GET' ? query : sent);
+  const sent: PageRequest = Object(method === 'GET' ? query : body);
+  const { page = 0, pageSize = Math.max(data.length, 1) } = sent;
   // Cursors of the examples start again.
-  const position = /^mock-(\d+)$/.exec(cursor ?? after ?? '')?.[1] ?? page * (paging === 'number' ? pageSize : 1);
-  const first = Number(position);
+  const [, position] = /^mock-(\d+)$/.exec(sent.cursor ?? sent.after ?? '') ?? [];
+  const first = Number(position ?? page * (paging === 'number' ? pageSize : 1));
   const next = Math.min(first + pageSize, data.length);
   const hasMore = next < data.length;
   const { total: _total, totalIsExact: _totalIsExact, ...others } = Object(example);
@@ -129,6 +128,6 @@ export function pageOf(
     data: data.slice(first, next),
     hasMore,
     nextCursor: paging === 'feed' || hasMore ? `mock-${next}` : null,
-    ...(includeTotal === true && { total: data.length, totalIsExact: true }),
+    ...(sent.includeTotal === true && { total: data.length, totalIsExact: true }),
   };
 }

@@ -5098,8 +5098,8 @@ export interface components {
          */
         Problem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -5128,42 +5128,42 @@ export interface components {
          * Problem code
          * @description Kind of problem. New codes can be added; existing codes do not change.
          *
-         *     | code | reason |
-         *     |---|---|
-         *     | `MALFORMED_REQUEST` | the body is not JSON or not UTF-8, has a property twice, exceeds a limit of JSON bodies, or has characters that are not allowed in text |
-         *     | `MISSING_BODY` | a body is required but missing; some proxies drop the body of a DELETE request |
-         *     | `VALIDATION_ERROR` | a value is invalid; see `errors` |
-         *     | `INVALID_CURSOR` | the cursor is invalid, or belongs to another query or tenant |
-         *     | `SEARCH_TOO_COMPLEX` | the `where` clause is too deep, has too many conditions or costs too much |
-         *     | `FILTER_NOT_ALLOWED` | your roles do not allow the `filterExpression` |
-         *     | `REFERENCE_NOT_FOUND` | a referenced row does not exist or is inactive |
-         *     | `UNAUTHENTICATED` | the token is missing, invalid or expired |
-         *     | `FORBIDDEN` | the API user lacks a required role |
-         *     | `TENANT_MISMATCH` | the token is for another tenant, or the tenant does not exist |
-         *     | `ACCESS_RESTRICTED` | the tenant restricts access to other addresses or client IDs |
-         *     | `NOT_FOUND` | the resource does not exist in this tenant, or the path does not exist |
-         *     | `METHOD_NOT_ALLOWED` | the path does not support this method |
-         *     | `NOT_ACCEPTABLE` | the service cannot return any of the accepted media types |
-         *     | `CONFLICT` | the request conflicts with the current state |
-         *     | `DUPLICATE_REF` | another row has the same unique value |
-         *     | `INVALID_STATE` | the state of the row does not allow this |
-         *     | `LOCKED` | a dependent row locks the row |
-         *     | `NO_RATE` | no rate applies |
-         *     | `PERIOD_CLOSED` | the day is in a closed period of the books |
-         *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job |
-         *     | `LIMIT_REACHED` | the tenant already has the maximum number of these; the operation states it |
-         *     | `IDEMPOTENCY_KEY_REUSED` | the key was used for another request |
-         *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running; retry after `Retry-After` seconds |
-         *     | `EVENTS_EXPIRED` | events after this position are no longer kept |
-         *     | `PRECONDITION_FAILED` | the `ETag` in `If-Match` is not the current one of the row |
-         *     | `PAYLOAD_TOO_LARGE` | the body is larger than the operation accepts, or takes too long to check; split the request |
-         *     | `UNSUPPORTED_MEDIA_TYPE` | the body is not `application/json` |
-         *     | `RATE_LIMITED` | too many requests in the window; wait for `Retry-After` seconds |
-         *     | `CONCURRENCY_LIMITED` | too many concurrent requests or connections of your tenant, API user or IP address; wait for `Retry-After` seconds |
-         *     | `INTERNAL_ERROR` | an error of the service; report the `requestId` to support |
-         *     | `SERVICE_UNAVAILABLE` | the service is unavailable, and nothing was written; retry after `Retry-After` seconds |
-         *     | `OUTCOME_UNKNOWN` | it is unknown whether a write took effect; repeat it with the same `Idempotency-Key`, or look for its result first |
-         *     | `READ_TIMEOUT` | a read exceeded the time limit of the service; narrow it before you retry |
+         *     | code | when | what to do |
+         *     |---|---|---|
+         *     | `MALFORMED_REQUEST` | the body is not JSON or not UTF-8, has a property twice, exceeds a limit of JSON bodies, or has characters that are not allowed in text | correct the body; `errors` has the place, if there is one |
+         *     | `MISSING_BODY` | a body is required but missing; some proxies drop the body of a DELETE request | send a body |
+         *     | `VALIDATION_ERROR` | a value is invalid | correct the values in `errors` |
+         *     | `INVALID_CURSOR` | the cursor is invalid, or belongs to another query or tenant | start from the first page |
+         *     | `SEARCH_TOO_COMPLEX` | the `where` clause is too deep, has too many conditions or costs too much | simplify or split the search |
+         *     | `FILTER_NOT_ALLOWED` | your roles do not allow the `filterExpression` | use another filter, or an API user with the role |
+         *     | `REFERENCE_NOT_FOUND` | a referenced row does not exist or is inactive | send the ID of an active row |
+         *     | `UNAUTHENTICATED` | the token is missing, is invalid or has expired | send an access token, or request a new one |
+         *     | `FORBIDDEN` | the API user lacks a required role | use an API user with one of the roles in `detail` |
+         *     | `TENANT_MISMATCH` | the token is for another tenant, or the tenant does not exist | send the tenant of the token |
+         *     | `ACCESS_RESTRICTED` | the tenant restricts access to other addresses or client IDs | call from an allowed address with an allowed client ID, or ask the administrator of the tenant |
+         *     | `NOT_FOUND` | the resource does not exist in this tenant, or the path does not exist | check the path and the ID |
+         *     | `METHOD_NOT_ALLOWED` | the path does not support this method | use one of the methods in `Allow` |
+         *     | `NOT_ACCEPTABLE` | the service cannot return any of the accepted media types | accept `application/json` |
+         *     | `CONFLICT` | the request conflicts with the current state | read the rows, and decide whether to send other values |
+         *     | `DUPLICATE_REF` | another row has the same unique value | choose another value, or update that row |
+         *     | `INVALID_STATE` | the state of the row does not allow this | read the row, and change its state first |
+         *     | `LOCKED` | a dependent row locks the row | correct it as `detail` describes |
+         *     | `NO_RATE` | no rate applies | set a rate |
+         *     | `PERIOD_CLOSED` | the day is in a closed period of the books | choose a day in an open period |
+         *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job | lower the amount, or set `exceedsFee` |
+         *     | `LIMIT_REACHED` | the tenant already has the maximum number of these; the operation states it | deactivate one, or wait until one has finished |
+         *     | `IDEMPOTENCY_KEY_REUSED` | the key was used for another request | use a new key for each request |
+         *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running | repeat after `Retry-After` seconds |
+         *     | `EVENTS_EXPIRED` | events after this position are no longer kept | read everything again, and continue from now |
+         *     | `PRECONDITION_FAILED` | the `ETag` in `If-Match` is not the current one of the row | read the row again, and decide whether to repeat the update |
+         *     | `PAYLOAD_TOO_LARGE` | the body is larger than the operation accepts, or takes too long to check | split the request |
+         *     | `UNSUPPORTED_MEDIA_TYPE` | the body is not `application/json` | send `Content-Type: application/json` |
+         *     | `RATE_LIMITED` | too many requests in the window | repeat after `Retry-After` seconds |
+         *     | `CONCURRENCY_LIMITED` | too many concurrent requests or connections of your tenant, API user or IP address | repeat after `Retry-After` seconds, and send fewer requests at the same time |
+         *     | `INTERNAL_ERROR` | an error of the service | report the `requestId` to support |
+         *     | `SERVICE_UNAVAILABLE` | the service is unavailable, and nothing was written | repeat after `Retry-After` seconds |
+         *     | `OUTCOME_UNKNOWN` | it is unknown whether a write took effect | repeat with the same `Idempotency-Key`, or look for the result first |
+         *     | `READ_TIMEOUT` | a read exceeded the time limit of the service | narrow the read |
          * @enum {string}
          */
         ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "OUTCOME_UNKNOWN" | "READ_TIMEOUT";
@@ -5207,6 +5207,79 @@ export interface components {
             expires_in: number;
         };
         /**
+         * Problem error code
+         * @description Kind of an invalid value. New codes can be added; existing codes do not change.
+         *
+         *     | code | when | what to do | example |
+         *     |---|---|---|---|
+         *     | `TYPE` | the value has another JSON type than the contract declares | send the type that `detail` names | The value must be an integer. |
+         *     | `REQUIRED` | a required value is missing | send it | The value is missing. |
+         *     | `DEPENDENT_REQUIRED` | another value of the object requires this one | send both values, or neither | The value must have property daysBefore when property boundaries is present. |
+         *     | `UNKNOWN_PROPERTY` | the object cannot have this property | correct its name, or leave it out | Unknown property. Did you mean name? |
+         *     | `UNKNOWN_PARAMETER` | the operation has no such query parameter | correct its name, or leave it out | Unknown query parameter 'x'. |
+         *     | `ENUM` | the value is none of the allowed ones | send one of the values in `detail` | The value must be one of TimeEntry, ExpenseEntry. |
+         *     | `CONST` | only one value is allowed | send the value in `detail` | The value must be false. |
+         *     | `FORMAT` | the text does not have its format, such as a date or a URL | send the form that `detail` shows | deliveryUrl is not a URL. |
+         *     | `PATTERN` | the text does not have its form, is blank, or a pattern is not valid | send the form that `detail` shows | The text must not be blank. |
+         *     | `MIN_LENGTH` | the text is too short | send a longer text | The text must not be blank. |
+         *     | `MAX_LENGTH` | the text is too long | shorten it | The text must have at most 255 characters. |
+         *     | `MINIMUM` | the number is too small | send a larger number | The number must be at least 1. |
+         *     | `MAXIMUM` | the number is too large | send a smaller number | The number must be at most 1000. |
+         *     | `MIN_ITEMS` | the list has too few items | add items | The list must have at least 1 item. |
+         *     | `MAX_ITEMS` | the list has too many items | split the request | The list must have at most 100 items. |
+         *     | `UNIQUE_ITEMS` | the list has a value twice | remove the repetition | The list must not repeat a value: items 0 and 1 are equal. |
+         *     | `MIN_PROPERTIES` | the object has too few properties | add one of the properties that `detail` names | The object must have at least one of deliveryUrl, filterExpression or description. |
+         *     | `MAX_PROPERTIES` | the object has too many properties | leave some out | The object must have at most 1 property. |
+         *     | `ONE_OF` | the value matches none of several forms, or several | send one of the forms that the schema describes | Exactly one of clientId and clientRef is required. |
+         *     | `NOT` | the value is one that the schema excludes | see the description of the schema in `detail` | The value is not allowed. Assignments to jobs and tasks. At least one entry in total. |
+         *     | `CHARACTER` | the text has NUL, an unpaired surrogate or a byte order mark at its start | remove the character | NUL (U+0000) is not allowed in text. |
+         *     | `COMBINING_MARKS` | the text has too many combining marks in a row | remove some | The text has more than 30 combining marks in a row. |
+         *     | `NAME_LENGTH` | the name of a property is too long | shorten it | The name of a property has more than 255 characters. |
+         *     | `DUPLICATE_KEY` | the object has a property twice | send it once | The object has several properties with this name. Names are compared in normalization form C. |
+         *     | `DEPTH` | the body is nested too deeply | flatten it | The body is nested more than 100 levels deep. |
+         *     | `DIGITS` | a number has too many digits | send it as a string | A number has more than 100 digits. Send it as a string. |
+         *     | `TOO_MANY_VALUES` | the body has too many values | split the request | The body has more than 100000 values and property names. Split the request. |
+         *     | `UNSTORABLE` | the value cannot be stored exactly | send a number as a string, or rename the property | This number has more digits than can be stored exactly. Send it as a string. |
+         *     | `NOT_SUPPORTED` | the operation does not support the header or its value | leave out the header | getClient does not support Idempotency-Key. Leave out the header. |
+         *     | `EXCLUSIVE` | two values exclude each other | send one of them | Send either cursor or page. |
+         *     | `OUT_OF_RANGE` | the value is outside of the range that the state allows | send a value within the range in `detail` | The clock only goes forward, by at most 366 days in a call and 36,525 days in all. |
+         *     | `NOT_ASCENDING` | the boundaries of groups are not in ascending order | sort them | Each boundary must be greater than the one before it. |
+         *     | `NOT_GROUPED` | the order names a column that the request does not group by | group by it, or order by another | It is not a column of groupBy. |
+         *     | `UNKNOWN_MEASURE` | the order names a measure that the request does not have | add the measure, or order by another | It is not one of the measures. |
+         *     | `DUPLICATE` | a name is used twice in the request | choose another name | Another field has this name. |
+         *     | `RESERVED` | the name is reserved | choose another name | The name is reserved. Choose another one. |
+         *     | `NOT_APPLICABLE` | the rule does not apply to fields of this type | leave it out | This rule does not apply to the type DATE. |
+         *     | `NO_VALUE` | a record without a value would be invalid | set required or nullable, or set a default | A record without a value would be invalid. Set required or nullable to true, or provide a defaultValue. |
+         *     | `BOUNDS` | two bounds contradict each other, or the type | change one of them | It is below minLength. |
+         *     | `FIELD_IN_USE` | records use what the change removes | change the records first | The field stage is missing. |
+         *     | `CLIENT` | the rows belong to another client | send rows of one client | The invoice belongs to another client. |
+         *     | `CURRENCY` | the amount is not in minor units of the currency, or the currencies differ | round the amount, or send one currency | All invoices of a link must have the same currency. |
+         *     | `EVENT_NOT_ENABLED` | the event is disabled for the tenant | enable it in the settings, or subscribe to others | There are no events of the type WipEntry. |
+         *     | `NOT_HTTPS` | the URL does not start with `https://` | use HTTPS | deliveryUrl must start with https://. |
+         *     | `CREDENTIALS` | the URL has a user name or a password | remove them | deliveryUrl must not contain a user name or a password. Verify the signature instead. |
+         *     | `PORT_NOT_ALLOWED` | events are not delivered to this port | use another port | Port 8443 is not allowed. Use port 443, or ask the operator to allow this one. |
+         *     | `ADDRESS_NOT_PUBLIC` | the host is not reachable from the internet | use a public address | 10.0.0.7 is not a public address. Events are sent to public ones only. |
+         *     | `VALIDATION_ERROR` | a rule of the type rejects the value | correct the value as `detail` describes | The job belongs to another client. |
+         *     | `REFERENCE_NOT_FOUND` | a referenced row does not exist or is inactive | send the ID of an active row | No active job with this ID exists. |
+         *     | `RECORD_NOT_FOUND` | the row to update does not exist | create it, or correct the key | No active Opportunity has this systemRef. |
+         *     | `NOT_FOUND` | no row has this key | correct the key | No client has this clientRef. |
+         *     | `DUPLICATE_REF` | another row has the same unique value | choose another value, or update that row | Another Client already has this clientRef. |
+         *     | `CONFLICT` | the value contradicts another row | choose another value | The job is linked to another engagement. Unlink it there first. |
+         *     | `INVALID_STATE` | the state of the row does not allow this | read the row, and change its state first | The job has open tasks. Complete or cancel them first. |
+         *     | `STALE_VERSION` | the row has another version than `ifVersion` | read the row again | The row has changed; its version is now 4. Read it again before you update it. |
+         *     | `LOCKED` | a dependent row locks the row | correct it as `detail` describes | The entry is billed on INV-2026-00412. Correct it with an entry that has negative hours and reversesSystemRef. |
+         *     | `NO_RATE` | no rate applies | set a rate | No rate applies to this staff member on 2026-10-01. Set a rate, or write the entry as not billable. |
+         *     | `PERIOD_CLOSED` | the day is in a closed period of the books | choose a day in an open period | changeDate is 2026-08-15, and the books are closed until then. The first open day is 2026-09-01. |
+         *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job | lower the amount, or set `exceedsFee` | Of the job's fee of 12000.00, 2000.00 remains, and the line bills 2500.00. Lower it, or set exceedsFee of the line to true. |
+         *     | `FORBIDDEN` | the API user lacks a role for this value | leave it out, or use an API user with the role | Conditions on payments require the PYMT_R role. |
+         *     | `INVALID_CURSOR` | the cursor is invalid, or belongs to another query or tenant | start from the first page | Send it with the same filter and order. |
+         *     | `EVENTS_EXPIRED` | events after this position are no longer kept | read everything again, and continue from now | Events are kept for 30 days. |
+         *     | `FILTER_NOT_ALLOWED` | the roles do not allow the `filterExpression` | use another filter, or an API user with the role | The filter ALL_PAYMENTS requires the PYMT_EVNT_ALL role. |
+         *     | `SEARCH_TOO_COMPLEX` | the `where` clause is too deep, has too many conditions or costs too much | split the search | This part costs 30, and the parts before it cost 390 of 400. |
+         * @enum {string}
+         */
+        ProblemErrorCode: "TYPE" | "REQUIRED" | "DEPENDENT_REQUIRED" | "UNKNOWN_PROPERTY" | "UNKNOWN_PARAMETER" | "ENUM" | "CONST" | "FORMAT" | "PATTERN" | "MIN_LENGTH" | "MAX_LENGTH" | "MINIMUM" | "MAXIMUM" | "MIN_ITEMS" | "MAX_ITEMS" | "UNIQUE_ITEMS" | "MIN_PROPERTIES" | "MAX_PROPERTIES" | "ONE_OF" | "NOT" | "CHARACTER" | "COMBINING_MARKS" | "NAME_LENGTH" | "DUPLICATE_KEY" | "DEPTH" | "DIGITS" | "TOO_MANY_VALUES" | "UNSTORABLE" | "NOT_SUPPORTED" | "EXCLUSIVE" | "OUT_OF_RANGE" | "NOT_ASCENDING" | "NOT_GROUPED" | "UNKNOWN_MEASURE" | "DUPLICATE" | "RESERVED" | "NOT_APPLICABLE" | "NO_VALUE" | "BOUNDS" | "FIELD_IN_USE" | "CLIENT" | "CURRENCY" | "EVENT_NOT_ENABLED" | "NOT_HTTPS" | "CREDENTIALS" | "PORT_NOT_ALLOWED" | "ADDRESS_NOT_PUBLIC" | "VALIDATION_ERROR" | "REFERENCE_NOT_FOUND" | "RECORD_NOT_FOUND" | "NOT_FOUND" | "DUPLICATE_REF" | "CONFLICT" | "INVALID_STATE" | "STALE_VERSION" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "FORBIDDEN" | "INVALID_CURSOR" | "EVENTS_EXPIRED" | "FILTER_NOT_ALLOWED" | "SEARCH_TOO_COMPLEX";
+        /**
          * Problem error
          * @description Invalid value.
          */
@@ -5218,8 +5291,7 @@ export interface components {
             in: "body" | "path" | "query" | "header";
             /** @description JSON Pointer (RFC 6901) into the body, or `/` and the name of the parameter. */
             pointer: string;
-            /** @description Kind of error, for programs. */
-            code: string;
+            code: components["schemas"]["ProblemErrorCode"];
             /** @description Description of the error, for people. */
             detail: string;
         };
@@ -5229,8 +5301,8 @@ export interface components {
          */
         BadRequestProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -5268,8 +5340,8 @@ export interface components {
          */
         UnauthorizedProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -5307,8 +5379,8 @@ export interface components {
          */
         ForbiddenProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -5346,8 +5418,8 @@ export interface components {
          */
         NotAcceptableProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -5385,8 +5457,8 @@ export interface components {
          */
         PayloadTooLargeProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -5424,8 +5496,8 @@ export interface components {
          */
         UnsupportedMediaTypeProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -5463,8 +5535,8 @@ export interface components {
          */
         TooManyRequestsProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -5502,8 +5574,8 @@ export interface components {
          */
         InternalServerErrorProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -5541,8 +5613,8 @@ export interface components {
          */
         ServiceUnavailableProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -6720,8 +6792,8 @@ export interface components {
          */
         NotFoundProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -7407,8 +7479,8 @@ export interface components {
          */
         ConflictProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -9186,19 +9258,19 @@ export interface components {
          * Item error code
          * @description Reason why one item of a bulk call failed. The other items are not affected.
          *
-         *     | code | reason |
-         *     |---|---|
-         *     | `VALIDATION_ERROR` | a value breaks a rule of the type |
-         *     | `RECORD_NOT_FOUND` | the row to update does not exist |
-         *     | `REFERENCE_NOT_FOUND` | a referenced row does not exist or is inactive |
-         *     | `DUPLICATE_REF` | another row has the same unique value |
-         *     | `INVALID_STATE` | the state of the row does not allow this |
-         *     | `STALE_VERSION` | the row has another version than `ifVersion` |
-         *     | `LOCKED` | a dependent row locks the row |
-         *     | `FORBIDDEN` | the API user lacks a role for this item |
-         *     | `NO_RATE` | no rate applies |
-         *     | `PERIOD_CLOSED` | the day is in a closed period of the books |
-         *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job |
+         *     | code | when | what to do |
+         *     |---|---|---|
+         *     | `VALIDATION_ERROR` | a value breaks a rule of the type | correct the values in `errors` |
+         *     | `RECORD_NOT_FOUND` | the row to update does not exist | create it, or correct the key |
+         *     | `REFERENCE_NOT_FOUND` | a referenced row does not exist or is inactive | send the ID of an active row |
+         *     | `DUPLICATE_REF` | another row has the same unique value | choose another value, or update that row |
+         *     | `INVALID_STATE` | the state of the row does not allow this | read the row, and change its state first |
+         *     | `STALE_VERSION` | the row has another version than `ifVersion` | read the row again |
+         *     | `LOCKED` | a dependent row locks the row | correct it as `detail` describes |
+         *     | `FORBIDDEN` | the API user lacks a role for this item | use an API user with one of the roles in `detail` |
+         *     | `NO_RATE` | no rate applies | set a rate |
+         *     | `PERIOD_CLOSED` | the day is in a closed period of the books | choose a day in an open period |
+         *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job | lower the amount, or set `exceedsFee` |
          * @enum {string}
          */
         ItemErrorCode: "VALIDATION_ERROR" | "RECORD_NOT_FOUND" | "REFERENCE_NOT_FOUND" | "DUPLICATE_REF" | "INVALID_STATE" | "STALE_VERSION" | "LOCKED" | "FORBIDDEN" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED";
@@ -9207,7 +9279,7 @@ export interface components {
          * @description One error of an item of a bulk call.
          */
         ItemError: {
-            code: components["schemas"]["ItemErrorCode"];
+            code: components["schemas"]["ProblemErrorCode"];
             /** @description Description of the error, for people. */
             detail: string;
             /** @description JSON Pointer (RFC 6901) to the invalid value in the body. Null if the error is not about one value. */
@@ -11885,8 +11957,8 @@ export interface components {
          */
         PreconditionFailedProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
@@ -19694,8 +19766,8 @@ export interface components {
          */
         GoneProblem: {
             /**
-             * Format: uri
-             * @description Kind of problem, as a URI that ends in `code`.
+             * Format: uri-reference
+             * @description Kind of problem, as the address of its description on the server that returns it.
              */
             type: string;
             /** @description Kind of problem, as text. */
