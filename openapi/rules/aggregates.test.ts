@@ -41,6 +41,7 @@ function bundle(): Record<string, JsonObject> {
         surveyedAt: ref('InstantFilter'),
         length: ref('DecimalFilter'),
         crew: ref('IntegerFilter'),
+        price: ref('DecimalFilter'),
         ownerIds: ref('UuidListFilter'),
         harbor: ref('HarborRelationWhere'),
         _and: { type: 'array' },
@@ -101,16 +102,6 @@ describe('the bundle', () => {
     for (const open of ['AggregateGroupBy', 'AggregateMeasure', 'AggregateFunction', 'AggregateOrderBy'])
       expect([open, schemas[open], text.includes(`/${open}"`)]).toEqual([open, undefined, false]);
   });
-});
-
-test('a number of the row that the search does not filter by is reported', () => {
-  const schemas = bundle();
-  Object.assign(objectOf(schemas.Boat?.properties), { beam: decimal, draught: { anyOf: [], ...ref('Depth') } });
-  schemas.Depth = decimal;
-  expect(named(schemas).complaints).toEqual([
-    expect.stringMatching(/^Add beam to the columns of Boat/),
-    expect.stringMatching(/^Add draught to the columns of Boat/),
-  ]);
 });
 
 test('a name that the bundle gives to a part is reported', () => {

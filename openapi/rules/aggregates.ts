@@ -51,8 +51,6 @@ export function nameColumns(document: JsonObject, complain: (message: string) =>
     const type = objectOf(schema)['x-aggregate'];
     if (typeof type !== 'string') continue;
     const columns = columnsOf(type, shared);
-    for (const column of missingNumbers(type, columns, shared))
-      complain(`Add ${column} to the columns of ${type}: aggregates have every number of the row.`);
     const parts: Readonly<Record<string, JsonObject>> = {
       AggregateGroupBy: add(`${type}GroupBy`, groupBy(type, columns, objectOf(shared.AggregateGroupBy), add)),
       AggregateMeasure: add(`${type}Measure`, measure(type, columns, count, common, add)),
@@ -71,32 +69,15 @@ interface Column {
   readonly roles: readonly string[];
 }
 
-/** The columns of a search, but for lists; and numbers by which it does not filter, because only some callers see them. */
+/** The columns of a search, but for lists. */
 function columnsOf(type: string, schemas: JsonObject): Column[] {
-  const searched = Object.entries(propertiesOf(schemas[`${type}Where`])).flatMap(([name, property]): Column[] => {
+  const fields = propertiesOf(schemas[type]);
+  return Object.entries(propertiesOf(schemas[`${type}Where`])).flatMap(([name, property]): Column[] => {
     const filter = nameIn(String(objectOf(property).$ref ?? ''));
     if (name.startsWith('_') || !filter.endsWith('Filter') || filter.endsWith('ListFilter')) return [];
-    return [{ name, kind: kindOfFilter[filter] ?? 'value', roles: [] }];
+    const roles = objectOf(fields[name])['x-read-roles'];
+    return [{ name, kind: kindOfFilter[filter] ?? 'value', roles: Array.isArray(roles) ? roles : [] }];
   });
-  const restricted = Object.entries(propertiesOf(schemas[type])).flatMap(([name, property]): Column[] => {
-    const roles = objectOf(property)['x-read-roles'];
-    return Array.isArray(roles) && isNumber(property, schemas) ? [{ name, kind: 'number', roles }] : [];
-  });
-  return [...searched, ...restricted];
-}
-
-/** The numbers of a row that are no columns. The number of its version counts changes. */
-function missingNumbers(type: string, columns: readonly Column[], schemas: JsonObject): string[] {
-  const known = new Set(['version', ...columns.map(({ name }) => name)]);
-  return Object.entries(propertiesOf(schemas[type])).flatMap(([name, property]) =>
-    isNumber(property, schemas) && !known.has(name) ? [name] : [],
-  );
-}
-
-function isNumber(property: unknown, schemas: JsonObject): boolean {
-  const { $ref, ...own } = objectOf(property);
-  const { type, format } = { ...objectOf(schemas[nameIn(String($ref ?? ''))]), ...own };
-  return format === 'decimal' || [type].flat().includes('integer');
 }
 
 type Add = (name: string, schema: JsonObject) => JsonObject;

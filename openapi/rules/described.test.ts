@@ -97,6 +97,18 @@ group('a property', () => {
     expect(descriptionOf(property, schemas)).toBe('Conditions on the crew. Requires the `CREW_R` role.');
   });
 
+  it('describes which role reads the value that it filters by', () => {
+    const schemas = {
+      Crew: { properties: { rate: { description: 'Rate.', 'x-read-roles': ['RATE_R'] } } },
+      CrewWhere: { properties: { rate: { $ref: '#/components/schemas/DecimalFilter' } } },
+      DecimalFilter: { description: 'Condition on a number.' },
+    };
+    bundleOf({}, schemas);
+    expect(schemas.CrewWhere.properties.rate).toMatchObject({
+      description: 'Condition on a number. Requires the `RATE_R` role.',
+    });
+  });
+
   it.each([
     [{ value: 'RED' }, 'Color. Default on creation: `RED`.'],
     [{ value: [] }, 'Color. Default on creation: `[]`.'],

@@ -29,6 +29,7 @@ export function describe(document: JsonObject): void {
     Object.entries(schemas).map(([name, schema]): [string, Schema] => [name, { ...objectOf(schema) }]),
   );
   describeSchemas(document, texts, new Set());
+  describeRestrictedColumns(schemas);
 }
 
 interface Operation extends JsonObject {
@@ -125,6 +126,24 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
   const text = (schema.description ?? target?.description ?? '').trimEnd();
   // A sentence directly after a list or a table would belong to it.
   schema.description = `${text}${text.includes('\n\n') ? '\n\n' : ' '}${sentences.join(' ')}`.trimStart();
+}
+
+const where = /(Relation)?Where$/;
+
+/** A condition on a value requires one of the roles that read it. */
+function describeRestrictedColumns(schemas: JsonObject): void {
+  for (const [name, schema] of Object.entries(schemas)) {
+    const row = where.test(name) ? schemas[name.replace(where, '')] : undefined;
+    const fields = objectOf(objectOf(row).properties);
+    for (const [column, condition] of Object.entries(objectOf(objectOf(schema).properties))) {
+      const { 'x-read-roles': roles }: Schema = objectOf(fields[column]);
+      const filter = nameIn(String(objectOf(condition).$ref ?? ''));
+      if (roles === undefined || !filter.endsWith('Filter')) continue;
+      const { description: common }: Schema = objectOf(schemas[filter]);
+      const { description = common }: Schema = objectOf(condition);
+      Object.assign(objectOf(condition), { description: `${description} Requires the ${either(roles)} role.` });
+    }
+  }
 }
 
 const relation = /RelationWhere$/;

@@ -247,6 +247,16 @@ const cases: Record<string, Case[]> = {
         set(files, 'schemas/boats/BoatColumns.yaml', ['properties', 'harborId'], ref('../common/TextFilter.yaml')),
       /Filter harborId by UuidFilter/,
     ],
+    [
+      'a number of the row that is no column',
+      (files) => set(files, 'schemas/boats/BoatColumns.yaml', ['properties', 'feeAmount'], undefined),
+      /Add feeAmount to the columns/,
+    ],
+    [
+      'a column of all rows that is no sort key',
+      (files) => set(files, 'schemas/boats/BoatColumns.yaml', ['properties', 'id'], ref('../common/UuidFilter.yaml')),
+      /Add id to the sort keys/,
+    ],
   ],
   'state-machines': [
     ['an initial state that no row can have', machine(['initial'], ['ASHORE', 'ALOFT']), /ALOFT is not one/],
@@ -321,14 +331,17 @@ const cases: Record<string, Case[]> = {
   ],
   'restricted-searches': [
     [
-      'a condition on a restricted value',
-      (files) =>
-        set(files, 'schemas/boats/BoatColumns.yaml', ['properties', 'homeCode'], ref('../common/TextFilter.yaml')),
+      'a condition on a restricted value of rows that the service does not check',
+      (files) => {
+        set(files, row, ['x-record'], undefined);
+        set(files, 'schemas/boats/BoatColumns.yaml', ['properties', 'homeCode'], ref('../common/TextFilter.yaml'));
+      },
       /Remove homeCode/,
     ],
     [
-      'a condition on a restricted value of a related row',
+      'a condition on a restricted value of a related row that the service does not check',
       (files) => {
+        set(files, row, ['x-record'], undefined);
         files['schemas/boats/BoatRelationWhere.yaml'] = {
           type: 'object',
           description: 'Conditions on a related boat.',

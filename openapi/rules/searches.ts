@@ -1,6 +1,7 @@
 /**
  * The columns and sort keys of a search are those of the row, with the operators of its type. Otherwise the reference
- * would show filters that the database does not support, such as `_like` on a date.
+ * would show filters that the database does not support, such as `_like` on a date. Every number of the row is a column, and every
+ * column that all rows have is a sort key, so that nobody has to look up which are.
  */
 import { namedSchemas, type Place, type Report } from './contract.ts';
 import { propertiesOf, typesOf } from './schemas.ts';
@@ -26,9 +27,33 @@ export const searches = namedSchemas((schemas, report) => {
     if (!/(Columns|OrderBy)$/.test(name)) continue;
     const common = /^(Entity|Relation)(Columns|OrderBy)$/.test(name) ? schemas.get('EntityBase') : undefined;
     const row = schemas.get(name.replace(/(Columns|OrderBy)$/, '')) ?? common;
-    if (row !== undefined) checkColumns(name, schema, row, report);
+    if (row === undefined) continue;
+    checkColumns(name, schema, row, report);
+    if (row === common) continue;
+    if (name.endsWith('OrderBy')) checkCommonKeys(schema, schemas, row, report);
+    else if (schemas.has(`${row.name}OrderBy`))
+      checkNumbers(schema, schemas.get(`${row.name}Where`) ?? schema, row, report);
   }
 });
+
+/** The number of a row's version counts its changes, and is no figure. */
+function checkNumbers(columns: Place, where: Place, row: Place, report: Report): void {
+  const present = propertiesOf(where);
+  for (const [name, [field]] of propertiesOf(row)) {
+    if (name === 'version' || field === undefined || present.has(name)) continue;
+    if (['DecimalFilter', 'IntegerFilter'].includes(filterFor(field) ?? ''))
+      report(columns, `Add ${name} to the columns: searches and aggregates have every number of ${row.name}.`);
+  }
+}
+
+function checkCommonKeys(keys: Place, schemas: ReadonlyMap<string, Place>, row: Place, report: Report): void {
+  const [common, where] = ['EntityBase', `${row.name}Where`].map((name) => schemas.get(name));
+  if (common === undefined || where === undefined) return;
+  const [fields, present] = [propertiesOf(common), propertiesOf(keys)];
+  for (const column of propertiesOf(where).keys())
+    if (fields.has(column) && !present.has(column))
+      report(keys, `Add ${column} to the sort keys: the search filters by it, and all rows have it.`);
+}
 
 function checkFilter(name: string, schema: Place, report: Report): void {
   const present = propertiesOf(schema);

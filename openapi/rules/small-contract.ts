@@ -272,6 +272,13 @@ export function smallContract(): Files {
       minProperties: 1,
       properties: operators(ref('./Uuid.yaml')),
     },
+    'schemas/common/DecimalFilter.yaml': {
+      type: 'object',
+      description: 'Condition on a number.',
+      additionalProperties: false,
+      minProperties: 1,
+      properties: operators(ref('./Money.yaml')),
+    },
     'schemas/common/OrderDirection.yaml': {
       type: 'string',
       enum: ['asc', 'desc'],
@@ -382,6 +389,7 @@ export function smallContract(): Files {
         name: ref('../common/TextFilter.yaml'),
         status: ref('./BoatStatusFilter.yaml'),
         harborId: ref('../common/UuidFilter.yaml'),
+        feeAmount: ref('../common/DecimalFilter.yaml'),
       },
     },
     'schemas/boats/BoatWhere.yaml': {

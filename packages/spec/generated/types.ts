@@ -6483,6 +6483,8 @@ export interface components {
             managerId?: components["schemas"]["UuidFilter"];
             status?: components["schemas"]["StaffStatusFilter"];
             isBillable?: components["schemas"]["BooleanFilter"];
+            weeklyCapacityHours?: components["schemas"]["DecimalFilter"];
+            targetUtilizationPercent?: components["schemas"]["DecimalFilter"];
             hireDate?: components["schemas"]["DateFilter"];
             terminationDate?: components["schemas"]["DateFilter"];
         };
@@ -9055,6 +9057,7 @@ export interface components {
             phone?: components["schemas"]["TextFilter"];
             mobile?: components["schemas"]["TextFilter"];
             portalEnabled?: components["schemas"]["BooleanFilter"];
+            clientsCount?: components["schemas"]["IntegerFilter"];
             /** @description Conditions that a link to a client meets. Requires the `CNTCT_R` role. */
             contactClients?: components["schemas"]["ContactClientRelationWhere"];
             /** @description Filters combined with AND. */
@@ -11590,6 +11593,8 @@ export interface components {
             managerId?: components["schemas"]["UuidFilter"];
             status?: components["schemas"]["StaffStatusFilter"];
             isBillable?: components["schemas"]["BooleanFilter"];
+            weeklyCapacityHours?: components["schemas"]["DecimalFilter"];
+            targetUtilizationPercent?: components["schemas"]["DecimalFilter"];
             hireDate?: components["schemas"]["DateFilter"];
             terminationDate?: components["schemas"]["DateFilter"];
             /** @description Conditions on the staff type. Requires the `STAFF_R` role. */
@@ -13588,6 +13593,7 @@ export interface components {
             createdAt?: components["schemas"]["InstantFilter"];
             updatedAt?: components["schemas"]["InstantFilter"];
             draftInvoiceId?: components["schemas"]["UuidFilter"];
+            revision?: components["schemas"]["IntegerFilter"];
             clientId?: components["schemas"]["UuidFilter"];
             invoiceId?: components["schemas"]["UuidFilter"];
             jobIds?: components["schemas"]["UuidListFilter"];
@@ -14999,6 +15005,10 @@ export interface components {
          */
         LedgerEntryOrderBy: {
             id?: components["schemas"]["OrderDirection"];
+            systemRef?: components["schemas"]["OrderDirection"];
+            active?: components["schemas"]["OrderDirection"];
+            createdAt?: components["schemas"]["OrderDirection"];
+            updatedAt?: components["schemas"]["OrderDirection"];
             businessDate?: components["schemas"]["OrderDirection"];
             recordedAt?: components["schemas"]["OrderDirection"];
         };
@@ -15246,6 +15256,8 @@ export interface components {
             code?: components["schemas"]["TextFilter"];
             isBillable?: components["schemas"]["BooleanFilter"];
             billingMethod?: components["schemas"]["BillingMethodFilter"];
+            /** @description Condition on an amount, a rate or hours. Operators are combined with AND. Requires the `RATE_R` role. */
+            defaultRate?: components["schemas"]["DecimalFilter"];
             serviceLineId?: components["schemas"]["UuidFilter"];
             /** @description Filters combined with AND. */
             _and?: components["schemas"]["TaskTypeWhere"][];
@@ -15581,6 +15593,8 @@ export interface components {
             code?: components["schemas"]["TextFilter"];
             isBillable?: components["schemas"]["BooleanFilter"];
             billingMethod?: components["schemas"]["BillingMethodFilter"];
+            /** @description Condition on an amount, a rate or hours. Operators are combined with AND. Requires the `RATE_R` role. */
+            defaultRate?: components["schemas"]["DecimalFilter"];
             serviceLineId?: components["schemas"]["UuidFilter"];
         };
         /**
@@ -16114,6 +16128,8 @@ export interface components {
             workDate?: components["schemas"]["DateFilter"];
             postedAt?: components["schemas"]["InstantFilter"];
             hours?: components["schemas"]["DecimalFilter"];
+            /** @description Condition on an amount, a rate or hours. Operators are combined with AND. Requires the `RATE_R` role. */
+            billingRate?: components["schemas"]["DecimalFilter"];
             amount?: components["schemas"]["DecimalFilter"];
             outstandingAmount?: components["schemas"]["DecimalFilter"];
             billedAmount?: components["schemas"]["DecimalFilter"];
@@ -16569,6 +16585,8 @@ export interface components {
             status?: components["schemas"]["EntryStatusFilter"];
             rejectionReason?: components["schemas"]["TextFilter"];
             reversesSystemRef?: components["schemas"]["TextFilter"];
+            /** @description Condition on an amount, a rate or hours. Operators are combined with AND. Requires the `RATE_R` role. */
+            billingRate?: components["schemas"]["DecimalFilter"];
             amount?: components["schemas"]["DecimalFilter"];
             approvedById?: components["schemas"]["UuidFilter"];
             approvedAt?: components["schemas"]["InstantFilter"];
@@ -28515,7 +28533,7 @@ export interface components {
              * @description Column to group by. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column: "hours" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount" | "billingRate";
+            column: "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount";
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -28563,7 +28581,7 @@ export interface components {
              * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column: "hours" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount" | "billingRate";
+            column: "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount";
         };
         /**
          * WIP entry range measure
@@ -28584,7 +28602,7 @@ export interface components {
              * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column: "createdAt" | "updatedAt" | "workDate" | "postedAt" | "hours" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount" | "billingRate";
+            column: "createdAt" | "updatedAt" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount";
         };
         /**
          * WIP entry measure
@@ -28605,7 +28623,7 @@ export interface components {
              * @description Column of `groupBy`. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency" | "billingRate";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency";
             direction: components["schemas"]["OrderDirection"];
         };
         /**
@@ -28660,7 +28678,7 @@ export interface components {
              * @description Column to group by. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column: "hours" | "amount" | "billingRate";
+            column: "hours" | "billingRate" | "amount";
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -28708,7 +28726,7 @@ export interface components {
              * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column: "hours" | "amount" | "billingRate";
+            column: "hours" | "billingRate" | "amount";
         };
         /**
          * Time entry range measure
@@ -28729,7 +28747,7 @@ export interface components {
              * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column: "createdAt" | "updatedAt" | "workDate" | "hours" | "amount" | "approvedAt" | "billingRate";
+            column: "createdAt" | "updatedAt" | "workDate" | "hours" | "billingRate" | "amount" | "approvedAt";
         };
         /**
          * Time entry measure
@@ -28750,7 +28768,7 @@ export interface components {
              * @description Column of `groupBy`. `billingRate` requires the `RATE_R` role.
              * @enum {string}
              */
-            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "taskId" | "code" | "workDate" | "hours" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason" | "billingRate";
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "taskId" | "code" | "workDate" | "hours" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "billingRate" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
             direction: components["schemas"]["OrderDirection"];
         };
         /**

@@ -44,6 +44,8 @@ export function manyIn(
 ): Relation {
   const rows: Searchable = {
     table,
+    // The contract restricts no column of these rows (`restricted-searches`).
+    fields: new Map(),
     readRoles: [],
     relations: {},
     relatedField: () => undefined,
@@ -73,6 +75,8 @@ type PerField<Type extends EntityType, Value> = { readonly [Name in keyof Stored
 export interface EntityDefinition<Type extends EntityType> {
   readonly table: string;
   readonly computed?: PerField<Type, Computed>;
+  /** By a calculated field, the field whose order is the same and has an index; null if the value is the same in all rows. */
+  readonly sortedBy?: PerField<Type, (keyof StoredRow<Type> & string) | null>;
   /** Other tables that the database aggregates in rows of this one: a change there is a new version here. */
   readonly sumsUp?: readonly string[];
   readonly embeds?: PerField<Type, Embed>;
@@ -124,6 +128,7 @@ export function createEntity<Type extends EntityType>(
   const embeds = byField<Embed>(definition.embeds, find);
   const owned = byField<Owned>(definition.owned, find);
   const spread = new Set((definition.spread ?? []).map(find));
+  const sortedBy = new Map(Object.entries(definition.sortedBy ?? {}));
   const related = new Map(Object.entries(definition.searched ?? {}));
   for (const [{ name }, { shape, to, by, field }] of embeds) {
     if (shape === 'value' && field !== undefined) {
@@ -161,6 +166,7 @@ export function createEntity<Type extends EntityType>(
     sumsUp,
     uniqueFields: shown.filter((field) => field.unique && isStored(field)),
     showsBesides: computed.size + owned.size > 0 ? 'anything' : embeds.size > 0 ? 'embeds' : 'nothing',
+    sortedBy: (name) => (sortedBy.has(name) ? (sortedBy.get(name) ?? undefined) : name),
     isStored,
     value(row, name) {
       const field = find(name);

@@ -51,6 +51,8 @@ export interface AnyEntity {
   readonly sumsUp: readonly string[];
   /** What responses include besides the row's own columns: nothing, declared embeds, or any calculated values. */
   readonly showsBesides: 'nothing' | 'embeds' | 'anything';
+  /** Returns the field that rows are in the order of if they are sorted by this one; undefined if the value is the same in all rows. */
+  sortedBy(name: string): string | undefined;
   /** Whether a field has a column of its own. */
   isStored(field: Field): boolean;
   /** SQL of a field of the row with the alias. */
@@ -58,7 +60,10 @@ export interface AnyEntity {
 }
 
 /** A target of searches: rows of an entity, or of a table that belongs to entities. */
-export type Searchable = Pick<AnyEntity, 'table' | 'readRoles' | 'relations' | 'relatedField' | 'within' | 'value'>;
+export type Searchable = Pick<
+  AnyEntity,
+  'table' | 'fields' | 'readRoles' | 'relations' | 'relatedField' | 'within' | 'value'
+>;
 
 export interface Entity<Type extends EntityType> extends AnyEntity {
   readonly schema: Type;

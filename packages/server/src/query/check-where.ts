@@ -17,10 +17,10 @@ const advice =
 
 /**
  * Checks a where clause before any of it runs: its depth, its predicates, the cost of its parts by the weights of the contract, and
- * that the caller may read the related rows that it filters by, because conditions find out what they are.
+ * that the caller may read the values and the related rows that it filters by, because conditions find out what they are.
  *
  * @returns the cost.
- * @throws Rejection `SEARCH_TOO_COMPLEX` with a pointer to the first part beyond a limit, or `FORBIDDEN` with one to the relation.
+ * @throws Rejection `SEARCH_TOO_COMPLEX` with a pointer to the first part beyond a limit, or `FORBIDDEN` with one to the column or relation.
  */
 export function checkWhere(entity: Searchable, where: Where, holds: (roles: readonly string[]) => boolean): number {
   const count = { parts: 0, predicates: 0, cost: 0 };
@@ -49,11 +49,12 @@ export function checkWhere(entity: Searchable, where: Where, holds: (roles: read
         countPart(to(), onward, value, at, depth, false);
         return;
       }
-      checkReadRoles(to(), key, at);
+      checkRoles(to().readRoles, key, at);
       // Without conditions, it tests whether a related row exists, which is also a predicate.
       if (Object.keys(value as Where).length === 0) countPredicate(at);
       countClause(to(), value as Where, at, depth + 1, false);
     } else {
+      checkRoles(of.fields.get(key)?.readRoles ?? [], key, at);
       for (const [operator, operand] of Object.entries(value as Where)) {
         countPredicate(at);
         addCost(costOf(operator, operand), `${at}/${operator}`);
@@ -61,9 +62,9 @@ export function checkWhere(entity: Searchable, where: Where, holds: (roles: read
     }
   }
 
-  function checkReadRoles({ readRoles }: Searchable, relation: string, pointer: string): void {
+  function checkRoles(readRoles: readonly string[] | undefined, name: string, pointer: string): void {
     if (readRoles !== undefined && (readRoles.length === 0 || holds(readRoles))) return;
-    const detail = `Conditions on ${relation} require the ${readRoles?.join(' or ')} role.`;
+    const detail = `Conditions on ${name} require the ${readRoles?.join(' or ')} role.`;
     throw new Rejection('FORBIDDEN', detail, { errors: [{ in: 'body', pointer, code: 'FORBIDDEN', detail }] });
   }
 

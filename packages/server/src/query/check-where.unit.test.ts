@@ -70,9 +70,9 @@ function entityLike(where: Schema): AnyEntity {
     ([name, schema]) => !name.startsWith('_') && !isFilter(resolved(schema)),
   );
   const relations = Object.fromEntries(
-    related.map(([name]) => [name, { to: () => ({ readRoles: [], relations: {} }) }]),
+    related.map(([name]) => [name, { to: () => ({ fields: new Map(), readRoles: [], relations: {} }) }]),
   );
-  return { relations } as unknown as AnyEntity;
+  return { fields: new Map(), relations } as unknown as AnyEntity;
 }
 
 test.each(searches)('%s › the example %s costs at most half of the limit', (_id, _name, entity, where) => {

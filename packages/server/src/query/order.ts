@@ -15,8 +15,9 @@ export interface OrderKey {
 /** The keys of a total order: `id` ascending is always the last one. A repeated column has no effect and is omitted. */
 export function orderKeys(entity: AnyEntity, orderBy: readonly Readonly<Record<string, string>>[]): OrderKey[] {
   const keys = new Map<string, OrderKey>();
-  for (const [field, direction] of orderBy.flatMap((one) => Object.entries(one))) {
-    if (!keys.has(field)) keys.set(field, keyOf(entity, field, direction));
+  for (const [name, direction] of orderBy.flatMap((one) => Object.entries(one))) {
+    const field = entity.sortedBy(name);
+    if (field !== undefined && !keys.has(field)) keys.set(field, keyOf(entity, field, direction));
   }
   if (!keys.has('id')) keys.set('id', keyOf(entity, 'id', 'asc'));
   return [...keys.values()];

@@ -97,6 +97,45 @@ test.each(named(filters.filter((filter) => !ofOtherTypes.includes(filter))))(
   },
 );
 
+/** The columns that filter by values which only some readers of the row see, with the roles of which one is required. */
+const restricted = searches.flatMap(([operation, where]) => {
+  const [, type = ''] = /(\w+)Where$/.exec(where.$ref ?? '') ?? [];
+  return Object.entries(propertiesOf(contract.components.schemas[type] ?? {})).flatMap(([column, field]) => {
+    const roles = field['x-read-roles'] ?? [];
+    const { $ref = '' } = propertiesOf(where)[column] ?? {};
+    return roles.length > 0 && $ref.endsWith('Filter') ? [[operation.id, column, roles, operation] as const] : [];
+  });
+});
+
+test('the contract has searches and aggregates that filter by rates', () => {
+  expect(restricted.map(([operation, column]) => `${operation} ${column}`)).toEqual(
+    expect.arrayContaining(['searchTimeEntries billingRate', 'aggregateTimeEntries billingRate']),
+  );
+});
+
+test.each(restricted)(
+  '%s › a condition on %s requires the role that reads it',
+  async (_id, column, roles, operation) => {
+    const condition = { [column]: { _gt: '1.00' } };
+    const own = operation.roles[0] ?? '';
+    for (const where of [condition, { _not: condition }, { _or: [{ active: { _eq: true } }, condition] }]) {
+      const body = operation.id.startsWith('aggregate')
+        ? { where, measures: { rows: { function: 'COUNT' } } }
+        : { where };
+      const without = await service.signIn({ roles: [own] });
+      const pointer = expect.stringMatching(new RegExp(`^/where/(.*/)?${column}$`));
+      expect(await without.call(operation.method, operation.path, body)).toMatchObject({
+        status: 403,
+        body: { code: 'FORBIDDEN', errors: [{ in: 'body', pointer }] },
+      });
+      for (const role of roles) {
+        const reader = await service.signIn({ roles: [own, role] });
+        expect(await reader.call(operation.method, operation.path, body)).toMatchObject({ status: 200 });
+      }
+    }
+  },
+);
+
 const whereOf = ({ schema }: AnyEntity): Schema | undefined =>
   contract.components.schemas[`${schema}Where`] ?? contract.components.schemas[`${schema}RelationWhere`];
 const targetOf = ({ to, onward }: Relation): Searchable => {

@@ -23,6 +23,7 @@ const snapshotValues: Readonly<Record<string, (row: string) => RawBuilder<unknow
 /** A search filters by what a response includes: the draft as it was after the revision. */
 const snapshot: Searchable = {
   table: 'draft_invoice_history',
+  fields: new Map(),
   readRoles: [],
   relations: {},
   relatedField: () => undefined,

@@ -17,6 +17,7 @@ export const ledgerEntry = defineEntity('LedgerEntry', {
     updatedAt: (row) => sql.ref(`${row}.recorded_at`),
     version: () => sql`1`,
   },
+  sortedBy: { systemRef: 'id', active: null, createdAt: 'recordedAt', updatedAt: 'recordedAt' },
   rules: {
     constraints: {
       ledger_entry_period_open: {
