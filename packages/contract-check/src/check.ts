@@ -4,6 +4,7 @@ import type { Check } from './checks/check.ts';
 import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { addressOf, operationsOf } from './document/operation.ts';
+import { skippedPatterns } from './document/shape.ts';
 import { candidateOf } from './finding/finding.ts';
 import { RunStopped } from './http/gate.ts';
 import { cleanUp } from './run/clean-up.ts';
@@ -126,7 +127,7 @@ function reportOf(session: Session, url: string, milliseconds: number, missed: r
     shortfall: shortfallOf(coverage, options.minCoverage ?? defaultMinimum),
     stopped: stoppedOf(session, missed),
     left: footprint.left(),
-    notices: [...transport.notices, ...registry.unrepeated()],
+    notices: [...transport.notices, ...patternNotes(), ...registry.unrepeated()],
   };
 }
 
@@ -158,6 +159,12 @@ function reportLoss({ transport, registry, judged, includesCategory }: Session):
     place: undefined,
   });
   registry.write({ ...candidate, cause: 'lost-response' }, lost.slice(0, 3));
+}
+
+function patternNotes(): string[] {
+  return [...skippedPatterns].map(
+    (one) => `The pattern ${one} is no regular expression of ECMA-262, and is not checked.`,
+  );
 }
 
 function stoppedOf(session: Session, missed: readonly string[]): Stopped | undefined {

@@ -22,6 +22,7 @@ export interface Flags extends Omit<CheckOptions, 'auth' | 'checks' | 'headers' 
   /** Files for the reports; `-` is standard output. */
   readonly json?: string;
   readonly sarif?: string;
+  readonly junit?: string;
   /** Prints only the last line. */
   readonly quiet?: boolean;
   readonly plan?: boolean;
@@ -66,6 +67,7 @@ export function withOptions(command: Command): Command {
     .option('--update-baseline', 'write all findings of this run to the file of --baseline')
     .option('--json <file>', 'write the report as JSON; - is standard output', text)
     .option('--sarif <file>', 'write the report as SARIF 2.1.0', text)
+    .option('--junit <file>', 'write the report as JUnit XML: a test for each operation', text)
     .option('--plan', 'print what the run would call, and send nothing')
     .option('--quiet', 'print only the last line')
     .option('--no-color', 'print without colors');
@@ -144,6 +146,6 @@ async function authOf(file: string, directory: string): Promise<Auth> {
 
 function isAuth(value: unknown): value is Auth {
   if (!isObject(value) || typeof value.caller !== 'function') return false;
-  const others = [value.expired, value.forbidden, value.otherTenant, value.values];
+  const others = [value.expired, value.forbidden, value.otherTenant, value.values, value.withScopes];
   return others.every((one) => one === undefined || typeof one === 'function');
 }

@@ -9,7 +9,7 @@ import { CannotRun, required } from './cannot-run.ts';
 import { type Flags, optionsOf, withOptions } from './config.ts';
 import { Mask, type Secret } from './http/mask.ts';
 import { acceptAll, acceptedIn, withoutAccepted } from './report/accepted.ts';
-import { renderJson, renderSarif } from './report/formats.ts';
+import { renderJson, renderJunit, renderSarif } from './report/formats.ts';
 import { planSummary, renderPlan } from './report/plan.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
 import { counted, fileOf } from './report/texts.ts';
@@ -149,18 +149,19 @@ async function update(
 /** Writes the reports. */
 async function conclude(
   report: Report,
-  { json, sarif, quiet, color }: Flags,
+  { json, sarif, junit, quiet, color }: Flags,
   secrets: readonly Secret[],
   { stdout, stderr, directory }: Surroundings,
 ): Promise<number> {
   // If standard output is a report for programs, the one for the user goes to standard error.
-  const stream = json === '-' || sarif === '-' ? stderr : stdout;
+  const stream = [json, sarif, junit].includes('-') ? stderr : stdout;
   // Node.js considers NO_COLOR and FORCE_COLOR.
   const isColored = color && styleText('red', 'text', { stream }) !== 'text';
   const presentation = { secrets, color: isColored };
   const outputs = [
     { file: json, render: renderJson },
     { file: sarif, render: renderSarif },
+    { file: junit, render: renderJunit },
   ];
   const files = outputs.map(async ({ file, render }) => {
     if (file === '-') await write(stdout, render(report, presentation));

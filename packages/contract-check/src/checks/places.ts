@@ -170,6 +170,8 @@ function canBeParameter(session: Session, parameter: Parameter, value: unknown):
   const isApart = parameter.style === 'deepObject' || (parameter.style === 'form' && parameter.explode);
   if (isComposite && (texts.length === 0 || texts.some((text) => text === '' || (!isApart && /[,|; .=&]/.test(text)))))
     return false;
+  // An empty value is one that OpenAPI lets a parameter exclude.
+  if (parameter.node.allowEmptyValue === false && texts.includes('')) return false;
   return texts.every((text) => canCarry(parameter, text));
 }
 

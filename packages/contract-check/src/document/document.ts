@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import { BaseResolver, getLineColLocation, type Source } from '@redocly/openapi-core';
+import { CannotRun } from '../cannot-run.ts';
 import { at, escapeSegment, isObject, type JsonObject, remembered } from '../json.ts';
 import { mergeKeys, modernize, sourceOf, upgraded } from './dialects.ts';
 
@@ -99,7 +100,7 @@ export class OpenApiDocument {
   resolve(node: unknown): unknown {
     let current = node;
     for (let steps = 0; isObject(current) && typeof current.$ref === 'string'; steps += 1) {
-      if (steps > 100) throw new Error(`The reference ${current.$ref} at ${this.#addressOf(current)} is circular.`);
+      if (steps > 100) throw new CannotRun(`The reference ${current.$ref} at ${this.#addressOf(current)} is circular.`);
       current = this.#target(current, current.$ref);
     }
     return current;
@@ -143,7 +144,7 @@ export class OpenApiDocument {
       const from = this.#positions.get(node)?.source.absoluteRef ?? this.rootAddress;
       const address = file === '' ? from : resolver.resolveExternalRef(from, file);
       const value = at(this.files.get(uriOf(address)), decodeURIComponent(pointer));
-      if (value === undefined) throw new Error(`${reference} at ${this.#addressOf(node)} does not resolve.`);
+      if (value === undefined) throw new CannotRun(`${reference} at ${this.#addressOf(node)} does not resolve.`);
       return { value };
     }).value;
   }

@@ -92,6 +92,7 @@ function keysOf(finding: Observed, all: readonly Observed[]): string[] {
   const ofBody = all.filter((other) => other.operation === operation && isInput(other) && isOfBody(other));
   const isPart = !isOfBody(finding) || check.startsWith('accept-');
   const fault = faultOf(finding);
+  const hostile = hostileIn(finding);
   const keys: readonly (readonly [isApplied: boolean, key: string])[] = [
     [place !== undefined, `${check} ${at} ${check === 'response-body' || isUnknown ? '' : said}`],
     // Errors come from one part of a server, headers too.
@@ -103,7 +104,9 @@ function keysOf(finding: Observed, all: readonly Observed[]): string[] {
     // Keywords of one property: it is of another type, and so it is not in the enum either.
     [check === 'response-body' && !isError, `${check} ${operation} ${about.replace(/ \S+$/, '')}`],
     [fault !== undefined, `${check} ${fault}`],
-    [check === 'server-error' && hasNull(finding), `${check} null character`],
+    [check === 'server-error' && hostile !== undefined, `${check} ${hostile}`],
+    // A wildcard route responds to each path below a resource.
+    [isWild(finding) && all.filter(isWild).length >= manyPaths, `${check} below`],
     [isInput(finding) && isAlike, `${check} ${reason}`],
     [isInput(finding) && isPart, `${check.slice(0, 6)} ${operation} ${about}`],
     [isInput(finding) && !isPart && ofBody.length >= manyConstraints, `reject ${operation} body`],
@@ -124,10 +127,19 @@ function faultOf({ check, exchanges }: Observed): string | undefined {
         .slice(-40);
 }
 
-/** Whether the last request has a null character, which databases cannot store, and the response says so. */
-function hasNull({ exchanges }: Observed): boolean {
-  const { request, response } = exchanges.at(-1) ?? {};
-  return /%00|\\u0000/.test(`${request?.url}${request?.body}`) && /UTF-?8|unicode|0x00/i.test(response?.text ?? '');
+/** So many undeclared paths that respond have one cause: a route with a wildcard. */
+const manyPaths = 4;
+
+const isWild = ({ check, about }: Observed) => check === 'undeclared-operation' && about.startsWith('path ');
+
+/** What a request has that many servers cannot store or compute, whatever the operation: a null character, a large number. */
+function hostileIn(finding: Observed): string | undefined {
+  const { request, response } = finding.exchanges.at(-1) ?? {};
+  // A message that says what is wrong gives the cause.
+  if (faultOf(finding) !== undefined && !/UTF-?8|unicode|0x00/i.test(response?.text ?? '')) return undefined;
+  const text = `${request?.url}${request?.body}`;
+  if (/%00|\\u0000/.test(text)) return 'null character';
+  return /\d{19}|\de\+?30\d/.test(text) ? 'large number' : undefined;
 }
 
 /** What is wrong with a value, without its name and itself: `violates type "string", but the request is accepted`. */

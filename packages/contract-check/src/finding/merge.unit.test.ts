@@ -164,6 +164,29 @@ it('faults of a null character are one finding, wherever it is stored', () => {
   expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 1, 1]);
 });
 
+it('paths below resources that a wildcard serves are one finding', () => {
+  const paths = ['/a/{id}/stats', '/a/{id}/admin', '/b/{id}/stats', '/c/{id}/v2'];
+  const all = paths.map((path) => found('undeclared-operation', 'getA', `path GET ${path}`));
+  expect(causesOf([...all, found('undeclared-operation', 'getA', 'DELETE /a')]).map((causes) => causes.length)).toEqual(
+    [4, 1],
+  );
+  expect(causesOf(all.slice(1))).toHaveLength(3);
+});
+
+it('vague faults are one finding for each kind of value that causes them', () => {
+  const vague = (operation: string, body: string) =>
+    found('server-error', operation, '500', {
+      exchanges: [exchangeOf({ body }, { status: 500, text: '{"message":"Internal error"}' })],
+    });
+  const all = [
+    vague('a', '{"n":"x\\u0000"}'),
+    vague('b', '{"m":"\\u0000"}'),
+    vague('c', '{"n":9223372036854775808}'),
+    vague('d', '{}'),
+  ];
+  expect(causesOf(all).map((causes) => causes.length)).toEqual([2, 1, 1]);
+});
+
 it('properties of one object that are null are one finding', () => {
   const all = ['note', 'color'].map((name) =>
     found('response-body', 'getTool', `200 /${name} type`, {

@@ -4,6 +4,7 @@ import { isJson, parsedJson } from '../json.ts';
 import type { Exchange, ReceivedResponse } from './call.ts';
 import { type Gate, NotSent } from './gate.ts';
 import type { WireRequest } from './serialize.ts';
+import { beginningOf, isStream } from './stream.ts';
 
 /** The status if no response was received: the connection failed, or the request timed out. */
 export const noResponse = 0;
@@ -86,11 +87,8 @@ export class HttpClient {
 
   /** The whole body. The time is limited, because a body that is sent slowly can be endless. */
   async #textOf({ body, headers }: Dispatcher.ResponseData, milliseconds: number): Promise<string> {
-    if (flat(headers)['content-type']?.startsWith('text/event-stream') === true) {
-      // A stream has no end; its head is all there is to check.
-      body.on('error', () => undefined).destroy();
-      return '';
-    }
+    const mediaType = mediaTypeOf(flat(headers));
+    if (isStream(mediaType)) return beginningOf(body, mediaType);
     const late = new Error(`The body was not complete after ${milliseconds / 1000} s`);
     const timer = setTimeout(() => body.destroy(late), milliseconds);
     try {
@@ -121,13 +119,16 @@ const isClosed = (error: unknown) => ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].i
 /** Whether a header value has only allowed characters (RFC 9110, 5.5). undici stalls after it rejects one. */
 const isCarried = (value: string) => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 
+const mediaTypeOf = (headers: Readonly<Record<string, string>>) =>
+  (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+
 export function responseOf(
   status: number,
   headers: Record<string, string>,
   text: string,
   milliseconds: number,
 ): ReceivedResponse {
-  const mediaType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  const mediaType = mediaTypeOf(headers);
   return { status, headers, text, mediaType, json: isJson(mediaType) ? parsedJson(text) : undefined, milliseconds };
 }
 

@@ -5,6 +5,7 @@ import { type Candidate, candidateOf, responseText } from '../finding/finding.ts
 import type { Exchange, ReceivedResponse } from '../http/call.ts';
 import { noResponse } from '../http/client.ts';
 import { fromText } from '../http/deserialize.ts';
+import { isStream, itemsIn } from '../http/stream.ts';
 import {
   at,
   escapeSegment,
@@ -31,7 +32,10 @@ function closedObject({ names, parts }: View): JsonObject | undefined {
 /** The declared response for a status: the status itself, its class, or the default. */
 export function declaredResponseFor(operation: Operation, status: number): DeclaredResponse | undefined {
   const named = (name: string) => operation.responses.find((response) => response.status.toUpperCase() === name);
-  return named(String(status)) ?? named(`${Math.floor(status / 100)}XX`) ?? named('DEFAULT');
+  const own = named(String(status)) ?? named(`${Math.floor(status / 100)}XX`);
+  // Where successes are declared, the default is for errors.
+  const isOther = status < 400 && operation.responses.some((response) => /^2/.test(response.status));
+  return own ?? (isOther ? undefined : named('DEFAULT'));
 }
 
 /** The JSON of a successful response that is not too deep for recursion. */
@@ -153,7 +157,8 @@ export class Judge {
     }
     const content = contentFor(declared, mediaType);
     const isOfOtherCharset = content !== undefined && hasOtherCharset(content, headers['content-type'] ?? '');
-    if (content?.schema !== undefined) {
+    if (content !== undefined && isStream(mediaType)) yield* this.#items(operation, content, response);
+    else if (content?.schema !== undefined) {
       const found = [...this.#content(operation, content, content.schema, response)];
       const wrong = found.length > 0 ? this.#wrongIn(operation, request) : [];
       // A server that accepts a wrong value may return it; that it accepts it is the difference.
@@ -172,6 +177,30 @@ export class Judge {
           place: this.#placeOf(declared.node, 'content'),
         },
       );
+  }
+
+  /** The items of a stream, by `itemSchema`, or by a schema that is one of an item. */
+  *#items(operation: Operation, content: Content, { status, mediaType, text }: ReceivedResponse): Generator<Candidate> {
+    const whole = content.schema;
+    const isOfItem = [this.#document.object(whole).type].flat().every((type) => type !== 'array' && type !== 'string');
+    const schema = content.itemSchema ?? (isOfItem && mediaType !== 'text/event-stream' ? whole : undefined);
+    if (schema === undefined) return;
+    const found = itemsIn(text, mediaType).flatMap((item, index) => {
+      const place = this.#placeOf(content.node);
+      const broken = { title: `An item of ${status} is not valid JSON`, actual: `item ${index + 1}`, place };
+      if (item === undefined) return [candidateOf('response-json', operation, `${status} item`, broken)];
+      const data = View.of(this.#document, schema)
+        .member('data')
+        .parts.find((part) => isObject(part.contentSchema));
+      const inner = isObject(item) && isObject(data?.contentSchema) ? parsedJson(String(item.data)) : undefined;
+      return [
+        ...this.#breaches(operation, status, schema, item),
+        ...(inner && isObject(data?.contentSchema)
+          ? this.#breaches(operation, status, data.contentSchema, inner.value)
+          : []),
+      ];
+    });
+    yield* firstOfEach(found);
   }
 
   *#content(

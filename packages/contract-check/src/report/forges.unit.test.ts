@@ -1,8 +1,8 @@
-/** Machine-readable reports: JSON and SARIF. */
+/** Machine-readable reports: JSON, SARIF and JUnit. */
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { exchangeOf, findingOf, reportWith } from '../../test/doubles/report.ts';
-import { renderJson, renderSarif, sarifLog } from './formats.ts';
+import { renderJson, renderJunit, renderSarif, sarifLog } from './formats.ts';
 
 const evil = '<&>"\' ]]> &lt; \u0000\u001b\ud800 é 😀';
 const report = reportWith({
@@ -30,6 +30,18 @@ test('JSON has a version, all findings, and no secret', () => {
     response: { status: 200, body: expect.stringContaining('Client 1') },
   });
   expect(renderJson(report)).not.toContain('caller-token-1');
+});
+
+test('JUnit has a test for each operation, which fails with its findings, and no secret', () => {
+  const xml = renderJunit(report);
+  const [, tests, failures] = /tests="(\d+)" failures="(\d+)"/.exec(xml) ?? [];
+  expect([Number(tests), Number(failures)]).toEqual([report.operations.length + 1, 2]);
+  expect(xml.match(/<failure /g)).toHaveLength(3);
+  expect(xml).toContain('<failure type="response-body" message="A client has a name that is too long.">');
+  expect(xml).toContain('&#60;&#38;&#62;&#34;&#39; ]]&#62; &#38;lt;');
+  expect(xml).not.toContain('caller-token-1');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: XML does not allow them.
+  expect(xml).not.toMatch(/[\x00-\x08\x0b\x0c\x0e-\x1f]/);
 });
 
 test('SARIF refers to lines of the contract, relative to the source root', () => {

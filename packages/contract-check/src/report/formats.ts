@@ -95,6 +95,49 @@ function locationOf(
   };
 }
 
+/** A report in the format of JUnit: a test for each operation, which fails with its findings. */
+export function renderJunit(report: Report, { secrets }: Presentation = {}): string {
+  const { findings, operations, title, milliseconds } = masked(report, secrets);
+  const known = new Set(operations.map(({ id }) => id));
+  const cases = operations.map(({ id, reached, reason }) => {
+    const own = findings.filter(({ operation, also }) => operation === id || also.includes(id));
+    return { id, own, skipped: reached ? undefined : (reason ?? 'no request succeeded') };
+  });
+  const others = findings.filter(({ operation, also }) => ![operation, ...also].some((id) => known.has(id)));
+  const all = others.length === 0 ? cases : [...cases, { id: 'undeclared', own: others, skipped: undefined }];
+  const failed = all.filter(({ own }) => own.length > 0);
+  const isSkipped = ({ own, skipped }: (typeof all)[number]) => own.length === 0 && skipped !== undefined;
+  const counts = `tests="${all.length}" failures="${failed.length}" errors="0" skipped="${all.filter(isSkipped).length}"`;
+  const tests = all.map((one) => {
+    const { id, own, skipped } = one;
+    const start = `    <testcase classname="${inXml(title)}" name="${inXml(id)}">`;
+    const failures = own.map((finding) => {
+      const { check, title: message } = finding;
+      return `      <failure type="${inXml(check)}" message="${inXml(message)}">${inXml(plainText(finding))}</failure>`;
+    });
+    const rest = isSkipped(one) ? [`      <skipped message="${inXml(skipped ?? '')}"/>`] : [];
+    return [start, ...failures, ...rest, '    </testcase>'].join('\n');
+  });
+  const suite = `  <testsuite name="contract-check" ${counts} time="${(milliseconds / 1000).toFixed(3)}">`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<testsuites>',
+    suite,
+    ...tests,
+    '  </testsuite>',
+    '</testsuites>',
+    '',
+  ].join('\n');
+}
+
+/** Without the characters that XML 1.0 does not allow. */
+const inXml = (text: string) =>
+  text
+    .toWellFormed()
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is removed.
+    .replaceAll(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '')
+    .replaceAll(/[&<>"'\n\r\t]/g, (character) => `&#${character.charCodeAt(0)};`);
+
 /** A finding as plain text. */
 function plainText(finding: MaskedFinding): string {
   const fields = fieldsOf(finding);

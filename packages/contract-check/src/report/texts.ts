@@ -27,7 +27,7 @@ export function fileOf(file: string): string {
   return path.startsWith('..') || isAbsolute(path) ? file : path.replaceAll('\\', '/');
 }
 
-/** `openapi/schemas/client.yaml:12`. */
-export function placeText({ file, line }: Place): string {
-  return `${fileOf(file)}:${line}`;
+/** `openapi/schemas/client.yaml:12`, or a JSON pointer where the file has one line. */
+export function placeText({ file, line, pointer }: Place): string {
+  return line === 1 && pointer.startsWith('#/') ? `${fileOf(file)}${pointer}` : `${fileOf(file)}:${line}`;
 }

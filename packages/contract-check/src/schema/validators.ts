@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
 import type { OpenApiDocument, Place } from '../document/document.ts';
-import { regularExpression } from '../document/shape.ts';
+import { regularExpression, shapeOf } from '../document/shape.ts';
 import { asNumbers, at, escapeSegment, isObject, isWithin, type JsonObject, parentOf, remembered } from '../json.ts';
 import { View } from './view.ts';
 
@@ -53,6 +53,7 @@ export class Validators {
     const all = this.#errorsOf(schema, value, direction);
     let open = all.map((error) => ({ error, breach: this.#breachOf(error) }));
     const telling = new Map<string, Breach>();
+    let isNamed = false;
     // Ajv reports a choice after what is within its branches.
     for (let last = open.pop(); last !== undefined; last = open.pop()) {
       const { keyword, instancePath, parentSchema = {} } = last.error;
@@ -61,19 +62,24 @@ export class Validators {
         if (!composites.has(keyword)) telling.set(keyOf(last.breach), last.breach);
         continue;
       }
-      const schemas = branches.filter(isObject);
       const part = at(value, instancePath);
+      const named = isObject(parentSchema) ? this.#branchNamed(parentSchema, part) : undefined;
+      const schemas = branches.filter(isObject);
       const within = ({ pointer, ...breach }: Breach) => ({ ...breach, pointer: instancePath + pointer });
       const inBranches = schemas
         .flatMap((branch) => this.breaches(branch, part, direction))
         .map(within)
         .map(keyOf);
       open = open.filter(({ breach }) => !inBranches.includes(keyOf(breach)));
-      const results = schemas.map((branch) => this.tellingBreaches(branch, part, direction, depth + 1));
+      const results = (named === undefined ? schemas : [named]).map((branch) =>
+        this.tellingBreaches(branch, part, direction, depth + 1),
+      );
       const [nearest = []] = results.toSorted((one, other) => distanceOf(one) - distanceOf(other));
-      // A value that several branches accept violates only oneOf itself.
-      for (const breach of nearest.length === 0 ? [last.breach] : nearest.map(within).reverse())
-        telling.set(keyOf(breach), breach);
+      // A value that several branches accept violates only oneOf itself, unless a discriminator names one of them.
+      if (named !== undefined && nearest.length === 0) isNamed = true;
+      else
+        for (const breach of nearest.length === 0 ? [last.breach] : nearest.map(within).reverse())
+          telling.set(keyOf(breach), breach);
     }
     const found = [...telling.values()].reverse();
     const others = found.filter(({ keyword }) => !keyword.startsWith('unevaluated'));
@@ -81,7 +87,14 @@ export class Validators {
     const isCertain = (breach: Breach) =>
       others.includes(breach) || !others.some(({ pointer }) => isWithin(pointer, parentOf(breach.pointer)));
     const certain = found.filter(isCertain);
-    return certain.length > 0 ? certain : all.map((error) => this.#breachOf(error));
+    return certain.length > 0 || isNamed ? certain : all.map((error) => this.#breachOf(error));
+  }
+
+  /** The branch that the discriminator of a schema names for a value. */
+  #branchNamed(schema: JsonObject, value: unknown): JsonObject | undefined {
+    const [discriminator] = shapeOf(this.#document, schema).discriminators.filter(({ source }) => source === schema);
+    const name = isObject(value) && discriminator ? value[discriminator.propertyName] : undefined;
+    return discriminator?.values.find(([own]) => own === name)?.[1];
   }
 
   accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
