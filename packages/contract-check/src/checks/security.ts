@@ -1,12 +1,16 @@
 import type { Operation } from '../document/operation.ts';
 import { type Candidate, candidateOf, responseText } from '../finding/finding.ts';
 import type { CheckName } from '../finding/rules.ts';
-import type { Exchange } from '../http/call.ts';
+import type { Call, Exchange } from '../http/call.ts';
 import { isObject, parsedJson } from '../json.ts';
 import { itemErrorsIn } from '../judge/outcome.ts';
+import type { Identity } from '../run/identities.ts';
 import type { KnownRequest } from '../run/known-requests.ts';
+import { isCreating } from '../run/names.ts';
+import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import type { CheckContext } from './check.ts';
+import { exactly, lacking, unguarded } from './scopes.ts';
 
 /** Checks that requests without valid credentials or permissions are rejected. */
 export async function checkCredentials(
@@ -17,15 +21,15 @@ export async function checkCredentials(
   if (!needsCredentials(operation)) return;
   for (const attempt of attempts(session, operation)) {
     if (session.isOver) return;
-    const send = () =>
-      session.send(
-        { ...known.call, raw: { ...known.call.raw, headers: attempt.headers, keys: attempt.keys ?? {} } },
-        { identity: attempt.identity },
-      );
-    const exchange = await send();
+    const send = (turn: string) => {
+      const call = fresh(session, known.call, `${attempt.who} ${turn}`);
+      const raw = { ...call.raw, headers: attempt.headers, keys: attempt.keys ?? {} };
+      return session.send({ ...call, raw }, { identity: attempt.identity });
+    };
+    const exchange = await send('first');
     if (!isServed(exchange)) continue;
     await session.report(finding(session, operation, attempt, exchange), [exchange], async () => {
-      const again = await send();
+      const again = await send('again');
       if (isServed(again)) return [again];
       // A deleted resource cannot be deleted again.
       return operation.method === 'DELETE' && [404, 409, 410].includes(again.response.status) ? [exchange] : undefined;
@@ -33,6 +37,27 @@ export async function checkCredentials(
     // Whoever needs no credentials can send wrong ones.
     if (operation.method === 'DELETE' || attempt.identity === 'anonymous') return;
   }
+  await checkAdmission(session, operation, known);
+}
+
+/** The call, with other texts if it creates: what exists already would be rejected for that. */
+function fresh(session: Session, call: Call, label: string): Call {
+  return isCreating(call.operation) ? renewed(session, call, label, atEveryDepth) : call;
+}
+
+/** Whether a user with exactly the declared scopes is allowed. */
+async function checkAdmission(session: Session, operation: Operation, { call }: KnownRequest): Promise<void> {
+  const identity = exactly(session, operation);
+  if (identity === undefined || session.isOver) return;
+  const send = () => session.send({ ...call, body: unguarded(session, operation, call.body) }, { identity });
+  const rejected = ({ response }: Exchange) => response.status === 401 || response.status === 403;
+  const exchange = await send();
+  if (!rejected(exchange)) return;
+  const attempt: Attempt = { check: 'permission-rejected', who: '', identity, headers: {} };
+  await session.report(finding(session, operation, attempt, exchange), [exchange], async () => {
+    const again = await send();
+    return rejected(again) ? [again] : undefined;
+  });
 }
 
 /** Whether the caller was authorized, even if the request then failed for another reason. */
@@ -47,7 +72,7 @@ function isServed(exchange: Exchange): boolean {
 interface Attempt {
   readonly check: CheckName;
   readonly who: string;
-  readonly identity: 'caller' | 'anonymous' | 'expired' | 'forbidden';
+  readonly identity: Identity;
   readonly headers: Readonly<Record<string, string>>;
   /** In the query. */
   readonly keys?: Readonly<Record<string, string>>;
@@ -84,7 +109,10 @@ function attempts(session: Session, operation: Operation): Attempt[] {
   ];
   const isPossible = ({ identity }: Attempt) =>
     session.identities.can(identity) && (identity !== 'forbidden' || needsRights(operation));
-  return [anonymous, ...forged, ...others.filter(isPossible)];
+  const scoped = lacking(session, operation).map(
+    (one): Attempt => ({ check: 'missing-permission', ...one, headers: {} }),
+  );
+  return [anonymous, ...forged, ...others.filter(isPossible), ...scoped];
 }
 
 /** Whether the contract requires a permission: a scope, or a declared 403. */

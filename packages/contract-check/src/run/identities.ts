@@ -6,7 +6,11 @@ import { isSecretName, type Secret, secretsInHeader, variableOf } from '../http/
 import { Keys } from './keys.ts';
 import type { CheckOptions } from './options.ts';
 
-export type Identity = 'caller' | 'anonymous' | 'expired' | 'forbidden' | 'otherTenant';
+/** Of `scopes read write`: a user with only these. */
+export type Identity = 'caller' | 'anonymous' | 'expired' | 'forbidden' | 'otherTenant' | Scoped;
+type Scoped = `scopes ${string}`;
+
+const isScoped = (identity: Identity): identity is Scoped => identity.startsWith('scopes ');
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -43,7 +47,7 @@ export class Identities {
   /** Whether the auth module supports an identity. */
   can(identity: Identity): boolean {
     if (identity === 'caller' || identity === 'anonymous') return true;
-    return this.#options.auth?.[identity] !== undefined;
+    return this.#options.auth?.[isScoped(identity) ? 'withScopes' : identity] !== undefined;
   }
 
   /** The keys in the query of a request. */
@@ -68,7 +72,11 @@ export class Identities {
   }
 
   async #signedInAs(identity: Exclude<Identity, 'anonymous'>, operation?: Operation): Promise<Headers> {
-    const signIn = () => this.#options.auth?.[identity]?.(operation) ?? {};
+    const { auth } = this.#options;
+    const signIn = () =>
+      (isScoped(identity)
+        ? auth?.withScopes?.(identity.split(' ').slice(1).filter(Boolean), operation)
+        : auth?.[identity]?.(operation)) ?? {};
     const headers = await required(signIn, failedToSignIn);
     this.#remember(secretsOfHeaders(headers, identity === 'caller' ? '' : `${variableOf(identity)}_`));
     return lowerCase(headers);
@@ -84,7 +92,10 @@ export class Identities {
 
   /** An auth module can return other headers for some operations. */
   #keyOf(identity: Identity, operation: Operation | undefined): string {
-    const isSigned = identity !== 'anonymous' && (this.#options.auth?.[identity]?.length ?? 0) > 0;
+    const { auth } = this.#options;
+    const isSigned = isScoped(identity)
+      ? (auth?.withScopes?.length ?? 0) > 1
+      : identity !== 'anonymous' && (auth?.[identity]?.length ?? 0) > 0;
     const depends = isSigned || this.#options.keys !== undefined;
     return depends && operation !== undefined ? `${identity} ${operation.id}` : identity;
   }

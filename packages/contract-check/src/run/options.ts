@@ -74,6 +74,8 @@ export interface Auth {
   forbidden?(operation?: CalledOperation): Promise<Headers> | Headers;
   /** Like `CheckOptions.values`, for values that are only known when the run starts. */
   values?(): Promise<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>>;
+  /** Headers of a user with exactly these scopes or roles of the document, such as `security` requires. */
+  withScopes?(scopes: readonly string[], operation?: CalledOperation): Promise<Headers> | Headers;
   /** Headers of another tenant or owner, who must not see what the caller created. */
   otherTenant?(operation?: CalledOperation): Promise<Headers> | Headers;
 }

@@ -447,11 +447,11 @@ export async function start(drift?: string): Promise<{ url: string; stop(): Prom
 const rights: Readonly<
   Record<string, readonly [operation: string, (scopes: readonly string[]) => boolean | undefined]>
 > = {
-  'role-create-read': ['createSample', (scopes) => scopes.includes('read')],
-  'role-bulk-read': ['createSamples', (scopes) => scopes.includes('read')],
-  'role-delete-write': ['deleteSample', (scopes) => scopes.includes('write')],
-  'role-release-write': ['releaseSample', (scopes) => scopes.includes('write')],
-  'role-archive-review': ['archiveSample', (scopes) => scopes.includes('review')],
+  'role-create-read': ['createSample', (scopes) => scopes.includes('read') || undefined],
+  'role-bulk-read': ['createSamples', (scopes) => scopes.includes('read') || undefined],
+  'role-delete-write': ['deleteSample', (scopes) => scopes.includes('write') || undefined],
+  'role-release-write': ['releaseSample', (scopes) => scopes.includes('write') || undefined],
+  'role-archive-review': ['archiveSample', (scopes) => scopes.includes('review') || undefined],
   'role-list-none': ['listInstruments', () => true],
   'role-get-write-not': ['getInstrument', (scopes) => (scopes.includes('write') ? undefined : false)],
   'role-submit-admin-only': ['submitSample', (scopes) => (scopes.includes('admin') ? undefined : false)],

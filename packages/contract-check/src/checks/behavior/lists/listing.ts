@@ -186,8 +186,7 @@ export class Listing {
   }
 
   /** Reads the whole list with the largest page size; undefined if it cannot be read. */
-  async walk(): Promise<FullList | undefined> {
-    const settings = this.widest;
+  async walk(settings: Settings = this.widest): Promise<FullList | undefined> {
     const first = await this.read(settings);
     if (first === undefined) return undefined;
     const pages: Page[] = [first];

@@ -1,4 +1,5 @@
-import { jsonText } from '../../../json.ts';
+import { isKey, jsonText } from '../../../json.ts';
+import { kindOfReference } from '../../../run/names.ts';
 import { type Difference, need, valued } from '../observe.ts';
 import {
   type FullList,
@@ -201,6 +202,18 @@ async function linkedPages({ listing, list }: ListSubject): Promise<Difference[]
 }
 
 export const pagingChecks: readonly ListCheck[] = [
+  {
+    describe: 'A list below a resource has only rows of this resource.',
+    async run({ listing, list }) {
+      const parents = Object.entries(listing.base.path).filter(([name]) => kindOfReference(name) !== undefined);
+      const foreign = parents.flatMap(([name, value]) =>
+        list.rows
+          .filter((row) => isKey(row[name]) && String(row[name]) !== String(value))
+          .map((row) => ({ ...valued(name, value, row[name]), exchanges: list.exchanges })),
+      );
+      return foreign.slice(0, 1).flatMap((facts) => finding(listing, 'list-leaks', undefined, facts));
+    },
+  },
   {
     describe: 'The full list has no row twice, a correct total, and a correct end.',
     async run({ listing, list }) {

@@ -49,6 +49,24 @@ export function isNothing(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
+/** How far a job is, by the word for its state. */
+export type Phase = 'waiting' | 'running' | 'done' | 'failed';
+
+const phases: readonly (readonly [Phase, RegExp])[] = [
+  ['waiting', /^(?:queued|pending|waiting|scheduled|created|new|accepted|requested|submitted)$/i],
+  ['running', /^(?:running|processing|in[-_ ]?progress|started|active|working)$/i],
+  ['done', /^(?:done|completed?|succeeded|success|successful|finished|ready)$/i],
+  ['failed', /^(?:failed|failure|error|errored|cancel+ed|aborted|expired|timed[-_ ]?out)$/i],
+];
+
+/** How far a resource is, if it is a job. */
+export function phaseOf(row: JsonObject): Phase | undefined {
+  const [word = ''] = Object.entries(row).flatMap(([name, value]) =>
+    /^(?:job[-_]?)?(?:status|state|phase)$/i.test(name) && typeof value === 'string' ? [value] : [],
+  );
+  return phases.find(([, words]) => words.test(word))?.[0];
+}
+
 interface Hints {
   readonly name?: string;
   readonly format?: string | undefined;

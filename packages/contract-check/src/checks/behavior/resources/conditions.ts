@@ -16,7 +16,55 @@ const statusesOf = (exchanges: readonly Exchange[]) =>
 
 const isTag = ({ name }: Parameter) => /^etag$/i.test(name);
 
-const etagOf = (shown: Shown | undefined) => shown?.exchange.response.headers.etag;
+export const etagOf = (shown: Shown | undefined) => shown?.exchange.response.headers.etag;
+
+/** An ETag of the same form that is not the current one. */
+export const staleTag = (etag = '"of-no-version"') =>
+  etag.replace(/[a-z\d](?=[^a-z\d]*$)/i, (last) => (last === '7' ? '8' : '7'));
+
+export const createdTag: BehaviorCheck<ResourceHarness> = {
+  name: 'created tag',
+  describe: 'The ETag of a created resource is that of the next read.',
+  applies: ({ resourceType: { create } }) => create.responses.some(({ headers }) => headers.some(isTag)),
+  async run(harness, label) {
+    const created = await harness.createAndRead(label);
+    const { resource, exchange } = created;
+    const [sent, now] = [need(resource.created.response.headers.etag), need(etagOf(created))];
+    if (isSameTag(sent, now)) return [];
+    const facts = { expected: now, actual: sent, exchanges: [resource.created, exchange] };
+    return [differ('etag-response', harness.resourceType.create, 'create', facts)];
+  },
+};
+
+export const conditionForms: BehaviorCheck<Updating> = {
+  name: 'forms',
+  describe: '`If-Match` is required where 428 is declared, and can be `*` (RFC 9110, 13.1.1).',
+  applies: ({ update }) => conditionOf(update) !== undefined && declares(update, 412),
+  async run(updating, label) {
+    const { harness, update } = updating;
+    const { schema } = need(conditionOf(update));
+    const created = await harness.createAndRead(label);
+    const [body] = updating.changes(created, label);
+    const found: Difference[] = [];
+    const send = async (condition: string | null) => {
+      const etag = need(etagOf(await harness.shown(created.resource)));
+      const own = condition?.replace('%', etag) ?? null;
+      if (own !== null && !harness.session.validators.accepts(schema, own, 'request')) return undefined;
+      return updating.send(created.resource, need(body), { 'if-match': own });
+    };
+    const known = await send('%');
+    if (known === undefined || !isSuccess(known)) return undefined;
+    const without = declares(update, 428) ? await send(null) : undefined;
+    const facts = (expected: string, exchange: Exchange) => {
+      return { expected, actual: statusesOf([exchange]), node: conditionOf(update)?.node, exchanges: [exchange] };
+    };
+    if (without && isSuccess(without)) found.push(differ('if-match-missing', update, '', facts('428', without)));
+    const star = await send('*');
+    if (star?.response.status === 412 || star?.response.status === 400)
+      found.push(differ('if-match-rejected', update, '*', facts('a successful update', star)));
+    return found;
+  },
+};
 
 export const readTags: BehaviorCheck<ResourceHarness> = {
   name: 'tags',

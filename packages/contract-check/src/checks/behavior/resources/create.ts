@@ -6,9 +6,9 @@ import { type Call, type Exchange, isSuccess, locationOf } from '../../../http/c
 import { at, isObject, type JsonObject, jsonText, put } from '../../../json.ts';
 import { idOf } from '../../../run/pool.ts';
 import { View } from '../../../schema/view.ts';
-import type { FullList } from '../lists/listing.ts';
+import { type FullList, hasOwnIds } from '../lists/listing.ts';
 import { type BehaviorCheck, type Difference, differ, ifSeen, need, needs, text, valued } from '../observe.ts';
-import { innerView, isGone, isSame, isScalar, memberAt, notKept, resourceIn, unlikes } from './compare.ts';
+import { innerView, isGone, isSame, isScalar, memberAt, notKept, ownId, resourceIn, unlikes } from './compare.ts';
 import { type Created, type Filling, locationIn, type Resource, type ResourceHarness } from './resource.ts';
 import { Updating } from './update.ts';
 
@@ -105,6 +105,19 @@ export const listed: CreateCheck = {
     needs(resource.id !== undefined && resource.created.response.status !== 202);
     const row = (await harness.shown(resource))?.row ?? resource.body;
     const all = need(await harness.list(list));
+    const { actions, updates } = harness.resourceType;
+    // What has states can be hidden by one.
+    const earlier =
+      all.isComplete && hasOwnIds(all.rows) && actions.length + updates.length === 0 ? harness.earlier(resource) : [];
+    const lost = earlier.find((id) => !all.rows.some((one) => String(ownId(one)) === id));
+    if (lost !== undefined) {
+      const facts = {
+        expected: `a row with ${lost}`,
+        actual: `${all.rows.length} rows, none with it`,
+        node: list.node,
+      };
+      return [differ('create-not-listed', create, list.id, { ...facts, exchanges: [all.exchange] })];
+    }
     if (!all.isComplete || all.rows.some((one) => harness.isOf(resource, one)) || mayBeHidden(row, list, all))
       return [];
     const expected = `a row with the ${kind} ${text(resource.id)} in ${list.id}`;
@@ -192,11 +205,10 @@ export const idempotency: CreateCheck = {
 /** The properties that the contract declares as unique. */
 function uniqueNames({ document }: ResourceHarness, operation: Operation): string[] {
   const view = View.ofRequest(document, operation);
-  return view.names.filter((name) => {
-    const member = view.member(name);
-    return member.has('x-unique') || member.states('unique', true);
-  });
+  return view.names.filter((name) => isDeclaredUnique(view.member(name)));
 }
+
+export const isDeclaredUnique = (view: View) => view.has('x-unique') || view.states('unique', true);
 
 export const unique: CreateCheck = {
   name: 'unique',

@@ -2,9 +2,12 @@ import { extensionOf, type Operation } from '../../../document/operation.ts';
 import { responseText } from '../../../finding/finding.ts';
 import type { CheckName } from '../../../finding/rules.ts';
 import { type Exchange, isSuccess } from '../../../http/call.ts';
+import type { Identity } from '../../../run/identities.ts';
+import { View } from '../../../schema/view.ts';
+import { exactly, guardedIn } from '../../scopes.ts';
 import { Listing } from '../lists/listing.ts';
-import { type BehaviorCheck, type Difference, differ, ifSeen } from '../observe.ts';
-import { isGone } from './compare.ts';
+import { type BehaviorCheck, type Difference, differ, ifSeen, valued } from '../observe.ts';
+import { isGone, isNothing, isSame, resourceIn } from './compare.ts';
 import type { ResourceHarness } from './resource.ts';
 import { Updating } from './update.ts';
 
@@ -49,6 +52,59 @@ export const separated: BehaviorCheck<ResourceHarness> = {
     const isChanged = after && (isGone(after) || after.response.text !== exchange.response.text);
     if (response && isSuccess(response) && isChanged && found.length === 0)
       differs('tenant-deletes', remove, response, after);
+    return found;
+  },
+};
+
+export const guardedFields: BehaviorCheck<ResourceHarness> = {
+  name: 'fields',
+  describe: 'A property with scopes is shown to users with them, and neither shown to others nor changed by them.',
+  applies: ({ session, document, resourceType: { read } }) =>
+    session.identities.can('scopes ') && guardedIn(View.ofResponse(document, read)).length > 0,
+  async run(harness, label) {
+    const { session, document, resourceType } = harness;
+    const { read, lists, updates } = resourceType;
+    const created = await harness.createAndRead(label);
+    const { resource, row, view } = created;
+    const found: Difference[] = [];
+    const differs = (check: CheckName, by: Operation, name: string, actual: unknown, exchange: Exchange) => {
+      const facts = {
+        ...valued(name, check === 'field-shown' ? null : row[name], actual),
+        node: view.member(name).node,
+      };
+      found.push(differ(check, by, name, { ...facts, exchanges: [created.exchange, exchange] }));
+    };
+    const rowFor = async (by: Operation, identity: Identity | undefined) => {
+      if (identity === undefined) return undefined;
+      const listing = by === read ? undefined : Listing.of(harness.context, by);
+      const exchange = listing
+        ? await listing.request(listing.widest, identity)
+        : await harness.read(resource, {}, identity);
+      if (exchange === undefined || !isSuccess(exchange)) return undefined;
+      const rows = listing ? (listing.pageOf(exchange)?.rows ?? []) : [resourceIn(exchange)];
+      const shown = rows.find((one) => harness.isOf(resource, one));
+      return shown && { shown, exchange };
+    };
+    for (const { name, read: scopes } of guardedIn(view)) {
+      if (scopes.length === 0 || isNothing(row[name])) continue;
+      for (const by of [read, ...lists.slice(0, 2)].filter((one) => one !== undefined)) {
+        const [less, more] = [await rowFor(by, exactly(session, by)), await rowFor(by, exactly(session, by, scopes))];
+        if (less && !isNothing(less.shown[name])) differs('field-shown', by, name, less.shown[name], less.exchange);
+        if (more && isNothing(more.shown[name])) differs('field-hidden', by, name, more.shown[name], more.exchange);
+      }
+    }
+    for (const update of updates)
+      for (const { name, write } of guardedIn(View.ofRequest(document, update))) {
+        const identity = write.length > 0 ? exactly(session, update) : undefined;
+        const body = new Updating(harness, update)
+          .changes(created, label)
+          .find((one) => !isSame(one[name], row[name]) && name in one);
+        if (identity === undefined || body === undefined) continue;
+        const response = await harness.change(update, resource, body, {}, identity);
+        const after = isSuccess(response) ? await harness.shown(resource) : undefined;
+        if (after && isSame(after.row[name], body[name], { name }))
+          differs('field-written', update, name, after.row[name], response);
+      }
     return found;
   },
 };

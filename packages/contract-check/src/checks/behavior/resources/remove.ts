@@ -23,7 +23,15 @@ export const removed: BehaviorCheck<ResourceHarness> = {
       const facts = { actual: responseText(stale), node: condition?.node, exchanges: [exchange, stale] };
       return [differ('if-match-ignored', remove, 'If-Match', facts)];
     }
-    const response = await harness.remove(resource);
+    const { etag } = exchange.response.headers;
+    const response = await harness.remove(resource, conditionOf(remove) && etag ? { 'if-match': etag } : {});
+    if (response.response.status === 412)
+      return [
+        differ('if-match-rejected', remove, 'current', {
+          actual: responseText(response),
+          exchanges: [exchange, response],
+        }),
+      ];
     if (!isSuccess(response) || response.response.status === 202) return undefined;
     const after = need(await harness.read(resource));
     const differs = (check: CheckName, by: Operation, expected: string, node?: object): Difference[] => {

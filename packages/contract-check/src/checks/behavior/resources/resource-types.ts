@@ -69,7 +69,9 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
 function isAction({ method, path }: Operation, item: string | undefined, operations: readonly Operation[]): boolean {
   if (item === undefined || !['POST', 'PUT', 'PATCH'].includes(method) || !path.startsWith(`${item}/`)) return false;
   const isWord = /^[a-z_-]+$/i.test(path.slice(item.length + 1)) && !isUpdatePath.test(path);
-  return isWord && !operations.some((one) => one.path.startsWith(`${path}/{`));
+  const isCollection = (one: Operation) =>
+    one.path.startsWith(`${path}/{`) || (method === 'POST' && one.method === 'GET' && one.path === path);
+  return isWord && !operations.some(isCollection);
 }
 
 const isUpdatePath = /\/(?:update|edit|modify)$/;

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operation } from '../../../document/operation.ts';
 import { type Call, type Exchange, emptyCall, isSuccess, locationOf, type Raw } from '../../../http/call.ts';
-import { pathPattern, pathTexts } from '../../../http/deserialize.ts';
+import { decoded, pathPattern, pathTexts } from '../../../http/deserialize.ts';
 import { isKey, isObject, type JsonObject, withMember } from '../../../json.ts';
 import { isComplete } from '../../../judge/outcome.ts';
 import type { Identity } from '../../../run/identities.ts';
@@ -13,7 +14,7 @@ import { requestSchema, View } from '../../../schema/view.ts';
 import type { CheckContext } from '../../check.ts';
 import { type FullList, readCollection } from '../lists/listing.ts';
 import { need } from '../observe.ts';
-import { innerView, isScalar, ownId, resourceIn } from './compare.ts';
+import { innerView, isScalar, ownId, phaseOf, resourceIn } from './compare.ts';
 import { enriched, otherValues, withoutOptional } from './enrich.ts';
 import { conditionOf, declares, type ResourceType } from './resource-types.ts';
 
@@ -46,6 +47,9 @@ export interface Created extends Shown {
  * properties only, or with those only in nested objects.
  */
 export type Filling = 'known' | 'varied' | 'least' | 'shallow';
+
+/** The time between two reads of a job, in milliseconds. */
+const pollPause = 50;
 
 /** Headers; null removes one that is sent otherwise. */
 export type Headers = NonNullable<Raw['headers']>;
@@ -175,6 +179,28 @@ export class ResourceHarness {
     const all = list && (await readCollection(this.context, list, resource.call.path));
     const row = all?.rows.find((one) => this.isOf(resource, one));
     return all && row && { row, exchange: all.exchange, view: View.of(this.document, all.rowSchema) };
+  }
+
+  /** What is read of a resource once it does not change by itself any more, or when the time is up. */
+  async settled(resource: Resource, milliseconds: number): Promise<Shown | undefined> {
+    const end = performance.now() + milliseconds;
+    for (;;) {
+      const shown = await this.shown(resource);
+      const phase = shown && phaseOf(shown.row);
+      const isOpen = phase === 'waiting' || phase === 'running';
+      if (!isOpen || performance.now() > end || this.session.isOver) return shown;
+      await sleep(pollPause);
+    }
+  }
+
+  /** The IDs of what the run created beside a resource, and did not delete. */
+  earlier({ created }: Resource): string[] {
+    const { footprint } = this.session;
+    const collection = `${footprint.below(new URL(created.request.url).pathname)}/`;
+    return footprint.created().flatMap((one) => {
+      const id = one.startsWith(collection) ? one.slice(collection.length) : '';
+      return id === '' || id.includes('/') ? [] : [decoded(id)];
+    });
   }
 
   /** The call of an operation on a resource, without a body. */

@@ -1,19 +1,21 @@
 import { eachOperation } from '../../../run/parallel.ts';
 import type { CheckContext } from '../../check.ts';
 import { type BehaviorCheck, runChecks } from '../observe.ts';
-import { actionEffects } from './actions.ts';
-import { bulked, bulksOf } from './bulk.ts';
-import { readTags, updateTags } from './conditions.ts';
+import { bulked, bulksOf, itemsApart } from './bulk.ts';
+import { bystanders } from './bystanders.ts';
+import { conditionForms, createdTag, readTags, updateTags } from './conditions.ts';
 import { defaults, echo, idempotency, listed, location, unique } from './create.ts';
-import { separated } from './isolation.ts';
+import { guardedFields, separated } from './isolation.ts';
+import { jobStates } from './jobs.ts';
 import { operationChecks } from './operations.ts';
 import { agreement, readingsOf } from './read.ts';
 import { removed } from './remove.ts';
 import { ResourceHarness } from './resource.ts';
 import { type ResourceType, resourceTypesOf } from './resource-types.ts';
+import { transitions } from './transitions.ts';
 import { changed, replaced, Updating } from './update.ts';
 
-const updateChecks: readonly BehaviorCheck<Updating>[] = [changed, replaced, updateTags];
+const updateChecks: readonly BehaviorCheck<Updating>[] = [changed, replaced, updateTags, conditionForms];
 
 /** Checks the effects of operations that create, read, update and delete resources. */
 export async function checkResources(context: CheckContext): Promise<void> {
@@ -31,13 +33,14 @@ export async function checkResources(context: CheckContext): Promise<void> {
     if (known !== undefined)
       await runChecks(session, operationChecks(operation), { context, operation, known }, [operation]);
   });
-  for (const bulk of bulksOf(context)) await runChecks(session, [bulked], bulk, [bulk.operation]);
+  for (const bulk of bulksOf(context)) await runChecks(session, [bulked, itemsApart], bulk, [bulk.operation]);
 }
 
 async function checkResourceType(context: CheckContext, resourceType: ResourceType): Promise<void> {
   const { session, requests } = context;
   const { read, create, remove, updates, lists, actions, hasCertainRead } = resourceType;
   const known = requests.of(create);
+  const below = session.operations.filter(({ path }) => read !== undefined && path.startsWith(`${read.path}/`));
   const concerned = [create, read, remove, ...updates, ...lists, ...actions];
   if (known === undefined || !concerned.some((one) => one !== undefined && session.isJudged(one))) return;
   const harness = new ResourceHarness(context, resourceType, known);
@@ -50,13 +53,12 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
     if ((await branch.start()) !== undefined && (branch.isReadable || hasCertainRead))
       await runChecks(session, [...echo, ...defaults], branch, [create]);
   }
-  await runChecks(session, [location, listed, idempotency], harness, [create]);
+  await runChecks(session, [location, listed, idempotency, createdTag], harness, [create]);
   for (const update of updates.slice(0, 3))
     await runChecks(session, updateChecks, new Updating(harness, update), [update]);
   if (read !== undefined) await runChecks(session, [readTags], harness, [read]);
   await runChecks(session, [unique], harness, [create, ...updates]);
-  await runChecks(session, [separated], harness, [create, ...concerned]);
-  const [action] = actions;
-  if (action !== undefined) await runChecks(session, [actionEffects], harness, [action, ...actions]);
+  await runChecks(session, [separated, guardedFields, bystanders], harness, [create, ...concerned]);
+  await runChecks(session, [jobStates, transitions], harness, [create, ...concerned, ...below]);
   if (remove !== undefined) await runChecks(session, [removed], harness, [remove]);
 }

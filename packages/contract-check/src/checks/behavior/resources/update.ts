@@ -152,7 +152,8 @@ export const changed: UpdateCheck = {
       before = { ...before, ...after };
     }
     if (before === created) return undefined;
-    return [...differences, ...unmoved(updating, created, before)];
+    const exchanges = [created.exchange, before.exchange];
+    return [...differences, ...keptTimes(harness, updating.update, created, before, exchanges)];
   },
 };
 
@@ -187,13 +188,34 @@ function othersIn(updating: Updating, body: JsonObject, { row, resource }: Creat
   });
 }
 
-/** Reports a version that an update does not raise. */
-function unmoved({ view, update }: Updating, first: Created, { row, exchange }: Shown): Difference[] {
-  const isVersion = (name: string) => /^_?(?:version|revision|rev)$/i.test(name) && Number.isInteger(first.row[name]);
-  const name = Object.keys(first.row).find((one) => isVersion(one) && !view.names.includes(one));
-  if (name === undefined || first.row[name] !== row[name]) return [];
-  const facts = { actual: `${name}: ${text(row[name])}`, exchanges: [first.exchange, exchange] };
-  return [differ('update-timestamp', update, name, facts)];
+/** A version and a time of the last change that a change does not move, and an ETag that stays. */
+export function keptTimes(
+  { document, resourceType: { read } }: ResourceHarness,
+  operation: Operation,
+  before: Shown,
+  after: Shown,
+  exchanges: Difference['exchanges'],
+): Difference[] {
+  if (isDeepStrictEqual(before.row, after.row)) return [];
+  const written = View.ofRequest(document, operation).names;
+  // Of a time in whole seconds, two changes can be at once; and whether a change of the state alone moves it is open.
+  const isTime = (name: string, value: unknown) =>
+    operation.method !== 'POST' &&
+    /^(?:last)?[-_]?(?:updated|modified|changed)[-_]?(?:at|on|time)?$/i.test(name) &&
+    /:\d\d\.\d*[1-9]/.test(String(value));
+  const isVersion = (name: string, value: unknown) =>
+    /^_?(?:version|revision|rev)$/i.test(name) && Number.isInteger(value);
+  const kept = Object.entries(before.row).filter(
+    ([name, value]) =>
+      !written.includes(name) && (isVersion(name, value) || isTime(name, value)) && after.row[name] === value,
+  );
+  const found = kept.map(([name, value]) =>
+    differ('update-timestamp', operation, name, { actual: `${name}: ${text(value)}`, exchanges }),
+  );
+  const [was, is] = [before, after].map(({ exchange }) => exchange.response.headers.etag);
+  if (was === undefined || was !== is || read === undefined) return found;
+  const facts = { expected: `an ETag other than ${was}`, actual: was, exchanges };
+  return [...found, differ('etag-stays', read, operation.method === 'POST' ? operation.id : 'update', facts)];
 }
 
 export const replaced: UpdateCheck = {

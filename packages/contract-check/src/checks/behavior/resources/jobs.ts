@@ -1,0 +1,179 @@
+import type { Operation } from '../../../document/operation.ts';
+import { responseText } from '../../../finding/finding.ts';
+import type { CheckName } from '../../../finding/rules.ts';
+import { type Exchange, isSuccess } from '../../../http/call.ts';
+import type { View } from '../../../schema/view.ts';
+import { type BehaviorCheck, type Difference, differ, need, needs, text } from '../observe.ts';
+import { phaseOf } from './compare.ts';
+import type { ResourceHarness, Shown } from './resource.ts';
+import { declares } from './resource-types.ts';
+
+/** How long a job is waited for, in milliseconds. */
+const longestJob = 10_000;
+/** How often a job that is done is read again. */
+const laterReads = 4;
+
+/** Whether a schema allows null, so that null says something. */
+const isNullable = (view: View) => view.parts.some(({ type }) => [type].flat().includes('null'));
+
+const ends = /^(?:finished|completed|ended|done|closed)[-_]?(?:at|on|time)$/i;
+const starts = /^(?:started|begun|began)[-_]?(?:at|on|time)$/i;
+const links =
+  /^(?:result|download|output|file|rows|report|export|data)[-_]?(?:url|uri|href|link)$|^(?:result|output)$/i;
+const handled = /^(?:processed|completed|handled|finished)(?:[-_]?(?:count|rows|items|records))?$/i;
+const totals = /^total(?:[-_]?(?:count|rows|items|records))?$/i;
+const shares = /^(?:progress|percent(?:age)?|percent[-_]?complete)$/i;
+
+export const jobStates: BehaviorCheck<ResourceHarness> = {
+  name: 'jobs',
+  describe: 'A job ends, stays as it ended, and says the same of itself by its state, times, counts and result.',
+  applies: ({ resourceType: { create, read } }) => read !== undefined && declares(create, 202),
+  async run(harness, label) {
+    const read = need(harness.resourceType.read);
+    const resource = need(await harness.create(label));
+    needs(resource.created.response.status === 202);
+    const found: Difference[] = [];
+    const differs = (check: CheckName, by: Operation, about: string, texts: [string, string], ...of: Exchange[]) => {
+      const [expected, actual] = texts;
+      found.push(differ(check, by, about, { expected, actual, exchanges: of }));
+    };
+    const seen: Shown[] = [];
+    const look = async () => {
+      const shown = await harness.shown(resource);
+      if (shown !== undefined) seen.push(shown);
+      return shown;
+    };
+    const first = need(await look());
+    needs(phaseOf(first.row) !== undefined);
+    const results = resultsOf(harness, read);
+    const early = isOpen(first) ? await readAll(harness, resource, results) : [];
+    const between = early.length > 0 ? need(await look()) : first;
+    for (const { operation, exchange } of early)
+      if (isSuccess(exchange) && isOpen(between))
+        differs(
+          'job-result',
+          operation,
+          'before',
+          ['409 before the job is done', responseText(exchange)],
+          between.exchange,
+          exchange,
+        );
+    const end = performance.now() + longestJob;
+    while (isOpen(need(seen.at(-1))) && performance.now() < end && !harness.session.isOver) {
+      await harness.settled(resource, 20);
+      await look();
+    }
+    const last = need(seen.at(-1));
+    if (isOpen(last)) {
+      const isStill = JSON.stringify(seen.at(-1)?.row) === JSON.stringify(seen[Math.floor(seen.length / 3)]?.row);
+      if (isStill)
+        differs(
+          'job-status',
+          read,
+          'end',
+          ['a job that ends, or advances', `nothing changes in ${longestJob / 1000} s`],
+          last.exchange,
+        );
+      return found;
+    }
+    for (let count = 0; count < laterReads; count += 1) await look();
+    for (const shown of seen)
+      for (const [about, ...texts] of contradictionsIn(shown, last))
+        differs('job-status', read, about, texts, shown.exchange);
+    for (const [index, shown] of seen.entries()) {
+      const before = seen[index - 1];
+      if (before !== undefined && rank(shown) < rank(before))
+        differs(
+          'job-status',
+          read,
+          'order',
+          [`after ${phaseOf(before.row)}, no ${phaseOf(shown.row)}`, text(shown.row)],
+          before.exchange,
+          shown.exchange,
+        );
+    }
+    if (phaseOf(last.row) !== 'done') return found;
+    for (const { operation, exchange } of await readAll(harness, resource, results)) {
+      const count = sizeOf(exchange);
+      const total = Object.entries(last.row).find(([name]) => totals.test(name))?.[1];
+      if ([404, 409, 425].includes(exchange.response.status))
+        differs(
+          'job-result',
+          operation,
+          'after',
+          ['the result of the job', responseText(exchange)],
+          last.exchange,
+          exchange,
+        );
+      else if (isSuccess(exchange) && typeof total === 'number' && count !== undefined && count !== total)
+        differs('job-result', operation, 'rows', [`${total} rows`, `${count} rows`], last.exchange, exchange);
+    }
+    return found;
+  },
+};
+
+const isOpen = ({ row }: Pick<Shown, 'row'>) => ['waiting', 'running'].includes(phaseOf(row) ?? '');
+const rank = ({ row }: Pick<Shown, 'row'>) =>
+  ['waiting', 'running', 'done', 'failed'].indexOf(phaseOf(row) ?? 'done') % 3;
+
+function sizeOf({ response }: Exchange): number | undefined {
+  const body = response.json?.value;
+  return Array.isArray(body) ? body.length : undefined;
+}
+
+/** The operations that read the result of a job: below it, and impossible before it is done. */
+function resultsOf({ session }: ResourceHarness, read: Operation): Operation[] {
+  return session.operations.filter(
+    (one) =>
+      one.method === 'GET' &&
+      one.path.startsWith(`${read.path}/`) &&
+      [404, 409, 425].some((status) => status !== 404 && declares(one, status)),
+  );
+}
+
+async function readAll(
+  harness: ResourceHarness,
+  resource: Parameters<ResourceHarness['shown']>[0],
+  operations: readonly Operation[],
+) {
+  const all: { readonly operation: Operation; readonly exchange: Exchange }[] = [];
+  for (const operation of operations) {
+    const call = harness.callOn(operation, resource);
+    if (call !== undefined) all.push({ operation, exchange: await harness.session.send(call) });
+  }
+  return all;
+}
+
+/** What a job says of itself that cannot be true together. @param last the job at its end. */
+function* contradictionsIn(
+  { row, view }: Shown,
+  last: Shown,
+): Generator<[about: string, expected: string, actual: string]> {
+  const phase = phaseOf(row);
+  const isDone = phase === 'done';
+  const named = (pattern: RegExp) => Object.keys(row).find((name) => pattern.test(name)) ?? '';
+  const [end, start, link] = [named(ends), named(starts), named(links)];
+  const isSaid = (name: string) => name !== '' && isNullable(view.member(name));
+  const says = (name: string, expected: string): [string, string, string] => [
+    name,
+    `${expected}, because it is ${phase}`,
+    text(row[name]),
+  ];
+  if (isSaid(end) && isDone && row[end] === null) yield says(end, 'a time');
+  if (isSaid(end) && (phase === 'waiting' || phase === 'running') && row[end] !== null) yield says(end, 'null');
+  if (isSaid(start) && (isDone || phase === 'running') && row[start] === null) yield says(start, 'a time');
+  if (row[start] && row[end] && Date.parse(String(row[end])) < Date.parse(String(row[start])))
+    yield [end, `not before ${text(row[start])}`, text(row[end])];
+  if (isSaid(link) && isDone && row[link] === null) yield says(link, 'the result');
+  if (isSaid(link) && !isDone && phase !== 'failed' && row[link] !== null && last.row[link] !== undefined)
+    yield says(link, 'null');
+  const [share, count, total] = [named(shares), named(handled), named(totals)];
+  const most = view.member(share).parts.find(({ maximum }) => typeof maximum === 'number')?.maximum;
+  if (isDone && typeof row[share] === 'number' && most !== undefined && row[share] !== most)
+    yield says(share, text(most));
+  if (typeof row[count] === 'number' && typeof row[total] === 'number') {
+    if (row[count] > row[total]) yield [count, `at most ${row[total]}`, text(row[count])];
+    const isWhole = !Object.keys(row).some((name) => /fail|error|skip|reject/i.test(name));
+    if (isDone && isWhole && row[count] !== row[total]) yield [total, `${row[count]}, as processed`, text(row[total])];
+  }
+}

@@ -1,0 +1,301 @@
+import { extensionOf, lastSegment, type Operation } from '../../../document/operation.ts';
+import { responseText } from '../../../finding/finding.ts';
+import type { CheckName } from '../../../finding/rules.ts';
+import { type Exchange, isSuccess } from '../../../http/call.ts';
+import { isKey, jsonText } from '../../../json.ts';
+import { View } from '../../../schema/view.ts';
+import { exactly, lacking } from '../../scopes.ts';
+import { type BehaviorCheck, type Difference, differ, need, valued } from '../observe.ts';
+import { isSame, isScalar, isServerOwned, otherThanRead, ownId, resourceIn } from './compare.ts';
+import { etagOf, staleTag } from './conditions.ts';
+import { listedAfter } from './listed.ts';
+import type { Created, ResourceHarness } from './resource.ts';
+import { conditionOf, declares } from './resource-types.ts';
+import { isWritable, keptTimes, Updating } from './update.ts';
+
+/** Limits of one walk through the states of a resource. */
+const maxAttempts = 80;
+const maxStates = 10;
+/** How long a state that changes by itself is waited for, in milliseconds. */
+const longestWait = 3000;
+
+/** An operation on a resource that depends on its state, or changes it. */
+interface Move {
+  readonly operation: Operation;
+  /** The states in which it is possible, if the contract declares them. */
+  readonly from: readonly string[] | undefined;
+  /** The state that it leads to, as declared, or as its name says. */
+  readonly to: string | undefined;
+}
+
+const textsIn = (value: unknown) => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : undefined);
+
+/** The state that a verb names: `cancelled` for `cancel`, if only one does. */
+function stateNamed(verb: string, states: readonly string[]): string | undefined {
+  const stem = verb
+    .toLowerCase()
+    .replaceAll(/[^a-z]/g, '')
+    .replace(/e$/, '');
+  const [state, ...others] = states.filter((one) =>
+    one
+      .toLowerCase()
+      .replaceAll(/[^a-z]/g, '')
+      .startsWith(stem),
+  );
+  return stem.length > 3 && others.length === 0 ? state : undefined;
+}
+
+/** The property that has the state of a resource, its states, and what moves a resource between them. */
+export function machineOf({ session, document, resourceType }: ResourceHarness): {
+  readonly name: string | undefined;
+  readonly moves: readonly Move[];
+} {
+  const { read, actions, updates, remove, create } = resourceType;
+  const view = View.ofResponse(document, read);
+  const below = session.operations.filter(
+    (one) => one !== create && read !== undefined && one.path.startsWith(`${read.path}/`) && !actions.includes(one),
+  );
+  const declared = ({ node }: Operation) => textsIn(extensionOf(node).from);
+  const others = [...updates, remove, ...below].filter((one) => one !== undefined && declared(one) !== undefined);
+  const operations = [...actions, ...others].filter((one) => one !== undefined);
+  const named = operations.flatMap((one) => [...(declared(one) ?? []), extensionOf(one.node).to ?? []].flat());
+  const statesOf = (name: string) => view.member(name).words.filter((word) => typeof word === 'string');
+  const name = view.names.find(
+    (one) =>
+      statesOf(one).length > 1 &&
+      named.every((word) => statesOf(one).includes(String(word))) &&
+      (named.length > 0 || /status|state|phase|stage/i.test(one)),
+  );
+  const states = name === undefined ? [] : statesOf(name);
+  const moves = operations.map((operation): Move => {
+    const { to } = extensionOf(operation.node);
+    const inferred = actions.includes(operation) ? stateNamed(lastSegment(operation.path), states) : undefined;
+    return { operation, from: declared(operation), to: typeof to === 'string' ? to : inferred };
+  });
+  return { name, moves };
+}
+
+export const transitions: BehaviorCheck<ResourceHarness> = {
+  name: 'transitions',
+  describe:
+    'Each action is possible in the declared states only, leads to its state, and its effect is read and listed.',
+  applies: (harness) => harness.resourceType.read !== undefined && machineOf(harness).moves.length > 0,
+  run: (harness, label) => new Walk(harness, label).differences(),
+};
+
+/** How a state is reached: by moves, and by waiting for what changes by itself. */
+type Path = readonly (Move | 'wait')[];
+
+/** Visits all states that can be reached, and tries each move in each of them. */
+class Walk {
+  readonly #harness: ResourceHarness;
+  readonly #label: string;
+  readonly #name: string | undefined;
+  readonly #moves: readonly Move[];
+  readonly #paths = new Map<string, Path>();
+  readonly #found: Difference[] = [];
+  /** Moves of which roles and preconditions were checked. */
+  readonly #guarded = new Set<Move>();
+  #attempts = 0;
+  #isDone = false;
+
+  constructor(harness: ResourceHarness, label: string) {
+    this.#harness = harness;
+    this.#label = label;
+    ({ name: this.#name, moves: this.#moves } = machineOf(harness));
+  }
+
+  #stateOf({ row }: Pick<Created, 'row'>): string {
+    return this.#name === undefined ? '' : String(row[this.#name]);
+  }
+
+  async differences(): Promise<Difference[] | undefined> {
+    const first = await this.#harness.createAndRead(this.#label);
+    this.#checkFirst(first);
+    this.#paths.set(this.#stateOf(first), []);
+    const isJob = first.resource.created.response.status === 202;
+    const last = isJob ? await this.#waited(first) : first;
+    if (!this.#paths.has(this.#stateOf(last))) this.#paths.set(this.#stateOf(last), ['wait']);
+    // A map that grows is iterated to its end.
+    for (const [state, path] of this.#paths) if (this.#paths.size <= maxStates) await this.#visit(state, path);
+    return this.#isDone || this.#found.length > 0 ? this.#found : undefined;
+  }
+
+  /** A new resource is in the only state that no move leads to, if the contract declares all moves. */
+  #checkFirst(first: Created): void {
+    const isDeclared = this.#moves.every(({ from, operation }) => from !== undefined && operation !== undefined);
+    const from = new Set(this.#moves.flatMap((move) => move.from ?? []));
+    const [start, ...others] = [...from].filter((state) => !this.#moves.some(({ to }) => to === state));
+    const { create } = this.#harness.resourceType;
+    if (!isDeclared || start === undefined || others.length > 0 || this.#stateOf(first) === start) return;
+    if (first.resource.created.response.status === 202) return;
+    this.#differ('create-state', create, this.#name ?? '', [start, this.#stateOf(first)], first.resource.created);
+  }
+
+  #differ(
+    check: CheckName,
+    by: Operation,
+    about: string,
+    [expected, actual]: [string, string],
+    ...exchanges: Exchange[]
+  ) {
+    this.#found.push(differ(check, by, about, { expected, actual, exchanges }));
+  }
+
+  /** A resource in a state, if the way there still leads there. */
+  async #reached(state: string, path: Path): Promise<Created | undefined> {
+    let current = await this.#harness.createAndRead(`${this.#label} ${state} ${this.#attempts}`);
+    for (const step of path) {
+      if (step === 'wait') current = await this.#waited(current);
+      else await this.#send(step, current);
+      current = { ...current, ...need(await this.#harness.shown(current.resource)) };
+    }
+    return this.#stateOf(current) === state ? current : undefined;
+  }
+
+  async #waited(current: Created): Promise<Created> {
+    const last = await this.#harness.settled(current.resource, longestWait);
+    return last === undefined ? current : { ...current, ...last };
+  }
+
+  async #visit(state: string, path: Path): Promise<void> {
+    let current: Created | undefined;
+    for (const move of this.#moves) {
+      if (this.#harness.session.isOver || this.#attempts > maxAttempts) return;
+      this.#attempts += 1;
+      current ??= await this.#reached(state, path);
+      if (current === undefined) return;
+      current = await this.#attempt(move, current);
+    }
+  }
+
+  /** @returns the resource, if it is in the same state after the move. */
+  async #attempt(move: Move, before: Created): Promise<Created | undefined> {
+    const { operation, from } = move;
+    const state = this.#stateOf(before);
+    const isPossible = from?.includes(state);
+    const isNew = isPossible === true && !this.#guarded.has(move);
+    const own = isNew ? await this.#guard(move, before) : undefined;
+    if (own === 'broken') return undefined;
+    const response = own ?? (await this.#send(move, before));
+    const about = `in ${state || 'any state'}`;
+    if (!isSuccess(response)) {
+      const now = await this.#harness.shown(before.resource);
+      const isSteady = now !== undefined && this.#stateOf(now) === state;
+      if (isSteady && isPossible === true && [409, 422].includes(response.response.status))
+        this.#differ(
+          'transition-rejected',
+          operation,
+          about,
+          ['success', responseText(response)],
+          before.exchange,
+          response,
+        );
+      return isSteady ? { ...before, ...now } : undefined;
+    }
+    const isEnd = operation.method === 'DELETE' && operation === this.#harness.resourceType.remove;
+    const after = isEnd || response.response.status === 202 ? undefined : await this.#harness.shown(before.resource);
+    const isAgain = state === move.to && from === undefined && declares(operation, 409) && changes(before, after);
+    if (isPossible === false || isAgain) {
+      const expected =
+        from === undefined ? '409, because it was done before' : `409; it is possible in ${from.join(', ')}`;
+      this.#differ(
+        'transition-accepted',
+        operation,
+        about,
+        [expected, responseText(response)],
+        before.exchange,
+        response,
+      );
+    }
+    if (after === undefined) return undefined;
+    const next = this.#stateOf(after);
+    this.#isDone = true;
+    if (isPossible !== false && this.#harness.resourceType.actions.includes(operation))
+      this.#found.push(...this.#effects(move, before, { ...before, ...after }, response));
+    if (next === state) return { ...before, ...after };
+    const isUnseen = !this.#paths.has(next);
+    if (isUnseen && isPossible !== false) this.#paths.set(next, [...(this.#paths.get(state) ?? []), move]);
+    if (isUnseen && this.#name !== undefined)
+      this.#found.push(...(await listedAfter(this.#harness, operation, before.resource, this.#name, [state, next])));
+    return undefined;
+  }
+
+  async #send(move: Move, { resource, ...created }: Created, ...more: ChangeArguments): Promise<Exchange> {
+    const { operation } = move;
+    const isUpdate = this.#harness.resourceType.updates.includes(operation);
+    const [change] = isUpdate
+      ? new Updating(this.#harness, operation).changes({ resource, ...created }, `${this.#label} ${this.#attempts}`)
+      : [this.#harness.context.requests.of(operation)?.call.body];
+    return this.#harness.change(operation, resource, change, ...more);
+  }
+
+  /**
+   * Sends a move that must not succeed, with another ETag and without a required scope; `broken` if it did. Otherwise the
+   * response to a user with exactly the required scopes, if that user is allowed.
+   */
+  async #guard(move: Move, before: Created): Promise<Exchange | 'broken' | undefined> {
+    this.#guarded.add(move);
+    const { operation } = move;
+    const { session } = this.#harness;
+    if (conditionOf(operation) !== undefined && declares(operation, 412)) {
+      const stale = await this.#send(move, before, { 'if-match': staleTag(etagOf(before)) });
+      const texts: [string, string] = ['412', responseText(stale)];
+      if (isSuccess(stale)) this.#differ('if-match-ignored', operation, 'stale', texts, before.exchange, stale);
+      if (isSuccess(stale)) return 'broken';
+    }
+    for (const { who, identity } of lacking(session, operation)) {
+      const response = await this.#send(move, before, {}, identity);
+      const after = await this.#harness.shown(before.resource);
+      const isDone = isSuccess(response) || (after !== undefined && this.#stateOf(after) !== this.#stateOf(before));
+      if (!isDone) continue;
+      this.#differ('missing-permission', operation, who, ['403', responseText(response)], before.exchange, response);
+      return 'broken';
+    }
+    const identity = exactly(session, operation);
+    const own = identity && (await this.#send(move, before, {}, identity));
+    if (own === undefined || ![401, 403].includes(own.response.status)) return own;
+    this.#differ('permission-rejected', operation, '', ['success', responseText(own)], before.exchange, own);
+    return undefined;
+  }
+
+  /** What an action changes, and what it must leave alone. */
+  #effects({ operation, to }: Move, before: Created, after: Created, by: Exchange): Difference[] {
+    const { harness } = { harness: this.#harness };
+    const { document, resourceType } = harness;
+    const exchanges = [before.exchange, by, after.exchange];
+    const returned = { row: resourceIn(by), view: View.ofResponse(document, operation, by.response.status) };
+    const isOwn =
+      harness.isOf(before.resource, returned.row) &&
+      String(ownId(returned.row) ?? before.resource.id) === String(before.resource.id);
+    const found = isOwn ? otherThanRead('action-lost', operation, returned, after, [by, after.exchange]) : [];
+    const about = (name: string, expected: unknown, actual: unknown, check: CheckName = 'action-state') => {
+      const { node } = after.view.member(name);
+      found.push(differ(check, operation, name, { ...valued(name, expected, actual), node, exchanges }));
+    };
+    const state = this.#stateOf(after);
+    const name = this.#name ?? '';
+    if (to !== undefined && state !== to && this.#stateOf(before) !== to) about(name, to, state);
+    const time = after.view.names.find((one) => new RegExp(`^${state}[-_]?(?:at|on)$`, 'i').test(one));
+    if (time !== undefined && after.row[time] === null) about(time, 'a time', null);
+    const created = View.ofRequest(document, resourceType.create);
+    const isKept = (one: string) =>
+      one !== name && (/^(?:id|created_?at)$/i.test(one) || (one in before.resource.sent && isWritable(created, one)));
+    // What an action is sent can change any property.
+    for (const one of by.request.body === undefined ? Object.keys(before.row).filter(isKept) : []) {
+      const [was, is] = [before.row[one], after.row[one]];
+      if (isScalar(was) && (isServerOwned(one) ? was !== is : !isSame(was, is, { name: one })))
+        about(one, was, is, 'action-others');
+    }
+    return [...found, ...keptTimes(harness, operation, before, after, exchanges)];
+  }
+}
+
+type ChangeArguments =
+  Parameters<ResourceHarness['change']> extends [unknown, unknown, unknown, ...infer Rest] ? Rest : never;
+
+/** Whether a move changed what is read. */
+function changes({ row }: Created, after: Pick<Created, 'row'> | undefined): boolean {
+  if (after === undefined) return false;
+  return Object.keys(row).some((name) => isKey(row[name]) && jsonText(row[name]) !== jsonText(after.row[name]));
+}
