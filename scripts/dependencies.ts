@@ -4,8 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { cruise, type ICruiseResult } from 'dependency-cruiser';
+import { cruise, type ICruiseOptions, type ICruiseResult } from 'dependency-cruiser';
 import { rulesOfFaces, rulesOfLayers } from './dependencies/layers.ts';
+import { importsByPath } from './dependencies/packages.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 process.chdir(root);
@@ -18,7 +19,7 @@ const layered = [
 ].map(({ directory, page }) => ({ page, ...rulesOfLayers(directory, readFileSync(page, 'utf8')) }));
 const tests = layered[0]?.tests ?? '';
 
-const { output } = await cruise(['packages', 'scripts', 'openapi/rules'], {
+const rules: ICruiseOptions = {
   validate: true,
   ruleSet: {
     forbidden: [
@@ -29,13 +30,6 @@ const { output } = await cruise(['packages', 'scripts', 'openapi/rules'], {
         from: { path: '^packages/[^/]+/src/', pathNot: tests },
         to: { path: `^packages/[^/]+/(test|bench|scripts)/|${tests}` },
       },
-      {
-        name: 'packages import each other through their entry points',
-        severity: 'error',
-        // Demo data is written with the rules of the server.
-        from: { path: '^packages/([^/]+)/src/', pathNot: [tests, '^packages/demo-data/'] },
-        to: { path: '^packages/', pathNot: ['^packages/$1/', '^packages/[^/]+/src/index\\.ts$'] },
-      },
       ...layered.flatMap(({ forbidden }) => forbidden),
       ...rulesOfFaces(server, modules),
     ],
@@ -44,10 +38,15 @@ const { output } = await cruise(['packages', 'scripts', 'openapi/rules'], {
   tsPreCompilationDeps: true,
   exclude: { path: '/(dist|generated)/' },
   doNotFollow: { path: 'node_modules' },
+};
+const { output } = await cruise(['packages', 'scripts', 'openapi/rules'], rules, {
+  exportsFields: ['exports'],
+  conditionNames: ['node', 'import', 'default'],
+  extensions: ['.ts', '.js', '.mjs', '.json'],
 });
 if (typeof output === 'string') throw new Error(output);
 
-const problems = [...problemsOf(output), ...withoutRoom(output)];
+const problems = [...problemsOf(output), ...withoutRoom(output), ...importsByPath(output)];
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
 else console.log(`${output.summary.totalCruised} modules checked.`);

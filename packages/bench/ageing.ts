@@ -5,15 +5,15 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
-import '../server/src/app/handlers.ts';
-import { ledgerEntry } from '../server/src/modules/billing/ledger/ledger-entry.ts';
-import { Vault } from '../server/src/platform/auth/vault.ts';
-import { standardLimits } from '../server/src/platform/store/limits.ts';
-import { openStore, type Store } from '../server/src/platform/store/store.ts';
-import { aggregateReader } from '../server/src/query/aggregate.ts';
-import type { AggregateRequest } from '../server/src/query/aggregate-request.ts';
-import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
-import { findServer } from '../server/test/postgres-setup.ts';
+import '@financial-automation/server/app/handlers';
+import { ledgerEntry } from '@financial-automation/server/modules/billing';
+import { Vault } from '@financial-automation/server/platform/auth/vault';
+import { standardLimits } from '@financial-automation/server/platform/store/limits';
+import { openStore, type Store } from '@financial-automation/server/platform/store/store';
+import { aggregateReader } from '@financial-automation/server/query/aggregate';
+import type { AggregateRequest } from '@financial-automation/server/query/aggregate-request';
+import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
+import { findServer } from '@financial-automation/server/test/postgres-setup';
 import { median } from './median.ts';
 import { openMidFirm } from './mid-firm.ts';
 

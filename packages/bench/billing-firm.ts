@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
+import { createApp } from '@financial-automation/server/app/app';
+import { handlers } from '@financial-automation/server/app/handlers';
+import { contextOf } from '@financial-automation/server/app/sign-in';
+import { allOperations } from '@financial-automation/server/contract/contract';
+import { createApiKey } from '@financial-automation/server/operator/api-keys';
+import { createTenant } from '@financial-automation/server/operator/tenants';
+import type { Tenant } from '@financial-automation/server/platform/auth/caller';
+import { openStore, type Store } from '@financial-automation/server/platform/store/store';
+import { readConfig } from '@financial-automation/server/service/config';
+import { createService, type Service } from '@financial-automation/server/service/service';
+import { portOf } from '@financial-automation/server/test/free-port';
 import type { Logger } from 'pino';
-import { createApp } from '../server/src/app/app.ts';
-import { handlers } from '../server/src/app/handlers.ts';
-import { contextOf } from '../server/src/app/sign-in.ts';
-import { allOperations } from '../server/src/contract/contract.ts';
-import { createApiKey } from '../server/src/operator/api-keys.ts';
-import { createTenant } from '../server/src/operator/tenants.ts';
-import type { Tenant } from '../server/src/platform/auth/caller.ts';
-import { openStore, type Store } from '../server/src/platform/store/store.ts';
-import { readConfig } from '../server/src/service/config.ts';
-import { createService, type Service } from '../server/src/service/service.ts';
-import { portOf } from '../server/test/free-port.ts';
 import { readColumns, type Snapshot, snapshotOf } from './raw-rows.ts';
 
 interface Item {

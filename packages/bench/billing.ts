@@ -4,11 +4,11 @@
  * rows. Both run in one process, in turns, on PostgreSQL.
  */
 
+import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
+import { findServer } from '@financial-automation/server/test/postgres-setup';
 import { type RawBuilder, sql } from 'kysely';
 import { pino } from 'pino';
 import { readOptions } from '../../scripts/options.ts';
-import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
-import { findServer } from '../server/test/postgres-setup.ts';
 import { openFirm } from './billing-firm.ts';
 import { median } from './median.ts';
 import { rewind, type WrittenRows, writeRaw, writtenRows } from './raw-rows.ts';

@@ -1,6 +1,6 @@
 /** A process that delivers events, and reports its memory use to its parent after some seconds. It requires `--expose-gc`. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { startDelivery } from '../server/src/modules/events/delivery/delivery.ts';
+import { startDelivery } from '@financial-automation/server/modules/events';
 import { withService } from './delivering.ts';
 
 /** In bytes. */

@@ -4,22 +4,22 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createApiKey } from '@financial-automation/server/operator/api-keys';
+import { createTenant } from '@financial-automation/server/operator/tenants';
+import { DeliveryAddresses } from '@financial-automation/server/platform/addresses';
+import type { Tenant } from '@financial-automation/server/platform/auth/caller';
+import { readConfig } from '@financial-automation/server/service/config';
 import { sql } from 'kysely';
 import { pino } from 'pino';
-import { createApiKey } from '../server/src/operator/api-keys.ts';
-import { createTenant } from '../server/src/operator/tenants.ts';
-import { DeliveryAddresses } from '../server/src/platform/addresses.ts';
-import type { Tenant } from '../server/src/platform/auth/caller.ts';
-import { readConfig } from '../server/src/service/config.ts';
 // Entities refer to each other, so all of them must be defined.
-import '../server/src/app/handlers.ts';
-import { newId } from '../server/src/platform/store/new-id.ts';
-import { openStore, type StoreOptions } from '../server/src/platform/store/store.ts';
-import { eventsRecorded } from '../server/src/platform/store/trace.ts';
-import { createService, type Service } from '../server/src/service/service.ts';
-import { selfSigned } from '../server/test/certificate.ts';
-import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
-import { findServer } from '../server/test/postgres-setup.ts';
+import '@financial-automation/server/app/handlers';
+import { newId } from '@financial-automation/server/platform/store/new-id';
+import { openStore, type StoreOptions } from '@financial-automation/server/platform/store/store';
+import { eventsRecorded } from '@financial-automation/server/platform/store/trace';
+import { createService, type Service } from '@financial-automation/server/service/service';
+import { selfSigned } from '@financial-automation/server/test/certificate';
+import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
+import { findServer } from '@financial-automation/server/test/postgres-setup';
 import type { Arrivals, ReceiverCommand } from './receiver.ts';
 
 /** A receiver in a process of its own. */

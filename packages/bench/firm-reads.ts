@@ -1,11 +1,11 @@
-import { contract, schemaOf } from '../server/src/contract/contract.ts';
-import { propertiesOf } from '../server/src/contract/fields.ts';
-import type { AnyEntity } from '../server/src/entity/entity.ts';
-import { allEntities } from '../server/src/entity/registry.ts';
-import '../server/src/app/handlers.ts';
-import type { Session } from '../server/src/platform/store/session.ts';
-import type { PageRequest, PageScope } from '../server/src/query/page.ts';
-import { anyPageReader, findById } from '../server/src/query/read.ts';
+import { contract, schemaOf } from '@financial-automation/server/contract/contract';
+import { propertiesOf } from '@financial-automation/server/contract/fields';
+import type { AnyEntity } from '@financial-automation/server/entity/entity';
+import { allEntities } from '@financial-automation/server/entity/registry';
+import '@financial-automation/server/app/handlers';
+import type { Session } from '@financial-automation/server/platform/store/session';
+import type { PageRequest, PageScope } from '@financial-automation/server/query/page';
+import { anyPageReader, findById } from '@financial-automation/server/query/read';
 
 /** A read of the API, as its handler does it. */
 export interface FirmRead {

@@ -7,21 +7,21 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { createApp } from '@financial-automation/server/app/app';
+import { allOperations } from '@financial-automation/server/contract/contract';
+import { createApiKey } from '@financial-automation/server/operator/api-keys';
+import { createTenant } from '@financial-automation/server/operator/tenants';
+import { openStore } from '@financial-automation/server/platform/store/store';
+import { readConfig } from '@financial-automation/server/service/config';
+import { createService } from '@financial-automation/server/service/service';
+import { portOf } from '@financial-automation/server/test/free-port';
+import { findGrowth, type GrowthCase, type GrowthFinding } from '@financial-automation/server/test/growth/measure';
+import { commonCases, formCases, growthCases } from '@financial-automation/server/test/growth/requests';
+import { sender } from '@financial-automation/server/test/growth/sender';
+import { arrivalLimits } from '@financial-automation/server/wire/connections';
+import { messages } from '@financial-automation/server/wire/messages';
 import { pino } from 'pino';
 import { readOptions } from '../../scripts/options.ts';
-import { createApp } from '../server/src/app/app.ts';
-import { allOperations } from '../server/src/contract/contract.ts';
-import { createApiKey } from '../server/src/operator/api-keys.ts';
-import { createTenant } from '../server/src/operator/tenants.ts';
-import { openStore } from '../server/src/platform/store/store.ts';
-import { readConfig } from '../server/src/service/config.ts';
-import { createService } from '../server/src/service/service.ts';
-import { arrivalLimits } from '../server/src/wire/connections.ts';
-import { messages } from '../server/src/wire/messages.ts';
-import { portOf } from '../server/test/free-port.ts';
-import { findGrowth, type GrowthCase, type GrowthFinding } from '../server/test/growth/measure.ts';
-import { commonCases, formCases, growthCases } from '../server/test/growth/requests.ts';
-import { sender } from '../server/test/growth/sender.ts';
 
 const { values } = readOptions({
   options: { growth: { type: 'boolean' }, only: { type: 'string', default: '' } },

@@ -8,10 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { openStore } from '@financial-automation/server/platform/store/store';
+import { freePort } from '@financial-automation/server/test/free-port';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
-import { openStore } from '../server/src/platform/store/store.ts';
-import { freePort } from '../server/test/free-port.ts';
 import { onPostgres, printLoad } from './delivering.ts';
 import { usedBy, usedByDatabase } from './processor-time.ts';
 

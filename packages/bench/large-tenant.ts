@@ -1,5 +1,5 @@
+import type { Store } from '@financial-automation/server/platform/store/store';
 import { sql } from 'kysely';
-import type { Store } from '../server/src/platform/store/store.ts';
 
 export interface TenantSize {
   readonly clients: number;

@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDemoTenants } from '../demo-data/src/profiles/make-demo-tenants.ts';
-import { isProfile } from '../demo-data/src/profiles/profile.ts';
-import { onDatabase } from '../server/src/operator/run-commands.ts';
-import { tenantNamed } from '../server/src/operator/tenants.ts';
-import { Directory } from '../server/src/platform/auth/directory.ts';
-import { Vault } from '../server/src/platform/auth/vault.ts';
-import { openStore, type Store } from '../server/src/platform/store/store.ts';
-import type { PageScope } from '../server/src/query/page.ts';
-import { readConfig } from '../server/src/service/config.ts';
-import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
-import { findServer } from '../server/test/postgres-setup.ts';
+import { createDemoTenants } from '@financial-automation/demo-data/profiles/make-demo-tenants';
+import { isProfile } from '@financial-automation/demo-data/profiles/profile';
+import { onDatabase } from '@financial-automation/server/operator/run-commands';
+import { tenantNamed } from '@financial-automation/server/operator/tenants';
+import { Directory } from '@financial-automation/server/platform/auth/directory';
+import { Vault } from '@financial-automation/server/platform/auth/vault';
+import { openStore, type Store } from '@financial-automation/server/platform/store/store';
+import type { PageScope } from '@financial-automation/server/query/page';
+import { readConfig } from '@financial-automation/server/service/config';
+import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
+import { findServer } from '@financial-automation/server/test/postgres-setup';
 
 /** A tenant with the demo data of a large firm. */
 export interface MidFirm {

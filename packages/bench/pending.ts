@@ -1,10 +1,10 @@
 /** Measures the memory of a process with many pending deliveries; see README.md beside this file. `--seconds` shortens it. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import type { Tenant } from '@financial-automation/server/platform/auth/caller';
+import type { Service } from '@financial-automation/server/service/service';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
-import type { Tenant } from '../server/src/platform/auth/caller.ts';
-import type { Service } from '../server/src/service/service.ts';
 import type { MemorySample, MemoryUse } from './deliverer.ts';
 import { onPostgres, printLoad, recordEvents, startReceiver, subscribedTenant, withService } from './delivering.ts';
 

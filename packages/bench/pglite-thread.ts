@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { createPgConfig } from '@electric-sql/pglite/node-postgres';
+import { standardLimits } from '@financial-automation/server/platform/store/limits';
+import { openPglite } from '@financial-automation/server/platform/store/pglite';
 import pg from 'pg';
 import { readOptions } from '../../scripts/options.ts';
-import { standardLimits } from '../server/src/platform/store/limits.ts';
-import { openPglite } from '../server/src/platform/store/pglite.ts';
 
 const { values } = readOptions({ options: { rounds: { type: 'string', default: '7' } } });
 const rounds = Number(values.rounds);

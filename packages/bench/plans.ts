@@ -3,9 +3,9 @@
  * table, sorts more than a page, or visits many rows for the few that it returns.
  */
 
+import { type PlanNode, plansOf } from '@financial-automation/server/test/explain';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
-import { type PlanNode, plansOf } from '../server/test/explain.ts';
 import { type FirmRead, readsOf } from './firm-reads.ts';
 import { openMidFirm } from './mid-firm.ts';
 

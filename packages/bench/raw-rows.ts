@@ -1,6 +1,6 @@
+import type { Store } from '@financial-automation/server/platform/store/store';
+import { runOn } from '@financial-automation/server/test/postgres-server';
 import { sql } from 'kysely';
-import type { Store } from '../server/src/platform/store/store.ts';
-import { runOn } from '../server/test/postgres-server.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

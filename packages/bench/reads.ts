@@ -3,13 +3,13 @@
  * and the first page of work in progress beside one that is 850,000 rows deep.
  */
 
+import { entityNamed } from '@financial-automation/server/entity/registry';
+import type { Session } from '@financial-automation/server/platform/store/session';
+import { writeCursor } from '@financial-automation/server/query/cursor';
+import { orderClause, orderKeys } from '@financial-automation/server/query/order';
+import { conditionOf } from '@financial-automation/server/query/where';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
-import { entityNamed } from '../server/src/entity/registry.ts';
-import type { Session } from '../server/src/platform/store/session.ts';
-import { writeCursor } from '../server/src/query/cursor.ts';
-import { orderClause, orderKeys } from '../server/src/query/order.ts';
-import { conditionOf } from '../server/src/query/where.ts';
 import { type FirmRead, page, readsOf } from './firm-reads.ts';
 import { openMidFirm } from './mid-firm.ts';
 

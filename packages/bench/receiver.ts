@@ -1,6 +1,6 @@
 /** A process that receives events over HTTPS, and reports to its parent when they arrived. */
 import { createServer } from 'node:https';
-import { portOf } from '../server/test/free-port.ts';
+import { portOf } from '@financial-automation/server/test/free-port';
 
 /** A number: sends the arrivals as soon as there are as many. */
 export type ReceiverCommand = number | 'count' | 'reset';

@@ -1,15 +1,15 @@
 /** Measures the tables of events while old ones are removed; see README.md beside this file. `--rounds` and `--events` change how many. */
 
+import type { Tick } from '@financial-automation/server/background/clock';
+import { writeAsSystem } from '@financial-automation/server/background/write-as-system';
+import { keptDays, removeOldEvents } from '@financial-automation/server/modules/events';
+import type { Tenant } from '@financial-automation/server/platform/auth/caller';
+import { keepPartitions } from '@financial-automation/server/platform/store/partitions';
+import type { Service } from '@financial-automation/server/service/service';
+import { runOn } from '@financial-automation/server/test/postgres-server';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { readOptions } from '../../scripts/options.ts';
-import type { Tick } from '../server/src/background/clock.ts';
-import { writeAsSystem } from '../server/src/background/write-as-system.ts';
-import { keptDays, removeOldEvents } from '../server/src/modules/events/delivery/retention.ts';
-import type { Tenant } from '../server/src/platform/auth/caller.ts';
-import { keepPartitions } from '../server/src/platform/store/partitions.ts';
-import type { Service } from '../server/src/service/service.ts';
-import { runOn } from '../server/test/postgres-server.ts';
 import { eventData, onPostgres, printLoad, subscribedTenant, withService } from './delivering.ts';
 import { median } from './median.ts';
 

@@ -3,11 +3,11 @@
  * standby serves while another process writes. `--profile`, `--seconds`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { openStore } from '@financial-automation/server/platform/store/store';
+import { embeddedBinaries, PostgresProcess } from '@financial-automation/server/test/postgres-process';
+import { runOn } from '@financial-automation/server/test/postgres-server';
 import { sql } from 'kysely';
 import { readOptions } from '../../scripts/options.ts';
-import { openStore } from '../server/src/platform/store/store.ts';
-import { embeddedBinaries, PostgresProcess } from '../server/test/postgres-process.ts';
-import { runOn } from '../server/test/postgres-server.ts';
 import { printLoad } from './delivering.ts';
 import { type FirmRead, readsOf } from './firm-reads.ts';
 import { openMidFirm } from './mid-firm.ts';

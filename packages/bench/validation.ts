@@ -1,9 +1,10 @@
 /** Measures the validation of requests and responses alone; see README.md. `--rounds` sets how often. */
+
+import { allOperations } from '@financial-automation/server/contract/contract';
+import type { OperationId } from '@financial-automation/server/contract/handler';
+import { contractValidator } from '@financial-automation/server/contract/validator';
+import { exampleOf, exampleResponseOf } from '@financial-automation/server/test/bad-requests';
 import { readOptions } from '../../scripts/options.ts';
-import { allOperations } from '../server/src/contract/contract.ts';
-import type { OperationId } from '../server/src/contract/handler.ts';
-import { contractValidator } from '../server/src/contract/validator.ts';
-import { exampleOf, exampleResponseOf } from '../server/test/bad-requests.ts';
 import { median } from './median.ts';
 
 const { values } = readOptions({

@@ -8,18 +8,18 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createApp } from '@financial-automation/server/app/app';
+import { createApiKey } from '@financial-automation/server/operator/api-keys';
+import { createTenant } from '@financial-automation/server/operator/tenants';
+import { openStore, type Store, type StoreOptions } from '@financial-automation/server/platform/store/store';
+import { readConfig } from '@financial-automation/server/service/config';
+import { createService, type Service } from '@financial-automation/server/service/service';
+import { databaseUrl, dropDatabase, runOn } from '@financial-automation/server/test/postgres-server';
+import { findServer } from '@financial-automation/server/test/postgres-setup';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { readOptions } from '../../scripts/options.ts';
-import { createApp } from '../server/src/app/app.ts';
-import { createApiKey } from '../server/src/operator/api-keys.ts';
-import { createTenant } from '../server/src/operator/tenants.ts';
-import { openStore, type Store, type StoreOptions } from '../server/src/platform/store/store.ts';
-import { readConfig } from '../server/src/service/config.ts';
-import { createService, type Service } from '../server/src/service/service.ts';
-import { databaseUrl, dropDatabase, runOn } from '../server/test/postgres-server.ts';
-import { findServer } from '../server/test/postgres-setup.ts';
 import { median } from './median.ts';
 
 /** The tables that new contacts of a client are written to. */

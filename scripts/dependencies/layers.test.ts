@@ -1,9 +1,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { cruise } from 'dependency-cruiser';
+import { cruise, type ICruiseResult } from 'dependency-cruiser';
 import { afterAll, expect, test } from 'vitest';
 import { rulesOfFaces, rulesOfLayers } from './layers.ts';
+import { importsByPath } from './packages.ts';
 
 const table = `In \`src\`, layers:
 
@@ -85,6 +86,23 @@ test('a module in no layer is missing in the table', () => {
   expect(
     ['src/main.ts', 'src/other/one.ts', 'src/pay/x/y.ts', 'src/main.test.ts', 'scripts/x.ts'].filter(isMissing),
   ).toEqual(['src/other/one.ts']);
+});
+
+test('packages import each other by their names', async () => {
+  const file = (name: string, ...imports: readonly string[]) => ({
+    source: `packages/${name}.ts`,
+    dependencies: imports.map((module) => ({ module, resolved: 'packages/server/src/app/app.ts' })),
+  });
+  const found = importsByPath({
+    modules: [
+      file('bench/main', '../server/src/app/app.ts'),
+      file('bench/stack', '@financial-automation/server/app/app'),
+      file('server/src/main/main', '../app/app.ts'),
+    ] as ICruiseResult['modules'],
+  });
+  expect(found).toEqual([
+    expect.stringMatching(/^packages\/bench\/main\.ts imports packages\/server\/src\/app\/app\.ts by a path/),
+  ]);
 });
 
 test('a text without a table is rejected', () => {

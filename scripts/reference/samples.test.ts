@@ -1,4 +1,3 @@
-/// <reference path="../../packages/server/src/modules/reference/provinces.d.ts" />
 /** The samples work: the programs compile, and the commands succeed when pasted. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,3 @@
-/// <reference path="../../packages/server/src/modules/reference/provinces.d.ts" />
 /** The files next to the reference, as the running server serves them: Markdown pages, and the Postman collection. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { allOperations, bundleFiles, type Operation } from '@financial-automation/server/contract/contract';
+import { authorize } from '@financial-automation/server/platform/auth/roles';
+import type { Context } from '@financial-automation/server/service/context';
+import type { Service } from '@financial-automation/server/service/service';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import * as openApiValidator from 'express-openapi-validator';
-import { allOperations, bundleFiles, type Operation } from '../../server/src/contract/contract.ts';
-import { authorize } from '../../server/src/platform/auth/roles.ts';
-import type { Context } from '../../server/src/service/context.ts';
-import type { Service } from '../../server/src/service/service.ts';
 import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
 
 /** Express and the validator, combined as the validator's documentation shows. */

@@ -1,6 +1,6 @@
+import { allOperations } from '@financial-automation/server/contract/contract';
+import type { Service } from '@financial-automation/server/service/service';
 import express, { type Express } from 'express';
-import { allOperations } from '../../server/src/contract/contract.ts';
-import type { Service } from '../../server/src/service/service.ts';
 import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
 
 /** Express with a route for each operation, and only the checks that handlers cannot do without. */

@@ -1,12 +1,12 @@
 import type { RequestListener } from 'node:http';
+import { allOperations, contract, type Operation, type Schema } from '@financial-automation/server/contract/contract';
+import { referred } from '@financial-automation/server/contract/parameters';
+import { authorize } from '@financial-automation/server/platform/auth/roles';
+import type { Context } from '@financial-automation/server/service/context';
+import type { Service } from '@financial-automation/server/service/service';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { fastify } from 'fastify';
-import { allOperations, contract, type Operation, type Schema } from '../../server/src/contract/contract.ts';
-import { referred } from '../../server/src/contract/parameters.ts';
-import { authorize } from '../../server/src/platform/auth/roles.ts';
-import type { Context } from '../../server/src/service/context.ts';
-import type { Service } from '../../server/src/service/service.ts';
 import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
 
 declare module 'fastify' {

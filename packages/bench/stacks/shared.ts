@@ -1,11 +1,11 @@
-import { toRejection } from '../../server/src/app/failure.ts';
-import { type AnyHandler, handlers } from '../../server/src/app/handlers.ts';
-import { signIn } from '../../server/src/app/sign-in.ts';
-import type { Operation } from '../../server/src/contract/contract.ts';
-import { problemDocument } from '../../server/src/contract/problem.ts';
-import type { Context, PublicContext } from '../../server/src/service/context.ts';
-import type { Service } from '../../server/src/service/service.ts';
-import { newRequestId } from '../../server/src/wire/request-id.ts';
+import { toRejection } from '@financial-automation/server/app/failure';
+import { type AnyHandler, handlers } from '@financial-automation/server/app/handlers';
+import { signIn } from '@financial-automation/server/app/sign-in';
+import type { Operation } from '@financial-automation/server/contract/contract';
+import { problemDocument } from '@financial-automation/server/contract/problem';
+import type { Context, PublicContext } from '@financial-automation/server/service/context';
+import type { Service } from '@financial-automation/server/service/service';
+import { newRequestId } from '@financial-automation/server/wire/request-id';
 
 /** Opens a call in the other stacks. The caller is authenticated as in this server. */
 export function openCall(service: Service, operation: Operation, tenantName: string | undefined): PublicContext {

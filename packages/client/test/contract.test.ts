@@ -1,9 +1,9 @@
 /** Calls every operation of the contract through the client, with the contract's examples, on the mock. */
 
+import { type RunningMock, startMock } from '@financial-automation/mock';
 import { operations as index } from '@financial-automation/spec';
 import { type Operation, operationsOf, type Parameter, readContract } from '@financial-automation/spec/examples';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RunningMock, startMock } from '../../mock/src/server.ts';
 import { createClient } from '../src/index.ts';
 import type { AnyApiResponse, AnyInput } from '../src/types.ts';
 

@@ -1,4 +1,4 @@
-import { prepareProcess, runProgram } from '../../server/src/main/command-line.ts';
+import { prepareProcess, runProgram } from '@financial-automation/server/main/command-line';
 
 prepareProcess();
 const { program } = await import('./program.ts');

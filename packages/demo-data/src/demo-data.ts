@@ -1,6 +1,6 @@
-import { ensureApiUser } from '../../server/src/operator/api-keys.ts';
-import { asOperator, tenantNamed } from '../../server/src/operator/tenants.ts';
-import type { Service } from '../../server/src/service/service.ts';
+import { ensureApiUser } from '@financial-automation/server/operator/api-keys';
+import { asOperator, tenantNamed } from '@financial-automation/server/operator/tenants';
+import type { Service } from '@financial-automation/server/service/service';
 import { seedBilling } from './billing.ts';
 import { seedEngagements } from './engagements.ts';
 import { planFirm } from './firm.ts';

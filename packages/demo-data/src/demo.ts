@@ -1,9 +1,9 @@
-import { serve } from '../../server/src/main/main.ts';
-import { createApiKey, ensureApiUser, signApiKeyAgain } from '../../server/src/operator/api-keys.ts';
-import { setTenantSetting } from '../../server/src/operator/tenant-settings.ts';
-import { createTenant, tenantNamed } from '../../server/src/operator/tenants.ts';
-import { pasteable } from '../../server/src/platform/operator-command.ts';
-import type { Service } from '../../server/src/service/service.ts';
+import { serve } from '@financial-automation/server/main/main';
+import { createApiKey, ensureApiUser, signApiKeyAgain } from '@financial-automation/server/operator/api-keys';
+import { setTenantSetting } from '@financial-automation/server/operator/tenant-settings';
+import { createTenant, tenantNamed } from '@financial-automation/server/operator/tenants';
+import { pasteable } from '@financial-automation/server/platform/operator-command';
+import type { Service } from '@financial-automation/server/service/service';
 import { seedDemoData } from './demo-data.ts';
 import { LoadOfOtherVersion } from './profiles/background-load.ts';
 import { loadInBackground } from './profiles/load-profile.ts';

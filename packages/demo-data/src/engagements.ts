@@ -1,14 +1,18 @@
+import type { Plan } from '@financial-automation/server/entity/plan';
+import {
+  engagement,
+  type NewEngagement,
+  planEngagement,
+  startBatch,
+  writeEngagementDocument,
+  writeLetters,
+} from '@financial-automation/server/modules/engagements';
+import { addFile } from '@financial-automation/server/modules/files';
+import { asOperator } from '@financial-automation/server/operator/tenants';
+import type { Tenant } from '@financial-automation/server/platform/auth/caller';
+import type { StoredContent } from '@financial-automation/server/platform/storage/storage';
+import type { Service } from '@financial-automation/server/service/service';
 import { sql } from 'kysely';
-import type { Plan } from '../../server/src/entity/plan.ts';
-import { startBatch } from '../../server/src/modules/engagements/create-engagements.ts';
-import { engagement } from '../../server/src/modules/engagements/engagement.ts';
-import { type NewEngagement, planEngagement } from '../../server/src/modules/engagements/plan-engagement.ts';
-import { writeEngagementDocument, writeLetters } from '../../server/src/modules/engagements/write-letter.ts';
-import { addFile } from '../../server/src/modules/files/file.ts';
-import { asOperator } from '../../server/src/operator/tenants.ts';
-import type { Tenant } from '../../server/src/platform/auth/caller.ts';
-import type { StoredContent } from '../../server/src/platform/storage/storage.ts';
-import type { Service } from '../../server/src/service/service.ts';
 import { storyId } from './story-id.ts';
 import type { Work } from './work.ts';
 

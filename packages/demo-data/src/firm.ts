@@ -1,10 +1,7 @@
-import type { Plan } from '../../server/src/entity/plan.ts';
-import type { RowInput } from '../../server/src/entity/row.ts';
-import { client } from '../../server/src/modules/clients/client.ts';
-import { clientGroup } from '../../server/src/modules/clients/client-group.ts';
-import { contact } from '../../server/src/modules/contacts/contact.ts';
-import { contactClient } from '../../server/src/modules/contacts/contact-client.ts';
-import { contactInfo } from '../../server/src/modules/contacts/contact-info.ts';
+import type { Plan } from '@financial-automation/server/entity/plan';
+import type { RowInput } from '@financial-automation/server/entity/row';
+import { client, clientGroup } from '@financial-automation/server/modules/clients';
+import { contact, contactClient, contactInfo } from '@financial-automation/server/modules/contacts';
 import {
   clientBusinessEntity,
   clientType,
@@ -14,9 +11,8 @@ import {
   org,
   serviceLine,
   taxRegion,
-} from '../../server/src/modules/reference/reference-data.ts';
-import { staff } from '../../server/src/modules/staff/staff.ts';
-import { staffType } from '../../server/src/modules/staff/staff-type.ts';
+} from '@financial-automation/server/modules/reference';
+import { staff, staffType } from '@financial-automation/server/modules/staff';
 import { storyId } from './story-id.ts';
 import { planJobs, type Work } from './work.ts';
 

@@ -1,13 +1,11 @@
+import { writeRecord } from '@financial-automation/server/bulk/write-records';
+import { eventSubscription } from '@financial-automation/server/modules/events';
+import { customRecordType, readFields, recordTypesForWriting } from '@financial-automation/server/modules/records';
+import { asOperator } from '@financial-automation/server/operator/tenants';
+import type { Tenant } from '@financial-automation/server/platform/auth/caller';
+import type { Transaction } from '@financial-automation/server/platform/store/store';
+import type { Service } from '@financial-automation/server/service/service';
 import { sql } from 'kysely';
-import { writeRecord } from '../../server/src/bulk/write-records.ts';
-import { eventSubscription } from '../../server/src/modules/events/subscriptions/event-subscription.ts';
-import { readFields } from '../../server/src/modules/records/check-fields.ts';
-import { customRecordType } from '../../server/src/modules/records/custom-type.ts';
-import { recordTypesForWriting } from '../../server/src/modules/records/record-types.ts';
-import { asOperator } from '../../server/src/operator/tenants.ts';
-import type { Tenant } from '../../server/src/platform/auth/caller.ts';
-import type { Transaction } from '../../server/src/platform/store/store.ts';
-import type { Service } from '../../server/src/service/service.ts';
 import { storyId } from './story-id.ts';
 
 const deliveryUrl = 'https://hooks.hartwell.example.com/financial-automation';

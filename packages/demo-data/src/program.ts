@@ -1,5 +1,5 @@
+import { readConfig } from '@financial-automation/server/service/config';
 import { Command } from 'commander';
-import { readConfig } from '../../server/src/service/config.ts';
 import { isProfile, profiles } from './profiles/profile.ts';
 
 export const program = new Command('demo-data')
@@ -33,6 +33,6 @@ program
       log: console.log,
     };
     const { createDemoTenants } = await import('./profiles/make-demo-tenants.ts');
-    const { onDatabase } = await import('../../server/src/operator/run-commands.ts');
+    const { onDatabase } = await import('@financial-automation/server/operator/run-commands');
     await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }));
   });

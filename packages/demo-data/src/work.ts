@@ -1,13 +1,8 @@
-import type { Plan } from '../../server/src/entity/plan.ts';
-import type { RowInput } from '../../server/src/entity/row.ts';
-import { job } from '../../server/src/modules/projects/job.ts';
-import { jobTemplate } from '../../server/src/modules/projects/job-template.ts';
-import { staffJobAssignment } from '../../server/src/modules/projects/staff-job-assignment.ts';
-import { task } from '../../server/src/modules/projects/task.ts';
-import { taskType } from '../../server/src/modules/projects/task-type.ts';
-import { expenseCode, nonWorkCode, workCode } from '../../server/src/modules/reference/codes.ts';
-import { expenseEntry } from '../../server/src/modules/time/expense-entry.ts';
-import { timeEntry } from '../../server/src/modules/time/time-entry.ts';
+import type { Plan } from '@financial-automation/server/entity/plan';
+import type { RowInput } from '@financial-automation/server/entity/row';
+import { job, jobTemplate, staffJobAssignment, task, taskType } from '@financial-automation/server/modules/projects';
+import { expenseCode, nonWorkCode, workCode } from '@financial-automation/server/modules/reference';
+import { expenseEntry, timeEntry } from '@financial-automation/server/modules/time';
 import { storyId } from './story-id.ts';
 
 /** The rows that the entries of the firm refer to. */

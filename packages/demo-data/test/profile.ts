@@ -1,5 +1,5 @@
+import type { Session } from '@financial-automation/server/platform/store/session';
 import { sql } from 'kysely';
-import type { Session } from '../../server/src/platform/store/session.ts';
 
 /** A figure of the loaded data, and between which values it is; narrower bounds hold for firms of some size. */
 export interface Figure {

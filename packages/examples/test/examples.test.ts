@@ -1,4 +1,3 @@
-/// <reference path="../../server/src/modules/reference/provinces.d.ts" />
 /** Every example against one server with the demo tenant. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,12 +7,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { createDemoTenant, demoKey } from '@financial-automation/demo-data/demo';
+import { freePort } from '@financial-automation/server/test/free-port';
+import { serveForFile } from '@financial-automation/server/test/serve';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pay } from '../../../scripts/payer.ts';
 import { createClient, orThrow } from '../../client/src/index.ts';
-import { createDemoTenant, demoKey } from '../../demo-data/src/demo.ts';
-import { freePort } from '../../server/test/free-port.ts';
-import { serveForFile } from '../../server/test/serve.ts';
 
 const runner = fileURLToPath(new URL('../run.ts', import.meta.url));
 const running = await serveForFile({ RATE_LIMIT_FACTOR: '100', WEBHOOK_ALLOW_LOOPBACK: 'on' });

@@ -1,4 +1,3 @@
-/// <reference path="../../server/src/modules/reference/provinces.d.ts" />
 /**
  * The command, started and called over standard input and output by the SDK's own client, in front of a running
  * service.
@@ -6,12 +5,12 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { createApiKey } from '@financial-automation/server/operator/api-keys';
+import { createTenant } from '@financial-automation/server/operator/tenants';
+import { serveForFile } from '@financial-automation/server/test/serve';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApiKey } from '../../server/src/operator/api-keys.ts';
-import { createTenant } from '../../server/src/operator/tenants.ts';
-import { serveForFile } from '../../server/test/serve.ts';
 import { readContract } from '../src/contract.ts';
 import { readSettings } from '../src/settings.ts';
 import { reasonAgainst } from '../src/tools.ts';

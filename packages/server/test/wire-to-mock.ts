@@ -1,5 +1,5 @@
+import { type RunningMock, startMock } from '@financial-automation/mock';
 import { expect } from 'vitest';
-import { type RunningMock, startMock } from '../../mock/src/server.ts';
 import { atEnd } from './at-end.ts';
 import { type WireResponse, wire } from './wire.ts';
 

@@ -1,5 +1,5 @@
+import { createDataDir } from '@financial-automation/server/test/database';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { createDataDir } from '../../../server/test/database.ts';
 import { sampleOf } from '../sample.ts';
 import { expectCaught } from './expect-caught.ts';
 import { prove } from './prove.ts';

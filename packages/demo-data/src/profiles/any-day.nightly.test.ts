@@ -1,7 +1,7 @@
+import { ensureApiUser } from '@financial-automation/server/operator/api-keys';
+import { testDatabase } from '@financial-automation/server/test/database';
+import { testService } from '@financial-automation/server/test/service';
 import { expect, test } from 'vitest';
-import { ensureApiUser } from '../../../server/src/operator/api-keys.ts';
-import { testDatabase } from '../../../server/test/database.ts';
-import { testService } from '../../../server/test/service.ts';
 import { differing, missingStates } from '../../test/profile.ts';
 import { loadProfiles } from './load-profile.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Query, Store } from '@financial-automation/server/platform/store/store';
 import { sql } from 'kysely';
-import type { Query, Store } from '../../../server/src/platform/store/store.ts';
 import { counterOf, readCounter } from './counters.ts';
 import { BaseLoader, chunksOf, forgetPlans, RowLoader, type Value } from './table-loader.ts';
 

@@ -1,10 +1,10 @@
+import { ensureApiUser } from '@financial-automation/server/operator/api-keys';
+import { checkBooks } from '@financial-automation/server/operator/books';
+import type { Tenant } from '@financial-automation/server/platform/auth/caller';
+import { engineName, testDatabase } from '@financial-automation/server/test/database';
+import { testService } from '@financial-automation/server/test/service';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { ensureApiUser } from '../../../server/src/operator/api-keys.ts';
-import { checkBooks } from '../../../server/src/operator/books.ts';
-import type { Tenant } from '../../../server/src/platform/auth/caller.ts';
-import { engineName, testDatabase } from '../../../server/test/database.ts';
-import { testService } from '../../../server/test/service.ts';
 import { differing } from '../../test/profile.ts';
 import { loadProfile, loadProfiles } from './load-profile.ts';
 import { profiles } from './profile.ts';

@@ -1,6 +1,5 @@
+import { differencesOf, findBreaches } from '@financial-automation/server/modules/billing';
 import pg from 'pg';
-import { findBreaches } from '../../../server/src/modules/billing/ledger/invariants.ts';
-import { differencesOf } from '../../../server/src/modules/billing/ledger/kept-sums.ts';
 import { CopyLoader, type Loader, type Report } from './table-loader.ts';
 
 /** Statements that remove something temporarily, and those that restore it. */

@@ -1,4 +1,4 @@
-import { documentTypes } from '../../../server/src/modules/engagements/documents.ts';
+import { documentTypes } from '@financial-automation/server/modules/engagements';
 import { dateText, instantAt, instantText, yearOf } from './calendar.ts';
 import { saveCounters } from './counters.ts';
 import type { Firm } from './firm.ts';

@@ -1,5 +1,5 @@
+import { type CustomFieldInput, completeField } from '@financial-automation/server/modules/records';
 import { sql } from 'kysely';
-import { type CustomFieldInput, completeField } from '../../../server/src/modules/records/custom-field.ts';
 import { dateText, instantAt, instantText, type Span } from './calendar.ts';
 import type { Firm } from './firm.ts';
 import type { ClientSeed } from './parties.ts';

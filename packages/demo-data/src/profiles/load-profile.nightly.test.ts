@@ -1,10 +1,10 @@
+import { ensureApiUser } from '@financial-automation/server/operator/api-keys';
+import { checkBooks } from '@financial-automation/server/operator/books';
+import type { Tenant } from '@financial-automation/server/platform/auth/caller';
+import { testDatabase } from '@financial-automation/server/test/database';
+import { testService } from '@financial-automation/server/test/service';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { ensureApiUser } from '../../../server/src/operator/api-keys.ts';
-import { checkBooks } from '../../../server/src/operator/books.ts';
-import type { Tenant } from '../../../server/src/platform/auth/caller.ts';
-import { testDatabase } from '../../../server/test/database.ts';
-import { testService } from '../../../server/test/service.ts';
 import { differing, missingStates } from '../../test/profile.ts';
 import { rowsDigest } from './background-load.ts';
 import { type Filling, loadInBackground, loadProfile, loadProfiles } from './load-profile.ts';

@@ -1,6 +1,6 @@
-import { ensureApiUser } from '../../../server/src/operator/api-keys.ts';
-import type { Operator } from '../../../server/src/operator/operator.ts';
-import { createTenant } from '../../../server/src/operator/tenants.ts';
+import { ensureApiUser } from '@financial-automation/server/operator/api-keys';
+import type { Operator } from '@financial-automation/server/operator/operator';
+import { createTenant } from '@financial-automation/server/operator/tenants';
 import { type Filling, loadProfiles } from './load-profile.ts';
 import { besides, type ProfileName } from './profile.ts';
 

@@ -1,5 +1,5 @@
+import { keptSums } from '@financial-automation/server/modules/billing';
 import { sql } from 'kysely';
-import { keptSums } from '../../../server/src/modules/billing/ledger/kept-sums.ts';
 import type { Loader } from './table-loader.ts';
 
 /** Calculates the sums of jobs, tasks and clients if triggers did not do so while rows were loaded. */

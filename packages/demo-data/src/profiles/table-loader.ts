@@ -1,10 +1,10 @@
 import { once } from 'node:events';
+import type { ContentStorage } from '@financial-automation/server/platform/storage/storage';
+import { compiler } from '@financial-automation/server/platform/store/session';
+import type { Query, Store, Transaction } from '@financial-automation/server/platform/store/store';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { ContentStorage } from '../../../server/src/platform/storage/storage.ts';
-import { compiler } from '../../../server/src/platform/store/session.ts';
-import type { Query, Store, Transaction } from '../../../server/src/platform/store/store.ts';
 import { instantText } from './calendar.ts';
 
 /** A value of a column: a list of texts for an array, an object or a list of objects for `jsonb`. */

@@ -1,5 +1,5 @@
+import { Random } from '@financial-automation/demo-data/profiles/random';
 import { expect, test } from 'vitest';
-import { Random } from '../../../demo-data/src/profiles/random.ts';
 import { type Choices, onlyRequired, withItems, withValue } from '../../test/bounds/bodies.ts';
 import { type Door, operationDoors, rowDoors, sendRows, type Written } from '../../test/bounds/doors.ts';
 import { decimalsAccepted, extremesOf, hasType, isAccepted, type Place, placesIn } from '../../test/bounds/places.ts';

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
+import { seedDemoData } from '@financial-automation/demo-data';
+import { Random } from '@financial-automation/demo-data/profiles/random';
 import { expect, test } from 'vitest';
-import { seedDemoData } from '../../../demo-data/src/demo-data.ts';
-import { Random } from '../../../demo-data/src/profiles/random.ts';
 import { type BaseRequest, BaseRequests } from '../../test/isolation/base-requests.ts';
 import { digestOf, TenantValues } from '../../test/isolation/tenant-values.ts';
 import { type HttpResponse, testService } from '../../test/service.ts';

@@ -1,6 +1,6 @@
+import { seedDemoData } from '@financial-automation/demo-data';
+import { Random } from '@financial-automation/demo-data/profiles/random';
 import { describe, expect, test } from 'vitest';
-import { seedDemoData } from '../../../demo-data/src/demo-data.ts';
-import { Random } from '../../../demo-data/src/profiles/random.ts';
 import { exampleOf } from '../../test/bad-requests.ts';
 import { BaseRequests } from '../../test/isolation/base-requests.ts';
 import { digestOf, TenantValues } from '../../test/isolation/tenant-values.ts';

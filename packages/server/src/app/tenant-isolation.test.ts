@@ -1,8 +1,8 @@
+import { seedDemoData } from '@financial-automation/demo-data';
+import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
+import { Random } from '@financial-automation/demo-data/profiles/random';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import { seedDemoData } from '../../../demo-data/src/demo-data.ts';
-import { loadProfile } from '../../../demo-data/src/profiles/load-profile.ts';
-import { Random } from '../../../demo-data/src/profiles/random.ts';
 import { type BaseRequest, BaseRequests } from '../../test/isolation/base-requests.ts';
 import {
   asForeign,

@@ -1,5 +1,5 @@
+import { seedDemoData } from '@financial-automation/demo-data';
 import { expect, test } from 'vitest';
-import { seedDemoData } from '../../../demo-data/src/demo-data.ts';
 import { recordsOf } from '../../test/modules/records.ts';
 import { testService } from '../../test/service.ts';
 import { newId } from '../platform/store/new-id.ts';

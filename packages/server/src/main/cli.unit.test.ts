@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { program as demoData } from '@financial-automation/demo-data/program';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { program as demoData } from '../../../demo-data/src/program.ts';
 import { program as server } from './program.ts';
 
 /** Returns the commands of a program, each of which has a help text with its purpose and its arguments. */

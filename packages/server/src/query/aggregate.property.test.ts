@@ -1,6 +1,6 @@
+import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { loadProfile } from '../../../demo-data/src/profiles/load-profile.ts';
 import { testDatabase } from '../../test/database.ts';
 import { testService } from '../../test/service.ts';
 import { allOperations, contract, type Operation, type Schema } from '../contract/contract.ts';

@@ -1,6 +1,6 @@
+import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
 import { type RawBuilder, sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
-import { loadProfile } from '../../../demo-data/src/profiles/load-profile.ts';
 import { addTenant, testDatabase } from '../../test/database.ts';
 import { insertOrg } from '../../test/rows.ts';
 import { schemaOf } from '../contract/contract.ts';

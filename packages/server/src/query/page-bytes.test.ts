@@ -1,6 +1,6 @@
+import { seedDemoData } from '@financial-automation/demo-data';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
-import { seedDemoData } from '../../../demo-data/src/demo-data.ts';
 import { testService } from '../../test/service.ts';
 import { typesWith } from '../bulk/standard-types.ts';
 import { allOperations, contract, type Operation } from '../contract/contract.ts';

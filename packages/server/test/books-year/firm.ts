@@ -1,4 +1,4 @@
-import type { Random } from '../../../demo-data/src/profiles/random.ts';
+import type { Random } from '@financial-automation/demo-data/profiles/random';
 import type { Cents } from '../books/cents.ts';
 import { money } from '../books/cents.ts';
 import type { FirmCalls } from './firm-calls.ts';

@@ -1,4 +1,4 @@
-import { Random } from '../../../demo-data/src/profiles/random.ts';
+import { Random } from '@financial-automation/demo-data/profiles/random';
 import { type ClosedMonth, figuresAsOf } from './audit.ts';
 import { createFirm, type YearSize } from './firm.ts';
 import { FirmCalls, type Sender } from './firm-calls.ts';

@@ -1,5 +1,5 @@
+import type { Random } from '@financial-automation/demo-data/profiles/random';
 import { sql } from 'kysely';
-import type { Random } from '../../../demo-data/src/profiles/random.ts';
 import { typesWith } from '../../src/bulk/standard-types.ts';
 import { allOperations, contract, type Operation, type Schema } from '../../src/contract/contract.ts';
 import { resolved } from '../../src/contract/fields.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../../demo-data/src/profiles/random.ts';
+import type { Random } from '@financial-automation/demo-data/profiles/random';
 import { contract, type Operation, type Schema, schemaOf } from '../../src/contract/contract.ts';
 import { allEntities, entityOf } from '../../src/entity/registry.ts';
 import type { TenantValues } from './tenant-values.ts';

@@ -1,5 +1,5 @@
+import type { Random } from '@financial-automation/demo-data/profiles/random';
 import { v7 as uuidv7 } from 'uuid';
-import type { Random } from '../../../demo-data/src/profiles/random.ts';
 import { type BaseRequest, snake } from './base-requests.ts';
 import { mark } from './marked-tenant.ts';
 import type { TenantValues } from './tenant-values.ts';

@@ -1,14 +1,13 @@
-/// <reference path="../../../../server/src/modules/reference/provinces.d.ts" />
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { seedDemoData } from '../../../../demo-data/src/demo-data.ts';
-import { serve } from '../../../../server/src/main/main.ts';
-import { createApiKey } from '../../../../server/src/operator/api-keys.ts';
-import { createTenant } from '../../../../server/src/operator/tenants.ts';
-import type { Service } from '../../../../server/src/service/service.ts';
-import { freePort } from '../../../../server/test/free-port.ts';
+import { seedDemoData } from '@financial-automation/demo-data';
+import { serve } from '@financial-automation/server/main/main';
+import { createApiKey } from '@financial-automation/server/operator/api-keys';
+import { createTenant } from '@financial-automation/server/operator/tenants';
+import type { Service } from '@financial-automation/server/service/service';
+import { freePort } from '@financial-automation/server/test/free-port';
 import { OpenApiDocument } from '../../../src/document/document.ts';
 import { type Operation, operationsOf } from '../../../src/document/operation.ts';
 import { isObject } from '../../../src/json.ts';

@@ -30,12 +30,16 @@ export const billing = {
 };
 export { writeInvoice } from './document/write-invoice.ts';
 export { draftBySchedule } from './draft/draft-by-schedule.ts';
+export { draftInvoice } from './draft/draft-invoice.ts';
+export { dueOf } from './invoice/amount-due.ts';
 export { invoice } from './invoice/invoice.ts';
 export { markOverdue } from './invoice/mark-overdue.ts';
 export type { Breach } from './ledger/invariants.ts';
 export { findBreaches } from './ledger/invariants.ts';
 export type { Difference, KeptSums } from './ledger/kept-sums.ts';
 export { differencesOf, keptSums } from './ledger/kept-sums.ts';
+export { ledgerEntry } from './ledger/ledger-entry.ts';
+export { createLink } from './link/createQuickPaymentLink.ts';
 export { expireLinks } from './link/expire-links.ts';
 export { followAttempts } from './pay/reconcile.ts';
 export { paymentRoutes } from './pay/routes.ts';

@@ -12,4 +12,5 @@ export const clients = {
 export { activeClient, checkClientRef, unknownClientRef } from './active-client.ts';
 export { client, taxIdPurpose } from './client.ts';
 export { checkClientCurrency, completeClientCurrency } from './client-currency.ts';
+export { clientGroup } from './client-group.ts';
 export { reopenClient } from './reopen-client.ts';

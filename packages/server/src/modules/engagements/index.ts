@@ -18,6 +18,10 @@ export const engagements = {
   getEngagementBatchStatus,
   listEngagementDocuments,
 };
-export { createEngagements } from './create-engagements.ts';
+export { createEngagements, startBatch } from './create-engagements.ts';
+export { documentTypes } from './documents.ts';
+export { engagement } from './engagement.ts';
 export { expireLetters } from './expire-letters.ts';
-export { writeLetter } from './write-letter.ts';
+export type { NewEngagement } from './plan-engagement.ts';
+export { planEngagement } from './plan-engagement.ts';
+export { writeEngagementDocument, writeLetter, writeLetters } from './write-letter.ts';

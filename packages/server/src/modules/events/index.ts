@@ -35,3 +35,4 @@ export { startDelivery } from './delivery/delivery.ts';
 export { keptDays, keptSince, removeOldEvents } from './delivery/retention.ts';
 export { eventsOfRow } from './feed/events-of-row.ts';
 export { rotateSecret, webhookSecretPurpose } from './signatures/webhook-secret.ts';
+export { eventSubscription } from './subscriptions/event-subscription.ts';

@@ -23,7 +23,11 @@ export const records = {
   updateCustomRecordType,
   deactivateCustomRecordType,
 };
+export { readFields } from './check-fields.ts';
+export type { CustomFieldInput } from './custom-field.ts';
+export { completeField } from './custom-field.ts';
 export type { CustomTypeRow } from './custom-type.ts';
-export { customTypeNamed, customTypeNames, findCustomTypes, recordTypeOf } from './custom-type.ts';
+export { customRecordType, customTypeNamed, customTypeNames, findCustomTypes, recordTypeOf } from './custom-type.ts';
 export { checkValues, patternTest } from './custom-values.ts';
 export { findMismatches } from './pattern.ts';
+export { recordTypesForWriting } from './record-types.ts';

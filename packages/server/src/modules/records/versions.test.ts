@@ -1,5 +1,5 @@
+import { seedDemoData } from '@financial-automation/demo-data';
 import { describe, expect, test } from 'vitest';
-import { seedDemoData } from '../../../../demo-data/src/demo-data.ts';
 import { recordsOf, type WriteResult } from '../../../test/modules/records.ts';
 import { testService } from '../../../test/service.ts';
 

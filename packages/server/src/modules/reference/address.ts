@@ -1,3 +1,4 @@
+/// <reference path="./provinces.d.ts" />
 import type { components } from '@financial-automation/spec';
 import provinces from 'provinces';
 import { schemaOf } from '../../contract/contract.ts';

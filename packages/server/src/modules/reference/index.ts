@@ -25,4 +25,13 @@ export const referenceData = {
 export { completeAddress } from './address.ts';
 export { changeReasonGiven, checkNotAfterToday, recordBookChange } from './book-change.ts';
 export { expenseCode, nonWorkCode, workCode } from './codes.ts';
-export { clientType, office, org, taxRegion } from './reference-data.ts';
+export {
+  clientBusinessEntity,
+  clientType,
+  department,
+  industry,
+  office,
+  org,
+  serviceLine,
+  taxRegion,
+} from './reference-data.ts';

@@ -34,5 +34,7 @@ export const time = {
   upsertEntries,
   lookupEntries,
 };
+export { expenseEntry } from './expense-entry.ts';
 export { outstandingOf } from './outstanding.ts';
+export { timeEntry } from './time-entry.ts';
 export { wipEntry } from './wip-entry.ts';

@@ -3,9 +3,9 @@ import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { seedDemoData } from '@financial-automation/demo-data';
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
-import { seedDemoData } from '../../../../demo-data/src/demo-data.ts';
 import { atEnd } from '../../../test/at-end.ts';
 import { recordsOf } from '../../../test/modules/records.ts';
 import { processEnvironment, runCli } from '../../../test/process.ts';
