@@ -49,20 +49,20 @@ if (ifStale && (await hasMark(output, mark))) {
 async function make(): Promise<void> {
   // Loaded lazily, because loading Graphviz takes longer than checking whether the page is up to date.
   const { described } = await import('./reference/described.ts');
-  const { readGuides } = await import('./reference/guides.ts');
+  const { readChapters } = await import('./reference/chapters.ts');
   const { markdownPages } = await import('./reference/markdown.ts');
   const { searchEntries } = await import('./reference/search-entries.ts');
   const { tryItOperations, tryItPath } = await import('./reference/try-it-operations.ts');
   const { searchData } = await import('./reference/in-page.ts');
   const { postmanCollection, postmanEnvironment } = await import('./reference/postman.ts');
-  const guides = await readGuides();
+  const chapters = await readChapters();
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-reference-'));
   try {
-    const shown = described(contract, guides);
+    const shown = described(contract, chapters);
     const data = searchData(searchEntries(contract, shown));
     const page = withLinksInside(withoutForeignImages(await rendered(shown, data, folder))) + mark;
     const beside = new Map([
-      ...markdownPages(contract, guides),
+      ...markdownPages(contract, chapters),
       ['postman_collection.json', inJson(postmanCollection(contract))],
       [tryItPath, JSON.stringify(tryItOperations(contract))],
       ['postman_environment.json', inJson(postmanEnvironment(contract))],

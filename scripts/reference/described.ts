@@ -1,12 +1,13 @@
 /** The contract for the reference: with samples, and chapters of states and webhooks. */
 import { type Contract, operationsOf } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
-import { type Guide, withLinks } from './guides.ts';
+import { type Chapter, chapterOf, chapterPath } from './chapters.ts';
+import { type Links, withLinks } from './guides.ts';
 import { slugOf, topicsOf } from './markdown.ts';
 import { clientSample, curlSample } from './samples.ts';
 import { stateLinks, withStates } from './states.ts';
 
-export function described(contract: Contract, guides: readonly Guide[]): Contract {
+export function described(contract: Contract, chapters: readonly Chapter[]): Contract {
   const copy = structuredClone(contract);
   for (const operation of operationsOf(contract)) {
     const shown = copy.paths[operation.path]?.[operation.method.toLowerCase()];
@@ -21,7 +22,7 @@ export function described(contract: Contract, guides: readonly Guide[]): Contrac
       ],
     });
   }
-  return withGuides(withWebhooksApart(withAuthenticationOnce(withRoles(withStates(copy)))), guides);
+  return withChapters(withWebhooksApart(withAuthenticationOnce(withRoles(withStates(copy)))), chapters);
 }
 
 /**
@@ -56,29 +57,36 @@ function withoutTopic(contract: Contract, title: string): { readonly description
   return { description: contract.info.description.replace(`## ${title}\n${topic.text}`, ''), text: topic.text };
 }
 
-/** Adds the guides, a chapter each, as the first group of the menu. */
-function withGuides(contract: Contract, guides: readonly Guide[]): Contract {
+/** Adds guides and workflows as the first groups of the menu, and changes as the last one. */
+function withChapters(contract: Contract, chapters: readonly Chapter[]): Contract {
   const tagOf = new Map<string, string>(Object.entries(index).map(([id, { tag }]) => [id, tag]));
   const topics = new Set(topicsOf(contract).map(slugOf));
-  const chapters = guides.map((guide) => ({
-    name: chapterOf(guide.name),
-    'x-displayName': guide.title,
-    description: withLinks(guide, (name) => tagOf.has(name), {
-      operation: (id) => `#/${tagOf.get(id)}/${id.toLowerCase()}`,
-      guide: (name) => `#/${chapterOf(name)}`,
-      // Some topics are in the chapter with their name.
-      topic: (name) => (topics.has(name) ? `#/section/${name}` : `#/${name}`),
-    }),
+  const links: Links = {
+    operation: (id) => `#/${tagOf.get(id)}/${id.toLowerCase()}`,
+    guide: (name) => `#/${chapterOf({ group: 'Guides', name })}`,
+    // Some topics are in the chapter with their name.
+    topic: (name) => (topics.has(name) ? `#/section/${name}` : `#/${name}`),
+  };
+  const tags = chapters.map((chapter) => ({
+    name: chapterOf(chapter),
+    'x-displayName': chapter.title,
+    // The size of the page is limited, and changes are long.
+    description:
+      chapter.group === 'Changes'
+        ? `${chapter.summary}\n\n[${chapter.title}](${chapterPath(chapter)})`
+        : withLinks(chapter, (name) => tagOf.has(name), links),
   }));
+  const groupOf = (name: Chapter['group']) => ({
+    name,
+    tags: chapters.filter(({ group }) => group === name).map(chapterOf),
+  });
   const groups = [
-    { name: 'Guides', tags: chapters.map(({ name }) => name) },
+    groupOf('Guides'),
+    groupOf('Workflows'),
     { name: 'Operations', tags: contract.tags.map((tag) => Object(tag).name) },
+    groupOf('Changes'),
   ];
-  return Object.assign({ ...contract, tags: [...chapters, ...contract.tags] }, { 'x-tagGroups': groups });
-}
-
-function chapterOf(guide: string): string {
-  return `guide-${guide}`;
+  return Object.assign({ ...contract, tags: [...tags, ...contract.tags] }, { 'x-tagGroups': groups });
 }
 
 /** Moves the table of roles to a separate page, in the chapter of authentication. */

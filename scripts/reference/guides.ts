@@ -75,7 +75,7 @@ export interface Links {
  * The text of a guide with links for one form of the reference: the first mention of each operation becomes a link, and so do the
  * links to other pages, which are relative in the source.
  */
-export function withLinks({ text }: Guide, isOperation: (name: string) => boolean, links: Links): string {
+export function withLinks({ text }: Pick<Guide, 'text'>, isOperation: (name: string) => boolean, links: Links): string {
   const mentioned = new Set<string>();
   const changes: { start: number; end: number; by: string }[] = [];
   for (const node of nodesOf(fromMarkdown(text))) {

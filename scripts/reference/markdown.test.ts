@@ -4,15 +4,16 @@ import { toString as textOf } from 'mdast-util-to-string';
 import { describe, expect, it } from 'vitest';
 import { operationsOf, readContract } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
-import { guideOf, readGuides, withLinks } from './guides.ts';
+import { chapterPath, readChapters } from './chapters.ts';
+import { guideOf, withLinks } from './guides.ts';
 import { files, markdownPages } from './markdown.ts';
 import { clientSample, curlSample } from './samples.ts';
 import { limitsInWords, shapeOf, typeInWords } from './shapes.ts';
 
 const contract = await readContract();
 const operations = operationsOf(contract);
-const guides = await readGuides();
-const pages = markdownPages(contract, guides);
+const chapters = await readChapters();
+const pages = markdownPages(contract, chapters);
 const overview = pages.get('llms.txt') ?? '';
 
 describe('llms.txt', () => {
@@ -45,14 +46,26 @@ describe('llms.txt', () => {
   });
 });
 
-describe('the guides', () => {
+describe('guides, workflows and changes', () => {
   it('have a page each, with a line of llms.txt', () => {
-    expect(guides.length).toBeGreaterThan(3);
-    for (const { name, title, summary, samples } of guides) {
-      expect(titleOf(pages.get(`reference/guides/${name}.md`) ?? '')).toBe(title);
-      expect(overview).toContain(`- [${title}](reference/guides/${name}.md): ${summary}\n`);
-      expect(samples.length).toBeGreaterThan(3);
+    const groups = Map.groupBy(chapters, ({ group }) => group);
+    expect([...groups].map(([group, { length }]) => [group, length > 1])).toEqual([
+      ['Guides', true],
+      ['Workflows', true],
+      ['Changes', true],
+    ]);
+    for (const chapter of chapters) {
+      expect(titleOf(pages.get(chapterPath(chapter)) ?? '')).toBe(chapter.title);
+      expect(overview).toContain(`- [${chapter.title}](${chapterPath(chapter)}): ${chapter.summary}\n`);
+      expect(chapter.text.length).toBeGreaterThan(300);
     }
+  });
+
+  it('link the operations that they call', () => {
+    const path = 'reference/workflows/w1-quote-to-cash.md';
+    expect(pages.get(path)).toContain('1. [`createToken`](../operations/createToken.md): Token.\n');
+    expect(pages.get('reference/changes/changelog.md')).toContain('## v9.8.0');
+    expect(pages.get('reference/changes/breaking.md')).toContain('`#/components/schemas/');
   });
 
   const page =

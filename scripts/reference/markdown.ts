@@ -1,6 +1,6 @@
 /**
  * The reference as Markdown, for programs that read text: `llms.txt` (https://llmstxt.org) and, next to it, a page for
- * each guide, each operation, each schema and each topic. All links are relative, so the pages work on any server and from a disk.
+ * each guide, workflow and kind of changes, each operation, each schema and each topic. All links are relative, so the pages work on any server and from a disk.
  */
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { toString as textOf } from 'mdast-util-to-string';
@@ -12,7 +12,8 @@ import {
   type Parameter,
 } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
-import { type Guide, withLinks } from './guides.ts';
+import { type Chapter, chapterPath } from './chapters.ts';
+import { withLinks } from './guides.ts';
 import { clientSample, curlSample } from './samples.ts';
 import { type SchemaLink, type Shape, schemaName, schemasIn, shapeOf, typeInWords } from './shapes.ts';
 
@@ -45,13 +46,13 @@ export interface Topic {
 }
 
 /** The text of each file by its path, which is relative to the folder of `llms.txt`. */
-export function markdownPages(contract: Contract, guides: readonly Guide[]): Map<string, string> {
+export function markdownPages(contract: Contract, chapters: readonly Chapter[]): Map<string, string> {
   const operations = operationsOf(contract);
   const topics = topicsOf(contract);
   const schemas: Record<string, Shape> = Object(contract.components.schemas);
   return new Map([
-    ['llms.txt', overviewOf(contract, operations, topics, guides)],
-    ...guides.map((guide): [string, string] => [guidePath(guide), guidePage(guide)]),
+    ['llms.txt', overviewOf(contract, operations, topics, chapters)],
+    ...chapters.map((chapter): [string, string] => [chapterPath(chapter), chapterPage(chapter)]),
     ...topics.map(({ path, title, text }): [string, string] => [path, `# ${title}\n\n${text}\n`]),
     ...operations.map((operation): [string, string] => [pathOf(operation), operationPage(contract, operation)]),
     [eventsPath, eventsPage(contract)],
@@ -70,27 +71,31 @@ function pathOf({ id }: Operation): string {
   return `reference/operations/${id}.md`;
 }
 
-function guidePath({ name }: Pick<Guide, 'name'>): string {
-  return `reference/guides/${name}.md`;
-}
-
-function guidePage(guide: Guide): string {
-  const text = withLinks(guide, (name) => name in index, {
+function chapterPage(chapter: Chapter): string {
+  const text = withLinks(chapter, (name) => Object.hasOwn(index, name), {
     operation: (id) => `../operations/${id}.md`,
-    guide: (name) => `${name}.md`,
+    guide: (name) => `../guides/${name}.md`,
     topic: (name) => `../topics/${name}.md`,
   });
-  return `# ${guide.title}\n\n${text}\n`;
+  return `# ${chapter.title}\n\n${text}\n`;
 }
 
 function overviewOf(
   contract: Contract,
   operations: readonly Operation[],
   topics: readonly Topic[],
-  guides: readonly Guide[],
+  pages: readonly Chapter[],
 ): string {
   const { title, summary } = contract.info;
   const chapters = contract.tags.map((tag): { name: string; 'x-displayName': string } => Object(tag));
+  const listOf = (group: Chapter['group']) => [
+    `## ${group}`,
+    '',
+    ...pages
+      .filter((page) => page.group === group)
+      .map((page) => `- [${page.title}](${chapterPath(page)}): ${page.summary}`),
+    '',
+  ];
   const lines = [
     `# ${title}`,
     '',
@@ -100,10 +105,8 @@ function overviewOf(
     '',
     'Each operation has a page with its roles, limits, parameters, request, response, errors and samples.',
     '',
-    '## Guides',
-    '',
-    ...guides.map(({ name, title: task, summary: does }) => `- [${task}](${guidePath({ name })}): ${does}`),
-    '',
+    ...listOf('Guides'),
+    ...listOf('Workflows'),
     '## Topics',
     '',
     ...topics.map(({ title: name, path }) => `- [${name}](${path})`),
@@ -117,7 +120,7 @@ function overviewOf(
       lines.push(`- [${id}](${pathOf(operation)}): ${does}. \`${method} ${path}\``);
     }
   }
-  lines.push('', '## Optional', '', `- [Schemas](${schemasPath}): all schemas by name`);
+  lines.push('', ...listOf('Changes'), '## Optional', '', `- [Schemas](${schemasPath}): all schemas by name`);
   for (const [file, description] of Object.entries(files)) lines.push(`- [${file}](${file}): ${description}`);
   return `${lines.join('\n')}\n`;
 }

@@ -15,8 +15,8 @@ import { pageHeaders } from '../../packages/server/src/wire/pages.ts';
 import { type Contract, type Operation, operationsOf, readContract } from '../../packages/spec/src/examples.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { startBrowser } from './browser.ts';
+import { chapterOf, readChapters } from './chapters.ts';
 import { described } from './described.ts';
-import { readGuides } from './guides.ts';
 import { createSearch } from './in-page/find.ts';
 import { clientSample, curlSample } from './samples.ts';
 import { searchEntries } from './search-entries.ts';
@@ -33,7 +33,7 @@ const isEachChapterOpened = process.env.SAMPLES === 'all';
 const kindOf = ({ id, method }: Operation) => (isEachChapterOpened ? `${index[id].tag} ${method}` : method);
 const opened = [...Map.groupBy(operations, kindOf).values()].flatMap(([first]) => first ?? []);
 const chapters = new Set(operations.map(({ id }) => index[id].tag));
-const entries = searchEntries(contract, described(contract, await readGuides()));
+const entries = searchEntries(contract, described(contract, await readChapters()));
 const search = createSearch(entries);
 const script = fileURLToPath(new URL('../reference.ts', import.meta.url));
 
@@ -90,24 +90,25 @@ describe('the reference', () => {
     }
   });
 
-  it('has a page for each guide, with links to operations and topics', async () => {
-    const guides = await readGuides();
-    for (const { name, title } of guides) {
-      const heading = page.locator(`[id="guide-${name}"]`).getByRole('heading', { name: title }).first();
-      await page.evaluate(`location.hash = '#/guide-${name}'`);
+  it('has a page for each guide, workflow and list of changes, with links to operations and topics', async () => {
+    const guides = await readChapters();
+    for (const chapter of guides) {
+      const name = chapterOf(chapter);
+      const heading = page.locator(`[id="${name}"]`).getByRole('heading', { name: chapter.title }).first();
+      await page.evaluate(`location.hash = '#/${name}'`);
       await heading.waitFor();
     }
     // The page renders a section when it is scrolled to, so the links are those of the definition that it shows.
     const { tags } = await definition();
     const texts = guides.map(
-      ({ name }) => Object(tags.find((tag) => Object(tag).name === `guide-${name}`)).description,
+      (chapter) => Object(tags.find((tag) => Object(tag).name === chapterOf(chapter))).description,
     );
     const linked = [...texts.join('\n').matchAll(/\]\((#[^)]+)\)/g)].map(([, target = '']) => target);
     expect(linked).toEqual(expect.arrayContaining(['#/events/listdeliveries', '#/guide-payments', '#/section/errors']));
     const sections = [...(await readFile(file, 'utf8')).matchAll(/href="(#\/(?:section\/[\w-]+|webhooks))"/g)];
     const known = new Set([
       ...operations.map(({ id }) => `#/${index[id].tag}/${id.toLowerCase()}`),
-      ...guides.map(({ name }) => `#/guide-${name}`),
+      ...guides.map((chapter) => `#/${chapterOf(chapter)}`),
       ...sections.map(([, target = '']) => target),
     ]);
     expect(linked.filter((target) => !known.has(target))).toEqual([]);
@@ -242,10 +243,10 @@ describe('the reference', () => {
     expect(await page.getByTestId('search-trigger').isVisible()).toBe(false);
   });
 
-  it('has an address for every result of its search', () => {
+  it('has an address for every result of its search', async () => {
     const known = new Set([
       ...operations.map(({ id }) => `#/${index[id].tag}/${id.toLowerCase()}`),
-      ...[...chapters, 'webhooks', 'states'].map((chapter) => `#/${chapter}`),
+      ...[...chapters, ...(await readChapters()).map(chapterOf), 'webhooks', 'states'].map((chapter) => `#/${chapter}`),
     ]);
     const others = entries.filter(({ link, kind }) => !known.has(link) && (kind === 'Operation' || kind === 'Chapter'));
     expect(others).toEqual([]);

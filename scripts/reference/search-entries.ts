@@ -78,7 +78,7 @@ export function searchEntries(contract: Contract, shown: Contract): SearchEntry[
       ),
       ...tags.map(
         ({ name, description = '', ...tag }): SearchEntry => ({
-          kind: name.startsWith('guide-') ? 'Guide' : 'Chapter',
+          kind: kindOf(name),
           link: `#/${name}`,
           title: tag['x-displayName'],
           // Sections of this chapter have entries of their own.
@@ -95,6 +95,11 @@ export function searchEntries(contract: Contract, shown: Contract): SearchEntry[
       ...events,
     ]),
   );
+}
+
+function kindOf(chapter: string): SearchEntry['kind'] {
+  if (chapter.startsWith('guide-')) return 'Guide';
+  return chapter.startsWith('workflow-') ? 'Workflow' : 'Chapter';
 }
 
 const phrases: Readonly<Record<string, readonly string[]>> = parse(
@@ -117,7 +122,7 @@ function withPhrases(entries: readonly SearchEntry[]): SearchEntry[] {
 
 /** Removes words that the other fields of an entry have, and those of so many entries that they distinguish none. */
 function withRareWords(entries: readonly SearchEntry[]): SearchEntry[] {
-  const most = 20;
+  const most = 8;
   const uses = new Map<string, number>();
   for (const { text } of entries) for (const word of text.split(' ')) uses.set(word, (uses.get(word) ?? 0) + 1);
   return entries.map((entry) => {

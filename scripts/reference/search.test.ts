@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readContract } from '../../packages/spec/src/examples.ts';
+import { readChapters } from './chapters.ts';
 import { described } from './described.ts';
-import { readGuides } from './guides.ts';
 import { createSearch } from './in-page/find.ts';
 import { searchEntries } from './search-entries.ts';
 
 const contract = await readContract();
-const search = createSearch(searchEntries(contract, described(contract, await readGuides())));
+const search = createSearch(searchEntries(contract, described(contract, await readChapters())));
 const first = (text: string) => {
   const [found] = search(text);
   return found?.entry.kind === 'Operation' ? found.entry.id : found?.entry.link.slice(2);

@@ -10,7 +10,8 @@ export async function markOf(root: string, contract: string): Promise<string> {
   const sources = [
     'scripts/reference.ts',
     'scripts/reference/**/*.{ts,hbs}',
-    'openapi/guides/*',
+    'openapi/{guides,workflows,released}/*',
+    'CHANGELOG.md',
     'openapi/rules/described.ts',
     'packages/spec/src/*',
     'node_modules/@redocly/cli/package.json',

@@ -5,6 +5,7 @@ import type { Found, SearchEntry } from './search-entry.ts';
 const importance: Readonly<Record<SearchEntry['kind'], number>> = {
   Operation: 3,
   Guide: 2,
+  Workflow: 1,
   Topic: 2,
   Chapter: 2,
   States: 1.5,

@@ -1,6 +1,6 @@
 /** What the search finds. Entries of one kind have the same importance. */
 export interface SearchEntry {
-  readonly kind: 'Operation' | 'Guide' | 'Topic' | 'Chapter' | 'States' | 'Event';
+  readonly kind: 'Operation' | 'Guide' | 'Workflow' | 'Topic' | 'Chapter' | 'States' | 'Event';
   /** Address within the page. */
   readonly link: string;
   readonly title: string;
