@@ -54,7 +54,7 @@ async function fillDatabase(profile: Parameters<typeof createDemoTenants>[0]['pr
     DATA_DIR: dataDir,
     MASTER_KEY: randomBytes(32).toString('base64'),
   });
-  const options = { databaseUrl: url, profile, name: `demo_${profile}`, log: console.log };
+  const options = { profile, name: `demo_${profile}`, log: console.log };
   await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }));
   return {
     url,

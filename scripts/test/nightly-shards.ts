@@ -80,10 +80,7 @@ export const shards: Readonly<Record<string, readonly Proof[]>> = {
     {
       name: 'demo data of any day and size',
       sample: 'loads of a profile for other tests',
-      command: [
-        ...vitest,
-        ...nightlyFiles('packages/demo-data/src/**/{any-day,bulk-load,load-profile}.nightly.test.ts'),
-      ],
+      command: [...vitest, ...nightlyFiles('packages/demo-data/src/**/load-profile.nightly.test.ts')],
       environment: { NIGHTLY: 'yes' },
     },
     {

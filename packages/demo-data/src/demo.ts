@@ -1,12 +1,12 @@
 import { serve } from '@financial-automation/server/main/main';
-import { createApiKey, ensureApiUser, signApiKeyAgain } from '@financial-automation/server/operator/api-keys';
+import { createApiKey, signApiKeyAgain } from '@financial-automation/server/operator/api-keys';
 import { setTenantSetting } from '@financial-automation/server/operator/tenant-settings';
 import { createTenant, tenantNamed } from '@financial-automation/server/operator/tenants';
 import { pasteable } from '@financial-automation/server/platform/operator-command';
 import type { Service } from '@financial-automation/server/service/service';
 import { seedDemoData } from './demo-data.ts';
-import { LoadOfOtherVersion } from './profiles/background-load.ts';
-import { loadInBackground } from './profiles/load-profile.ts';
+import { loadProfile } from './profiles/load-profile.ts';
+import { LoadOfOtherVersion } from './profiles/write-firm.ts';
 import { storyId } from './story-id.ts';
 
 const tenant = 'hartwell';
@@ -126,12 +126,10 @@ export async function fillDemoTenant(operator: { readonly service: Service }, na
  * @returns whether anything was left to load.
  */
 export async function addYears({ service }: { readonly service: Service }, signal: AbortSignal): Promise<boolean> {
-  const { store, storage, config } = service;
-  const demo = await tenantNamed({ service }, tenant);
-  const crm = { user: 'hartwell-crm', roles: ['API_ADMIN'] };
-  const apiUserId = await store.write(demo.id, (transaction) => ensureApiUser(transaction, demo, crm));
-  const place = { store, storage, databaseUrl: config.databaseUrl };
-  return await loadInBackground(place, { tenantId: demo.id, profile: 'tiny', apiUserId }, signal);
+  const place = { service, tenant: await tenantNamed({ service }, tenant) };
+  // A call uses the database several times, and would otherwise wait for a step each time.
+  const found = await loadProfile(place, 'tiny', { isForPeople: true, signal, pauseShare: 0.5 });
+  return found === undefined;
 }
 
 /** Returns the API key of the demo tenant, which has all roles: the one of earlier starts while it is valid for another day. */

@@ -26,7 +26,6 @@ program
     if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
     const config = readConfig({ MIGRATE_AT_START: 'on', ...process.env });
     const options = {
-      databaseUrl: config.databaseUrl,
       profile,
       name: name ?? `demo_${profile}`,
       today,

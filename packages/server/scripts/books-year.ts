@@ -6,9 +6,9 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isProfile, profiles } from '@financial-automation/demo-data/profiles/profile';
 import { pino } from 'pino';
 import { readOptions } from '../../../scripts/options.ts';
+import { isProfile, profiles, sizeOf } from '@financial-automation/demo-data/profiles/profile';
 import { createApp } from '../src/app/app.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { createTenant } from '../src/operator/tenants.ts';
@@ -30,7 +30,7 @@ if (!isProfile(profile)) {
   process.exit(2);
 }
 // Profiles have three years of jobs and entries.
-const { staff, clients, jobs, entries } = profiles[profile];
+const { staff, clients, jobs, entries } = sizeOf(profile);
 const years = 3;
 const size = {
   staff,

@@ -41,21 +41,6 @@ export const steps = [
   },
 ] as const;
 
-/** Activities beside those of the steps. */
-const otherActivities = [
-  ['Research', 'RSCH'],
-  ['Planning', 'PLAN'],
-  ['Client meeting', 'MEET'],
-  ['Fieldwork', 'FIELD'],
-  ['Reporting', 'REPT'],
-  ['Software setup', 'SETUP'],
-  ['Travel', 'TRAV'],
-  ['Training of the client', 'TRAIN'],
-] as const;
-const activities = [...steps.map(({ code }) => code), ...otherActivities];
-/** Codes of each area; those of the steps come first. */
-export const codesOfArea = activities.length;
-
 const areas = [
   ['Individual tax', 'ITX'],
   ['Business tax', 'BTX'],
@@ -67,12 +52,10 @@ const areas = [
   ['Advisory', 'ADV'],
 ] as const;
 
-/** 109 codes; each area has those of the steps first. */
-export const workCodes = areas
-  .flatMap(([area, prefix]) =>
-    activities.map(([name, code]) => ({ code: `${prefix}-${code}`, name: `${area}: ${name}` })),
-  )
-  .slice(0, 109);
+/** One for each area and step. */
+export const workCodes = areas.flatMap(([area, prefix]) =>
+  steps.map(({ code: [name, code] }) => ({ code: `${prefix}-${code}`, name: `${area}: ${name}` })),
+);
 
 /** One for each area and step. */
 export const taskTypes = areas.flatMap(([area, prefix]) =>
@@ -80,14 +63,20 @@ export const taskTypes = areas.flatMap(([area, prefix]) =>
 );
 
 export const nonWorkCodes = [
-  ...['Vacation', 'Sick leave', 'Public holiday', 'Parental leave', 'Bereavement', 'Jury duty', 'Unpaid leave'],
-  ...['Staff meeting', 'Training', 'Conference', 'Exam leave', 'Mentoring', 'Performance reviews', 'Recruiting'],
-  ...['Business development', 'Proposals', 'Marketing', 'Firm administration', 'Billing and collections', 'IT support'],
-  ...['Software upgrades', 'Office move', 'Quality inspection', 'Peer review', 'Practice research', 'Templates'],
-  ...['Volunteering', 'Travel between offices', 'Waiting time', 'Facilities', 'Other'],
+  ...[
+    'Vacation',
+    'Sick leave',
+    'Public holiday',
+    'Parental leave',
+    'Staff meeting',
+    'Training',
+    'Exam leave',
+    'Recruiting',
+  ],
+  ...['Business development', 'Marketing', 'Firm administration', 'IT support', 'Peer review', 'Volunteering'],
 ] as const;
 /** The number of the codes that are about leave, which come first. */
-export const leaveCodes = 7;
+export const leaveCodes = 4;
 
 /** Not those of the firm of the examples, whose names are taken. */
 export const serviceLines = [
@@ -177,18 +166,13 @@ export const jobsOf: Readonly<Record<ClientKind, readonly (readonly [JobKind, nu
   ],
 };
 
-/** What distinguishes the templates of one kind of job. */
-const variants = ['standard', 'first year', 'complex', 'short form', 'several states'] as const;
-
-/** 85 templates, each of a kind of job. */
-export const templates = variants
-  .flatMap((variant) =>
-    Object.values(jobKinds).map((of: JobKind) => ({
-      of,
-      name: `${of.name[0]?.toUpperCase()}${of.name.slice(1)}, ${variant}`,
-    })),
-  )
-  .slice(0, 85);
+/** Three templates of each kind of job. */
+export const templates = ['standard', 'first year', 'complex'].flatMap((variant) =>
+  Object.values(jobKinds).map((of: JobKind) => ({
+    of,
+    name: `${of.name[0]?.toUpperCase()}${of.name.slice(1)}, ${variant}`,
+  })),
+);
 
 /** Returns what a person would call a job. */
 export function jobName({ name, isAfterYearEnd }: JobKind, year: number): string {
@@ -201,12 +185,6 @@ export const writeOffReasons = [
   'Above the fee that was agreed.',
   'Rework after our own mistake.',
   'Courtesy to a client of many years.',
-] as const;
-/** Reasons for which work is billed at less than its standard value. */
-export const writeDownReasons = [
-  'Inefficient first year with this client.',
-  'The estimate was lower.',
-  'Senior staff did junior work.',
 ] as const;
 /** Reasons for which an invoice is credited in part. */
 export const creditReasons = [

@@ -14,7 +14,7 @@ import { mark, markTenant } from '../../test/isolation/marked-tenant.ts';
 import { digestOf, storesAny, TenantValues } from '../../test/isolation/tenant-values.ts';
 import { type HttpResponse, type TestCaller, testService } from '../../test/service.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
-import { createApiKey, ensureApiUser } from '../operator/api-keys.ts';
+import { createApiKey } from '../operator/api-keys.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 
 /** Number of requests with values of another tenant. Each one is compared with a request that has unknown values. */
@@ -39,9 +39,7 @@ async function createTenantWithData(name: string): Promise<Tenant> {
   const tenant = await addTenant(name);
   await seedDemoData({ service }, name);
   if (isSample) return tenant;
-  const crm = { user: 'hartwell-crm', roles: ['API_ADMIN'] };
-  const apiUserId = await store.write(tenant.id, (transaction) => ensureApiUser(transaction, tenant, crm));
-  await loadProfile({ ...service, databaseUrl: service.config.databaseUrl }, tenant.id, 'tiny', apiUserId);
+  await loadProfile({ service, tenant }, 'tiny');
   return tenant;
 }
 

@@ -144,7 +144,9 @@ export class RowWriter {
       this.touch(embedder.entity, embedder.id);
   }
 
+  /** Nothing of the plan depends on the row, so the plan goes on without it: the rows of all touches are loaded together. */
   touch(entity: AnyEntity, id: string): void {
+    if (!this.#rows.peek({ entity, field: 'id', value: id, lock: 'update' }).isLoaded) return;
     const row = this.#rows.locked(entity, id);
     this.#put({
       ...pendingChange({ entity, id, previous: row, values: row, by: 'service', input: {} }),

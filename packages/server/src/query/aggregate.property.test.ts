@@ -6,7 +6,6 @@ import { testService } from '../../test/service.ts';
 import { allOperations, contract, type Operation, type Schema } from '../contract/contract.ts';
 import { type Decimal, parseDecimal, sum, zero } from '../contract/decimal.ts';
 import { propertiesOf, resolved } from '../contract/fields.ts';
-import { ensureApiUser } from '../operator/api-keys.ts';
 import type { AggregateRequest, GroupBy, Measure } from './aggregate-request.ts';
 
 /**
@@ -17,10 +16,8 @@ const numRuns = Number(process.env.AGGREGATE_RUNS ?? '2');
 const seed = Number(process.env.AGGREGATE_SEED ?? '20261123');
 
 const database = await testDatabase();
-const { store, tenant, call } = await testService({ database });
-const loader = { user: 'loader', roles: ['API_ADMIN'] };
-const apiUserId = await store.write(tenant.id, (transaction) => ensureApiUser(transaction, tenant, loader));
-await loadProfile({ store, databaseUrl: database.databaseUrl }, tenant.id, 'tiny', apiUserId, { isBulk: true });
+const { service, tenant, call } = await testService({ database });
+await loadProfile({ service, tenant }, 'sample');
 
 type Row = Readonly<Record<string, unknown>>;
 type Key = string | boolean | number | null;

@@ -1,8 +1,8 @@
-import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
 import { type RawBuilder, sql } from 'kysely';
-import { afterAll, expect, test } from 'vitest';
-import { addTenant, testDatabase } from '../../test/database.ts';
-import { insertOrg } from '../../test/rows.ts';
+import { expect, test } from 'vitest';
+import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
+import { testDatabase } from '../../test/database.ts';
+import { testService } from '../../test/service.ts';
 import { schemaOf } from '../contract/contract.ts';
 import { propertiesOf } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
@@ -21,7 +21,6 @@ import { expenseEntry } from '../modules/time/expense-entry.ts';
 import { timeEntry } from '../modules/time/time-entry.ts';
 import { wipEntry } from '../modules/time/wip-entry.ts';
 import { newId } from '../platform/store/new-id.ts';
-import { openStore } from '../platform/store/store.ts';
 import { orderClause, orderKeys } from './order.ts';
 import { conditionOf } from './where.ts';
 
@@ -29,16 +28,9 @@ import { conditionOf } from './where.ts';
  * The existence of an index for a search does not depend on the number of rows if the planner rejects every other plan,
  * so the smallest profile is sufficient.
  */
-const options = await testDatabase();
-const store = await openStore(options);
-afterAll(() => store.close());
-const tenantId = await addTenant(store, 'alpha');
-await store.write(tenantId, (transaction) => transaction.all(insertOrg(tenantId, 'Org')));
-const apiUserId = newId();
-await store.write(tenantId, (transaction) =>
-  transaction.all(sql`insert into api_user (tenant_id, id, name) values (${tenantId}, ${apiUserId}, 'demo-data')`),
-);
-await loadProfile({ store, databaseUrl: options.databaseUrl }, tenantId, 'tiny', apiUserId, { isBulk: true });
+const { service, store, tenant } = await testService({ database: await testDatabase() });
+const tenantId = tenant.id;
+await loadProfile({ service, tenant }, 'sample');
 await store.system((transaction) => transaction.all(sql`analyze`));
 
 interface PlanNode {
