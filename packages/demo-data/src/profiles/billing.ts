@@ -3,11 +3,12 @@ import type { Plan } from '@financial-automation/server/entity/plan';
 import { entityNamed } from '@financial-automation/server/entity/registry';
 import type { Row, RowInput } from '@financial-automation/server/entity/row';
 import { dateText, isWeekday, startOfPeriod } from './calendar.ts';
-import { type Firm, idOf, type Step, stepsFor } from './firm.ts';
+import type { Firm } from './firm.ts';
 import type { JobSeed } from './jobs.ts';
 import { inTurn } from './names.ts';
 import { creditReasons, writeOffReasons } from './practice.ts';
 import { Random } from './random.ts';
+import { idOf, type Step, stepsFor } from './step.ts';
 
 /** A draft for the work of a job, and what becomes of it. */
 interface Bill {

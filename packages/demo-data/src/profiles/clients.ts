@@ -1,10 +1,10 @@
 import { entityNamed } from '@financial-automation/server/entity/registry';
-import { instantAt, instantText } from './calendar.ts';
-import { type Firm, idOf, type Step, stepsFor } from './firm.ts';
+import { instantAt, instantText, type Span } from './calendar.ts';
 import { awkwardNames, businessName, industries, inTurn, lastNames, personName, regions, streets } from './names.ts';
 import type { ClientKind } from './practice.ts';
 import type { Size } from './profile.ts';
 import { Random } from './random.ts';
+import { idOf, type Step, stepsFor } from './step.ts';
 
 export interface ClientSeed {
   readonly id: string;
@@ -66,7 +66,7 @@ function nameOf(kind: ClientKind, index: number, isForPeople: boolean): string {
 }
 
 /** Steps that write clients with their groups, contacts and addresses. */
-export function* clientSteps({ clients, span }: Firm): Generator<Step> {
+export function* clientSteps(clients: readonly ClientSeed[], span: Span): Generator<Step> {
   const numbers = Array.from({ length: groups }, (_, index) => index);
   yield* stepsFor('upsertRecords', numbers, (plan, index) => {
     const fields = { name: `${inTurn(lastNames, index)} family`, description: 'A family and what it owns' };
@@ -145,7 +145,7 @@ const knownRoles = ['PREFERRED', 'BILLING', 'SIGNER', 'SECONDARY', 'OTHER'] as c
 const rolesOf = (names: readonly string[]) => knownRoles.filter((role) => names.includes(role));
 
 /** Steps that record which clients have left. */
-export function partingSteps({ clients }: Firm): Iterable<Step> {
+export function partingSteps(clients: readonly ClientSeed[]): Iterable<Step> {
   const gone = clients.filter(({ status }) => status === 'INACTIVE');
   return stepsFor('upsertRecords', gone, (plan, { id }) =>
     plan.update(entityNamed('Client'), id, { status: 'INACTIVE' }),

@@ -1,13 +1,13 @@
 import { entityNamed } from '@financial-automation/server/entity/registry';
-import { planEngagement } from '@financial-automation/server/modules/engagements/plan-engagement';
+import { planEngagement } from '@financial-automation/server/modules/engagements';
 import { dateText, monthOf, type Span, yearOf } from './calendar.ts';
 import { type ClientSeed, signerOf } from './clients.ts';
-import { type Firm, idOf, type Step, stepsFor } from './firm.ts';
 import { inTurn } from './names.ts';
 import type { Person } from './people.ts';
 import { type BillingType, type JobKind, jobKinds, jobName, jobsOf, steps, templates } from './practice.ts';
 import type { Size } from './profile.ts';
 import { Random } from './random.ts';
+import { idOf, type Step, stepsFor } from './step.ts';
 
 /** A job, its team, and the days between which work is done. */
 export interface JobSeed {
@@ -186,8 +186,7 @@ export function taskOn({ start, end }: Pick<JobSeed, 'start' | 'end'>, day: numb
 const roles = ['IN_CHARGE', 'MANAGER', 'PREPARER'] as const;
 
 /** Steps that write jobs with their tasks, who is assigned to them, and the engagements of most of them. */
-export function* jobSteps(firm: Firm): Generator<Step> {
-  const { jobs } = firm;
+export function* jobSteps(jobs: readonly JobSeed[]): Generator<Step> {
   yield* stepsFor('upsertRecords', jobs, (plan, job) => {
     const { id, index, client, kind, start, end, billingType, fee } = job;
     const ofKind = templates.flatMap(({ of }, place) => (of === kind ? [place] : []));
@@ -238,11 +237,11 @@ export function* jobSteps(firm: Firm): Generator<Step> {
     const fields = { jobId: job.id, staffId: idOf('staff', person), role, allocatedHours: '8.00' };
     plan.create(entityNamed('StaffJobAssignment'), { ...fields, startDate: dateText(job.start) });
   });
-  yield* engagementSteps(firm);
+  yield* engagementSteps(jobs);
 }
 
 /** Most jobs have an engagement, which is signed before work begins; some letters are not signed yet. */
-function* engagementSteps({ jobs }: Firm): Generator<Step> {
+function* engagementSteps(jobs: readonly JobSeed[]): Generator<Step> {
   const engaged = jobs.filter(({ index, status }) => index % 3 !== 2 && status !== 'CANCELLED');
   const sent = engaged.filter(({ index, status }) => status !== 'PLANNED' || index % 2 === 0);
   const signed = sent.filter(({ status }) => status !== 'PLANNED' && status !== 'READY');
@@ -276,14 +275,10 @@ function* engagementSteps({ jobs }: Firm): Generator<Step> {
 }
 
 /** Steps that bring jobs and their tasks to their last status. */
-export function* progressSteps({ jobs, span }: Firm): Generator<Step> {
+export function* progressSteps(jobs: readonly JobSeed[], { today }: Span): Generator<Step> {
   const done = jobs.flatMap((job) => {
     const isDone = job.status === 'CLOSED' || job.status === 'COMPLETED' || job.status === 'IN_REVIEW';
-    const last = isDone
-      ? steps.length
-      : job.status === 'CANCELLED' || job.start >= span.today
-        ? 0
-        : taskOn(job, span.today);
+    const last = isDone ? steps.length : job.status === 'CANCELLED' || job.start >= today ? 0 : taskOn(job, today);
     return steps.slice(0, last).map((_step, step) => taskId(job, step));
   });
   for (const status of ['IN_PROGRESS', 'IN_REVIEW', 'COMPLETED'] as const)

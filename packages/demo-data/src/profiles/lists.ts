@@ -1,9 +1,9 @@
 import { entityNamed } from '@financial-automation/server/entity/registry';
 import type { EntityType, RowInput } from '@financial-automation/server/entity/row';
-import { idOf, type Step, stepsFor } from './firm.ts';
 import { industries, regions } from './names.ts';
 import { ranks } from './people.ts';
 import { leaveCodes, nonWorkCodes, serviceLines, steps, taskTypes, templates, workCodes } from './practice.ts';
+import { idOf, type Step, stepsFor } from './step.ts';
 
 const cities = ['Boise', 'Denver', 'Eugene'];
 const departments = [

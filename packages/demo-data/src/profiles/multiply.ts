@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
-import { findBreaches } from '@financial-automation/server/modules/billing/ledger/invariants';
-import { differencesOf } from '@financial-automation/server/modules/billing/ledger/kept-sums';
+import { findBreaches } from '@financial-automation/server/modules/billing';
+import { differencesOf } from '@financial-automation/server/modules/billing';
 import type { Store, Transaction } from '@financial-automation/server/platform/store/store';
-import { idOf } from './firm.ts';
 import { businessName, personName } from './names.ts';
 import type { Profile, Size } from './profile.ts';
+import { idOf } from './step.ts';
 
 /** The tables whose rows are copied. Copies share the lists that they refer to. */
 const copied = [

@@ -1,7 +1,7 @@
 import { entityNamed } from '@financial-automation/server/entity/registry';
 import { dateText, type Span, yearOf } from './calendar.ts';
-import { type Firm, idOf, type Step, stepsFor } from './firm.ts';
 import { personName } from './names.ts';
+import { idOf, type Step, stepsFor } from './step.ts';
 
 /** A staff member. */
 export interface Person {
@@ -13,6 +13,11 @@ export interface Person {
   readonly lastDay: number;
   /** The share of the hours that are worked for clients. */
   readonly chargeable: number;
+}
+
+interface Staffing {
+  readonly people: readonly Person[];
+  readonly span: Span;
 }
 
 /** The name of each rank, and its hourly rate in dollars. */
@@ -44,7 +49,7 @@ export function createPeople({ firstDay }: Span): Person[] {
 }
 
 /** Steps that write the staff, each with a rate that rises by five percent each January. */
-export function* peopleSteps({ people, span }: Firm): Generator<Step> {
+export function* peopleSteps({ people, span }: Staffing): Generator<Step> {
   yield* stepsFor('upsertRecords', people, (plan, { id, index, lastDay, chargeable }) => {
     const [firstName, lastName] = personName(index);
     return plan.create(
@@ -77,7 +82,7 @@ export function* peopleSteps({ people, span }: Firm): Generator<Step> {
 }
 
 /** Steps that record, once all is written, who has left. */
-export function leavingSteps({ people, span }: Firm): Iterable<Step> {
+export function leavingSteps({ people, span }: Staffing): Iterable<Step> {
   const gone = people.filter(({ lastDay }) => lastDay < span.today);
   return stepsFor('upsertRecords', gone, (plan, { id }) =>
     plan.update(entityNamed('Staff'), id, { status: 'TERMINATED' }),

@@ -1,15 +1,16 @@
 import { writeRecord } from '@financial-automation/server/bulk/write-records';
 import { entityNamed } from '@financial-automation/server/entity/registry';
-import { addFile } from '@financial-automation/server/modules/files/file';
-import { readFields } from '@financial-automation/server/modules/records/check-fields';
-import type { CustomFieldInput } from '@financial-automation/server/modules/records/custom-field';
-import { recordTypesForWriting } from '@financial-automation/server/modules/records/record-types';
+import { addFile } from '@financial-automation/server/modules/files';
+import { readFields } from '@financial-automation/server/modules/records';
+import type { CustomFieldInput } from '@financial-automation/server/modules/records';
+import { recordTypesForWriting } from '@financial-automation/server/modules/records';
 import type { StoredContent } from '@financial-automation/server/platform/storage/storage';
 import { dateText } from './calendar.ts';
 import { signerOf } from './clients.ts';
-import { type Firm, idOf, type Step, stepsFor } from './firm.ts';
+import type { Firm } from './firm.ts';
 import { inTurn } from './names.ts';
 import { Random } from './random.ts';
+import { idOf, type Step, stepsFor } from './step.ts';
 
 /** The content of all files of demo data. */
 export const fileContent = Buffer.from('Demo data: the content of this file was not made up.\n');

@@ -1,12 +1,13 @@
 import { entityNamed } from '@financial-automation/server/entity/registry';
 import { dateText, isLeapDay, isWeekday, monthOf } from './calendar.ts';
-import { type Firm, idOf, type Step, stepsFor } from './firm.ts';
+import type { Firm } from './firm.ts';
 import { hoursADay, type JobSeed, taskId, taskOn } from './jobs.ts';
 import { expenseCodes } from './lists.ts';
 import { inTurn } from './names.ts';
 import type { Person } from './people.ts';
 import { leaveCodes, nonWorkCodes, steps, workCodes } from './practice.ts';
 import { Random } from './random.ts';
+import { idOf, type Step, stepsFor } from './step.ts';
 
 /** What a person enters for a day. */
 interface Entry {

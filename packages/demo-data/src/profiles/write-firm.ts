@@ -10,12 +10,13 @@ import type { Transaction } from '@financial-automation/server/platform/store/st
 import { billingSteps } from './billing.ts';
 import type { Span } from './calendar.ts';
 import { clientSteps, partingSteps } from './clients.ts';
-import { createFirm, type Firm, type Step } from './firm.ts';
+import { createFirm, type Firm } from './firm.ts';
 import { jobSteps, progressSteps } from './jobs.ts';
 import { listSteps } from './lists.ts';
 import { leavingSteps, peopleSteps } from './people.ts';
 import type { Size } from './profile.ts';
 import { fileContent, fileSteps, recordSteps } from './records.ts';
+import type { Step } from './step.ts';
 import { workSteps } from './work.ts';
 
 /** Another version, which writes other rows, began a load that was interrupted. */
@@ -81,15 +82,15 @@ export async function writeFirm(writing: Writing): Promise<void> {
 function* stepsOf(firm: Firm, apiUserId: string, content: Parameters<typeof fileSteps>[1]): Generator<Step> {
   yield* listSteps();
   yield* peopleSteps(firm);
-  yield* clientSteps(firm);
-  yield* jobSteps(firm);
+  yield* clientSteps(firm.clients, firm.span);
+  yield* jobSteps(firm.jobs);
   yield* workSteps(firm);
   yield* billingSteps(firm);
-  yield* progressSteps(firm);
+  yield* progressSteps(firm.jobs, firm.span);
   yield* fileSteps(firm, content);
   yield* recordSteps(firm, apiUserId);
   yield* leavingSteps(firm);
-  yield* partingSteps(firm);
+  yield* partingSteps(firm.clients);
 }
 
 /** Sets a counter of the tenant to a value. */

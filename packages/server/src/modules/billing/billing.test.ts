@@ -226,6 +226,16 @@ describe('updateRecords', () => {
   });
 });
 
+test('a draft bills more rows of work than the most runs of a plan', async () => {
+  const own = await newJob(client.id);
+  const wipIds: string[] = [];
+  for (let day = 10; day < 22; day++)
+    wipIds.push(...(await Promise.all(Array.from({ length: 9 }, () => workFor('0.10', own, `2026-01-${day}`)))));
+  expect(wipIds.length).toBeGreaterThan(100);
+  const draft = await draftOf([{ lineType: 'TIME', unitAmount: '2000.00', wipIds }]);
+  expect(await invoice(await post(draft))).toMatchObject({ status: 'POSTED', total: '2000.00' });
+});
+
 describe('getProject', () => {
   const project = async (id: string) =>
     (await preparer.call<{ realizationPercent: string; writeOffAmount: string }>('GET', `/gql/v1/project/${id}`)).body;
