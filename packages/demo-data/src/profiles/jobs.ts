@@ -270,7 +270,7 @@ function* engagementSteps(jobs: readonly JobSeed[]): Generator<Step> {
     plan.update(entityNamed('Engagement'), id, { status: 'SENT' });
     if (!signed.some((one) => one.index === index)) return;
     const signers = [{ contactId: signerOf(client), status: 'SIGNED', signedAt: plan.now } as const];
-    plan.setSystemFields(entityNamed('Engagement'), id, { signers });
+    plan.set(entityNamed('Engagement'), id, { signers });
   });
 }
 
