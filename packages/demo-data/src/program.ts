@@ -21,7 +21,7 @@ program
   )
   .option('--profile <name>', `size: ${Object.keys(profiles).join(', ')}`, 'tiny')
   .option('--tenant <name>', 'name of the tenant; demo_ and the profile by default')
-  .option('--today <date>', 'day on which the three years end; the current day by default')
+  .option('--today <date>', 'day on which the three years end, not after the current day, which is the default')
   .action(async ({ profile, tenant: name, today }: { profile: string; tenant?: string; today?: string }) => {
     if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
     const config = readConfig({ MIGRATE_AT_START: 'on', ...process.env });

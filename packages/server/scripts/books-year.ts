@@ -6,9 +6,9 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isProfile, profiles, sizeOf } from '@financial-automation/demo-data/profiles/profile';
 import { pino } from 'pino';
 import { readOptions } from '../../../scripts/options.ts';
-import { isProfile, profiles, sizeOf } from '@financial-automation/demo-data/profiles/profile';
 import { createApp } from '../src/app/app.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { createTenant } from '../src/operator/tenants.ts';

@@ -1,7 +1,6 @@
-import { type RawBuilder, sql } from 'kysely';
-import { findBreaches } from '@financial-automation/server/modules/billing';
-import { differencesOf } from '@financial-automation/server/modules/billing';
+import { differencesOf, findBreaches } from '@financial-automation/server/modules/billing';
 import type { Store, Transaction } from '@financial-automation/server/platform/store/store';
+import { type RawBuilder, sql } from 'kysely';
 import { businessName, personName } from './names.ts';
 import type { Profile, Size } from './profile.ts';
 import { idOf } from './step.ts';

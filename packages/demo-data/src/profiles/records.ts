@@ -1,9 +1,8 @@
 import { writeRecord } from '@financial-automation/server/bulk/write-records';
 import { entityNamed } from '@financial-automation/server/entity/registry';
 import { addFile } from '@financial-automation/server/modules/files';
-import { readFields } from '@financial-automation/server/modules/records';
 import type { CustomFieldInput } from '@financial-automation/server/modules/records';
-import { recordTypesForWriting } from '@financial-automation/server/modules/records';
+import { readFields, recordTypesForWriting } from '@financial-automation/server/modules/records';
 import type { StoredContent } from '@financial-automation/server/platform/storage/storage';
 import { dateText } from './calendar.ts';
 import { signerOf } from './clients.ts';

@@ -1,6 +1,6 @@
+import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
 import { type RawBuilder, sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { loadProfile } from '@financial-automation/demo-data/profiles/load-profile';
 import { testDatabase } from '../../test/database.ts';
 import { testService } from '../../test/service.ts';
 import { schemaOf } from '../contract/contract.ts';

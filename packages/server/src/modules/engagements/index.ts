@@ -19,7 +19,6 @@ export const engagements = {
   listEngagementDocuments,
 };
 export { createEngagements, startBatch } from './create-engagements.ts';
-export { documentTypes } from './documents.ts';
 export { engagement } from './engagement.ts';
 export { expireLetters } from './expire-letters.ts';
 export type { NewEngagement } from './plan-engagement.ts';

@@ -25,7 +25,6 @@ export const records = {
 };
 export { readFields } from './check-fields.ts';
 export type { CustomFieldInput } from './custom-field.ts';
-export { completeField } from './custom-field.ts';
 export type { CustomTypeRow } from './custom-type.ts';
 export { customRecordType, customTypeNamed, customTypeNames, findCustomTypes, recordTypeOf } from './custom-type.ts';
 export { checkValues, patternTest } from './custom-values.ts';
