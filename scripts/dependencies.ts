@@ -1,12 +1,13 @@
 /**
  * Checks who imports whom, imports of types included: no module imports itself through others, and in the server and the contract
- * check each layer imports only from those below it in the table of a page.
+ * check each layer imports only from those below it in the table of a page. Rules and commands are pure.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseOptions, type ICruiseResult } from 'dependency-cruiser';
 import { rulesOfFaces, rulesOfLayers } from './dependencies/layers.ts';
 import { importsByPath } from './dependencies/packages.ts';
+import { impurePlans } from './dependencies/purity.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 process.chdir(root);
@@ -46,7 +47,12 @@ const { output } = await cruise(['packages', 'scripts', 'openapi/rules'], rules,
 });
 if (typeof output === 'string') throw new Error(output);
 
-const problems = [...problemsOf(output), ...withoutRoom(output), ...importsByPath(output)];
+const problems = [
+  ...problemsOf(output),
+  ...withoutRoom(output),
+  ...importsByPath(output),
+  ...impurePlans(output.modules, (source) => readFileSync(source, 'utf8'), new RegExp(tests)),
+];
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
 else console.log(`${output.summary.totalCruised} modules checked.`);

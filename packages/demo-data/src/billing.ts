@@ -1,7 +1,14 @@
 import { parseDecimal } from '@financial-automation/server/contract/decimal';
 import type { Plan } from '@financial-automation/server/entity/plan';
 import type { RowInput } from '@financial-automation/server/entity/row';
-import { createLink, draftInvoice, dueOf, invoice, payment } from '@financial-automation/server/modules/billing';
+import {
+  createLink,
+  draftInvoice,
+  dueOf,
+  invoice,
+  newLinkUrl,
+  payment,
+} from '@financial-automation/server/modules/billing';
 import { job } from '@financial-automation/server/modules/projects';
 import { wipEntry } from '@financial-automation/server/modules/time';
 import { asOperator } from '@financial-automation/server/operator/tenants';
@@ -62,10 +69,11 @@ export async function seedBilling(
   });
   await step((plan) => planImports(plan, clientId));
   await step((plan) => plan.update(payment, refunded, { refundedAmount: '50.00' }));
+  const url = newLinkUrl(service.config.publicUrl);
   await step((plan) => {
     const clientRef = plan.get(invoice, idOf('posted'))?.clientRef ?? '';
     const body = { clientRef, invoiceIds: [idOf('posted')], note: 'Thank you for your prompt payment.' };
-    createLink(plan, apiUserId, `${service.config.publicUrl}/pay`, body, storyId('QuickPaymentLink', 1));
+    createLink(plan, apiUserId, url, body, storyId('QuickPaymentLink', 1));
   });
   for (const status of ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED'] as const)
     await step((plan) => plan.update(job, storyId('Job', 2), { status }));

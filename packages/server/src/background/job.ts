@@ -1,7 +1,5 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { AnyEntity } from '../entity/model.ts';
-import type { Plan } from '../entity/plan.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Tenant } from '../platform/auth/caller.ts';
 import { newId } from '../platform/store/new-id.ts';
@@ -140,20 +138,6 @@ export async function enqueueAll<Shape extends DataShape>(
     insert into background_job (tenant_id, id, name, data, due_at)
     select current_setting('app.tenant_id')::integer, id, ${job.name}, data, now()
     from jsonb_to_recordset(${JSON.stringify(all.map((data) => ({ id: newId(), data })))}::jsonb) as job (id uuid, data jsonb)`);
-}
-
-/**
- * Adds a job with the changes of a plan, as a side effect of a rule.
- *
- * @param entity the entity whose rule requires it.
- */
-export function planJob<Shape extends DataShape>(
-  plan: Plan,
-  entity: AnyEntity,
-  job: Job<Shape>,
-  data: DataOf<Shape>,
-): void {
-  plan.insertPlain({ entity, table: 'background_job', key: { id: plan.newId() }, columns: { name: job.name, data } });
 }
 
 /** Whether stored data, which another version of the program may have written, has the fields of the job. */

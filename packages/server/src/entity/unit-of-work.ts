@@ -52,7 +52,7 @@ function isDuplicate(outcome: ItemOutcome<unknown>): boolean {
 /** Each plan that has finished, with the number of its runs, for tests. */
 const finishedPlans = channel('financial-automation:plan');
 
-/** A plan that still requests rows after this many runs is a defect. */
+/** A plan that still requests rows after this many runs is a defect. `docs/plans.md` explains the runs. */
 const mostRuns = 100;
 /** Maximum number of times that locks are acquired again because a plan requires more of them out of order. */
 const mostAttempts = 20;

@@ -11,7 +11,7 @@ import { freePort } from '../../test/free-port.ts';
 import { overTcp } from '../../test/postgres-server.ts';
 import { openProxy } from '../../test/severable-proxy.ts';
 import { serve } from '../main/main.ts';
-import { hashOf } from '../modules/billing/link/payment-link.ts';
+import { hashOf } from '../modules/billing/link/link-token.ts';
 import { findLink } from '../modules/billing/pay/link-page.ts';
 import { Directory } from '../platform/auth/directory.ts';
 import { Cells } from '../platform/store/cells.ts';

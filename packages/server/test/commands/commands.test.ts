@@ -529,7 +529,7 @@ test('takes every transition that the contract declares', async () => {
   expect(missing).toEqual([]);
 });
 
-test('runs no plan of a call more often than the documentation says', () => {
+test('runs no plan more often than docs/plans.md says', () => {
   expect(Math.max(...recorder.runs)).toBe(16);
 });
 

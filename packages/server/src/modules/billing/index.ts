@@ -41,6 +41,7 @@ export { differencesOf, keptSums } from './ledger/kept-sums.ts';
 export { ledgerEntry } from './ledger/ledger-entry.ts';
 export { createLink } from './link/createQuickPaymentLink.ts';
 export { expireLinks } from './link/expire-links.ts';
+export { newLinkUrl } from './link/link-token.ts';
 export { followAttempts } from './pay/reconcile.ts';
 export { paymentRoutes } from './pay/routes.ts';
 export { payment } from './payment/payment.ts';

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
-import { defineJob, planJob } from '../../../background/job.ts';
+import { defineJob } from '../../../background/job.ts';
+import { planJob } from '../../../background/plan-job.ts';
 import type { Plan } from '../../../entity/plan.ts';
 import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { isInMinorUnits } from '../../../contract/currency.ts';
 import { type Decimal, parseDecimal, sum } from '../../../contract/decimal.ts';
 import { millisecondsOf } from '../../../contract/durations.ts';
@@ -14,6 +13,7 @@ import type { Handler } from '../../../service/context.ts';
 import { client, unknownClientRef } from '../../clients/index.ts';
 import { dueOf, isCreditNote, isOpen } from '../invoice/amount-due.ts';
 import { invoice } from '../invoice/invoice.ts';
+import { newLinkUrl } from './link-token.ts';
 import { quickPaymentLink } from './payment-link.ts';
 
 type Body = Input<'createQuickPaymentLink'>['body'];
@@ -21,8 +21,8 @@ type Body = Input<'createQuickPaymentLink'>['body'];
 /** Creates a link to a page on which a client pays once, for specific invoices, an amount or a note. */
 export const createQuickPaymentLink: Handler<'createQuickPaymentLink'> = (context, { body }) =>
   context.write(async (unit) => {
-    const page = `${context.service.config.publicUrl}/pay`;
-    const id = await unit.plan((plan) => createLink(plan, context.caller.apiUserId, page, body));
+    const url = newLinkUrl(context.service.config.publicUrl);
+    const id = await unit.plan((plan) => createLink(plan, context.caller.apiUserId, url, body));
     const written = await writtenRow(unit, context, quickPaymentLink, id);
     const headers = { Location: `/gql/v1/quick_payment_link/${id}`, ETag: written.tag };
     return { status: 201, headers, body: written.row };
@@ -32,7 +32,7 @@ export const createQuickPaymentLink: Handler<'createQuickPaymentLink'> = (contex
  * @param id predefined in demo data.
  * @returns the ID of the link
  */
-export function createLink(plan: Plan, apiUserId: string, page: string, body: Body, id?: string): string {
+export function createLink(plan: Plan, apiUserId: string, url: string, body: Body, id?: string): string {
   const { clientRef, invoiceIds = [], note = null } = body;
   const owner = plan.find(client, 'clientRef', clientRef);
   if (owner === undefined) throw unknownClientRef(clientRef, 'body');
@@ -44,8 +44,6 @@ export function createLink(plan: Plan, apiUserId: string, page: string, body: Bo
   if (other > 0)
     throw invalid(`/invoiceIds/${other}`, 'CURRENCY', 'All invoices of a link must have the same currency.');
   const currency = first?.currency ?? owner.currency;
-  // 24 random bytes cannot be guessed.
-  const url = `${page}/${randomBytes(24).toString('base64url')}`;
   const values = {
     url,
     clientId: owner.id,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { sum } from '../../../contract/decimal.ts';
 import { command } from '../../../entity/command.ts';
@@ -9,6 +8,7 @@ import type { Plan } from '../../../entity/plan.ts';
 import { entityNamed } from '../../../entity/registry.ts';
 import type { Row } from '../../../entity/row.ts';
 import { dueOf, isOpen } from '../invoice/amount-due.ts';
+import { hashOf } from './link-token.ts';
 
 /** The number of the invoice that a row refers to. */
 export const invoiceNumber = embedValue('Invoice', 'invoiceId', 'invoiceNumber', { onChange: 'label' });
@@ -34,11 +34,6 @@ export const quickPaymentLink = defineEntity('QuickPaymentLink', {
     },
   },
 });
-
-/** The hash by which the database finds a link: a search for the token itself would leak by its timing. */
-export function hashOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
-}
 
 /** The IDs of the active links for an invoice, by the ID of the invoice. */
 const activeLinks: Lookup<readonly string[]> = {

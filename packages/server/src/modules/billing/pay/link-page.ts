@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { Cells } from '../../../platform/store/cells.ts';
 import type { Session, Store } from '../../../platform/store/store.ts';
-import { hashOf } from '../link/payment-link.ts';
+import { hashOf } from '../link/link-token.ts';
 import { type Attempt, latestAttempt } from './attempt.ts';
 
 /** The link of a token, with its tenant. */
