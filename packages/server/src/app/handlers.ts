@@ -1,5 +1,5 @@
 import type { OperationId } from '../contract/handler.ts';
-import { createToken } from '../modules/authentication/index.ts';
+import { createToken, getMe } from '../modules/authentication/index.ts';
 import { billing } from '../modules/billing/index.ts';
 import { clients } from '../modules/clients/index.ts';
 import { contacts } from '../modules/contacts/index.ts';
@@ -18,6 +18,7 @@ import { backgroundWork } from './jobs.ts';
 /** The handlers of all operations of the contract. A missing one, or one of another shape, does not compile. */
 export const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
   createToken,
+  getMe,
   ...clients,
   ...contacts,
   ...referenceData,

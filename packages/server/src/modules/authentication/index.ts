@@ -1,1 +1,2 @@
 export { createToken } from './createToken.ts';
+export { getMe } from './getMe.ts';
