@@ -139,11 +139,13 @@ const cases: Record<string, Case[]> = {
       /name of its folder, `boats`/,
     ],
     [
-      'the tag of extensions without the mark',
-      (files) => set(files, boat, ['get', 'tags'], ['extensions']),
-      /with both the tag/,
+      'a tag of its own for an extension',
+      (files) => {
+        set(files, boat, ['get', 'x-extension'], true);
+        set(files, boat, ['get', 'tags'], ['extensions']);
+      },
+      /name of its folder, `boats`/,
     ],
-    ['the mark without the tag', (files) => set(files, boat, ['get', 'x-extension'], true), /with both the tag/],
   ],
   'path-file': [
     [

@@ -25,10 +25,7 @@ export function described(contract: Contract, chapters: readonly Chapter[]): Con
   return withChapters(withWebhooksApart(withAuthenticationOnce(withRoles(withStates(copy)))), chapters);
 }
 
-/**
- * Moves the events to a separate chapter, because there are many and they cannot be called; extensions remain the last
- * chapter.
- */
+/** Moves the events to a separate chapter, because there are many and they cannot be called; the sandbox remains the last chapter. */
 function withWebhooksApart(contract: Contract): Contract {
   const events = Object.values(contract.webhooks).flatMap((item) => Object.values(item));
   for (const event of events) Object.assign(event, { tags: ['webhooks'] });
