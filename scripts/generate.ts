@@ -9,6 +9,7 @@ import { bundle, loadConfig } from '@redocly/openapi-core';
 import openapiTypescript, { astToString, type SchemaObject, type TransformNodeOptions } from 'openapi-typescript';
 import ts from 'typescript';
 import { stringify } from 'yaml';
+import { splitSchemas } from '../openapi/rules/published.ts';
 import { type Contract, callIndex, mirrorIndex, operationIndex } from './operation-index.ts';
 import { readOptions } from './options.ts';
 
@@ -61,9 +62,11 @@ const constants = Object.entries(indexes).map(
   ([name, value]) => `export const ${name} = ${JSON.stringify(value, null, 2)} as const;\n`,
 );
 
+const { published, others } = splitSchemas({ ...contract });
 const files: Record<string, string> = {
-  'openapi.json': `${JSON.stringify(contract, null, 2)}\n`,
-  'openapi.yaml': `# ${notice}\n${stringify(contract, { aliasDuplicateObjects: false, lineWidth: 120 })}`,
+  'openapi.json': `${JSON.stringify(published, null, 2)}\n`,
+  'other-schemas.json': `${JSON.stringify(others, null, 2)}\n`,
+  'openapi.yaml': `# ${notice}\n${stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })}`,
   'types.ts': `// ${notice}\n${types}`,
   'operations.ts': `// ${notice}\n${constants.join('')}`,
   'calls.ts': `// ${notice}\n${callIndex(operations, mirrorIndex(contract))}`,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nameColumns } from './aggregates.ts';
-import { type JsonObject, objectOf } from './contract.ts';
+import { type JsonObject, nameIn, objectOf } from './contract.ts';
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const column = { type: 'string', maxLength: 64, description: 'Column.' };
@@ -61,7 +61,10 @@ function bundle(): Record<string, JsonObject> {
 function named(schemas: Record<string, JsonObject>) {
   const complaints: string[] = [];
   nameColumns({ components: { schemas } }, (message) => complaints.push(message));
-  const columnsOf = (name: string) => objectOf(objectOf(objectOf(schemas[name]).properties).column).enum;
+  const columnsOf = (name: string) => {
+    const { column } = objectOf(objectOf(schemas[name]).properties);
+    return objectOf(schemas[nameIn(`${objectOf(column).$ref}`)]).enum;
+  };
   return { schemas, complaints, columnsOf };
 }
 
@@ -93,7 +96,7 @@ describe('the bundle', () => {
     expect(columnsOf('BoatSumMeasure')).toEqual(['length', 'crew', 'price']);
     expect(columnsOf('BoatRangeMeasure')).toEqual(['launchDate', 'surveyedAt', 'length', 'crew', 'price']);
     expect(Object.keys(objectOf(objectOf(schemas.CountMeasure).properties))).toEqual(['function']);
-    expect(JSON.stringify(schemas.BoatSumMeasure)).toContain('`price` requires the `PRICE_R` role.');
+    expect(JSON.stringify(schemas.BoatNumberColumn)).toContain('`price` requires the `PRICE_R` role.');
   });
 
   test('leads from the request to the columns of its rows, and to no open ones', () => {

@@ -33,6 +33,8 @@ const rangesOf: Readonly<Record<Kind, readonly string[]>> = {
   value: [],
 };
 
+const functionsOf = { Sum: ['SUM', 'AVERAGE'], Range: ['MIN', 'MAX'] };
+
 const titleOf: Readonly<Record<Kind, string>> = { day: 'Day', instant: 'Instant', number: 'Number', value: 'Value' };
 
 export function nameColumns(document: JsonObject, complain: (message: string) => void): void {
@@ -47,13 +49,19 @@ export function nameColumns(document: JsonObject, complain: (message: string) =>
   };
   const common = withFunction(objectOf(shared.AggregateMeasure), objectOf(shared.AggregateFunction));
   const count = add('CountMeasure', countOf(common));
+  const functions = Object.fromEntries(
+    Object.entries(functionsOf).map(([kind, values]) => [
+      kind,
+      add(`${kind}Function`, { ...objectOf(shared.AggregateFunction), enum: values }),
+    ]),
+  );
   for (const [name, schema] of Object.entries(shared)) {
     const type = objectOf(schema)['x-aggregate'];
     if (typeof type !== 'string') continue;
     const columns = columnsOf(type, shared);
     const parts: Readonly<Record<string, JsonObject>> = {
       AggregateGroupBy: add(`${type}GroupBy`, groupBy(type, columns, objectOf(shared.AggregateGroupBy), add)),
-      AggregateMeasure: add(`${type}Measure`, measure(type, columns, count, common, add)),
+      AggregateMeasure: add(`${type}Measure`, measure(type, columns, count, common, functions, add)),
       AggregateOrderBy: add(`${type}AggregateOrderBy`, orderBy(columns, objectOf(shared.AggregateOrderBy))),
     };
     schemas[name] = withParts(schema, parts);
@@ -91,7 +99,10 @@ function groupBy(type: string, columns: readonly Column[], common: JsonObject, a
     const ranges = Object.entries(properties).filter(([name]) => rangesOf[kind].includes(name));
     const schema = {
       ...common,
-      properties: { column: enumOf(column, own), ...Object.fromEntries(ranges) },
+      properties: {
+        column: add(`${type}${titleOf[kind]}Column`, enumOf(column, own)),
+        ...Object.fromEntries(ranges),
+      },
       ...(kind === 'day' && {
         dependentRequired: { boundaries: ['daysBefore'], daysBefore: ['boundaries'] },
       }),
@@ -112,16 +123,18 @@ function measure(
   columns: readonly Column[],
   count: JsonObject,
   common: JsonObject,
+  functions: Readonly<Record<string, JsonObject>>,
   add: Add,
 ): JsonObject {
-  const numbers = columns.filter(({ kind }) => kind === 'number');
   const ordered = columns.filter(({ kind }) => kind !== 'value');
-  const sum = add(`${type}SumMeasure`, measureOf(common, ['SUM', 'AVERAGE'], numbers));
-  const range = add(`${type}RangeMeasure`, measureOf(common, ['MIN', 'MAX'], ordered));
-  const mapping = { COUNT: count.$ref, SUM: sum.$ref, AVERAGE: sum.$ref, MIN: range.$ref, MAX: range.$ref };
+  const numbers = reference(`${type}${titleOf.number}Column`);
+  const range = add(`${type}OrderedColumn`, enumOf(propertiesOf(common).column, ordered));
+  const sums = add(`${type}SumMeasure`, measureOf(common, functions.Sum, numbers));
+  const ranges = add(`${type}RangeMeasure`, measureOf(common, functions.Range, range));
+  const mapping = { COUNT: count.$ref, SUM: sums.$ref, AVERAGE: sums.$ref, MIN: ranges.$ref, MAX: ranges.$ref };
   return {
     description: common.description,
-    oneOf: [count, sum, range],
+    oneOf: [count, sums, ranges],
     discriminator: { propertyName: 'function', mapping },
   };
 }
@@ -140,16 +153,8 @@ function countOf(common: JsonObject): JsonObject {
   };
 }
 
-function measureOf(common: JsonObject, functions: readonly string[], columns: readonly Column[]): JsonObject {
-  const { function: name, column } = propertiesOf(common);
-  return {
-    ...common,
-    required: ['function', 'column'],
-    properties: {
-      function: { ...objectOf(name), enum: functions },
-      column: enumOf(column, columns),
-    },
-  };
+function measureOf(common: JsonObject, named: JsonObject | undefined, column: JsonObject): JsonObject {
+  return { ...common, required: ['function', 'column'], properties: { function: named, column } };
 }
 
 function orderBy(columns: readonly Column[], common: JsonObject): JsonObject {

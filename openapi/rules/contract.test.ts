@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { isObject } from './contract.ts';
+import { reachable } from './reachable.ts';
 
 /** `pnpm test` also checks that the sources have this bundle. */
 const file = new URL('../../packages/spec/generated/openapi.json', import.meta.url);
@@ -25,7 +26,7 @@ describe('the bundle', () => {
       ofTheSeed: ofTheSeed.length,
       pathsOfTheSeed: new Set(ofTheSeed.map(({ path }) => path)).size,
       extensions: operations.length - ofTheSeed.length,
-    }).toEqual({ operations: 122, paths: 111, ofTheSeed: 92, pathsOfTheSeed: 86, extensions: 30 });
+    }).toEqual({ operations: 123, paths: 112, ofTheSeed: 92, pathsOfTheSeed: 86, extensions: 31 });
     expect(count(ofTheSeed.map(({ method }) => method))).toEqual({ post: 55, get: 29, put: 3, delete: 3, patch: 2 });
     expect(count(ofTheSeed.map(({ path }) => path.replace(/v1\/.*$/, 'v1')))).toEqual({
       '/api/v1': 44,
@@ -66,6 +67,39 @@ describe('the bundle', () => {
     expect(Object.values<object>(document.paths).filter((item) => 'parameters' in item)).toEqual([]);
   });
 
+  test('has closed requests, open responses and events, no constants, and a format of each integer', () => {
+    const document = JSON.parse(text);
+    const { schemas, responses } = document.components;
+    const bodies = operations.map(({ operation }) => operation.requestBody);
+    const requests = reachable(bodies, schemas);
+    const read = reachable(
+      [operations.map(({ operation }) => operation.responses), responses, document.webhooks],
+      schemas,
+    );
+    const found: string[] = [];
+    const visit = (node: unknown, place: readonly string[]): void => {
+      if (Array.isArray(node)) node.forEach((item, index) => void visit(item, [...place, `${index}`]));
+      if (!isObject(node)) return;
+      const [name = ''] = place;
+      const isNamed = place.at(-1) === 'properties';
+      const isObjectSchema =
+        !isNamed && node.type === 'object' && node.maxProperties === undefined && !place.includes('x-items-open');
+      const isClosed = node.additionalProperties === false;
+      if (isObjectSchema && requests.has(name) && !isClosed) found.push(`open: ${place.join('/')}`);
+      if (isObjectSchema && read.has(name) && isClosed) found.push(`closed: ${place.join('/')}`);
+      if (!isNamed && 'const' in node) found.push(`const: ${place.join('/')}`);
+      if (!isNamed && node.type === 'integer' && node.format === undefined && !place.includes('not'))
+        found.push(`integer: ${place.join('/')}`);
+      for (const [key, value] of Object.entries(node))
+        if (isNamed || !/^examples?$|^default$/.test(key)) visit(value, [...place, key]);
+    };
+    visit(schemas, []);
+    expect(found).toEqual([]);
+    expect(
+      [...reachable({ ...document, components: { ...document.components, schemas: {} } }, schemas)].toSorted(),
+    ).toEqual(Object.keys(schemas).toSorted());
+  });
+
   // Section 2.7 of domain.md: which types the records API writes, and how.
   test('has the standard record types', () => {
     const records = [...text.matchAll(/"x-record":\{"operations":(\[.*?\])/g)].map(
@@ -102,7 +136,7 @@ function operationsIn(document: unknown) {
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(isObject(item) ? item : {}).flatMap(([method, operation]) =>
       isObject(operation) && 'operationId' in operation
-        ? { method, path, isExtension: operation['x-extension'] === true }
+        ? { method, path, operation, isExtension: operation['x-extension'] === true }
         : [],
     ),
   );

@@ -1,6 +1,6 @@
 /**
  * Writes what the extensions say into the descriptions of the bundle, so that every tool shows it without knowing the extensions:
- * roles, limits, idempotency, values on creation and transitions. Roles are also the scopes of each operation.
+ * roles, limits, idempotency, values on creation and transitions.
  */
 import type { Oas3Decorator } from '@redocly/openapi-core';
 import type { StateMachine, StateTransition } from '../../packages/spec/src/index.ts';
@@ -42,9 +42,6 @@ function isOperation(value: unknown): value is Operation {
 }
 
 function describeOperation(document: JsonObject, operation: Operation): void {
-  const roles = operation['x-roles'].filter((role) => role !== 'ANY' && role !== 'PUBLIC');
-  // Alternatives are separate requirements: the scopes of one requirement would all be needed.
-  if (roles.length > 0) operation.security = roles.map((role) => ({ bearerAuth: [role] }));
   // The line keeps the list apart from one that the description ends with.
   append(operation, `\n\n**Access and limits**\n\n${factsOf(document, operation).join('\n')}\n`);
 }
@@ -67,7 +64,9 @@ function factsOf(document: JsonObject, operation: Operation): string[] {
       ? []
       : [`- **Maximum per tenant**: ${tenantLimit} ${inWords(String(operation['x-tenant-limit']))}`]),
     ...deprecationInWords(operation['x-deprecation']),
-    ...(operation['x-extension'] === true ? ['- **Extension**: not part of the product interface'] : []),
+    ...(operation['x-extension'] === true
+      ? ['- **Extension**: an addition to the product interface, supported like all of it']
+      : []),
   ];
 }
 
@@ -96,6 +95,7 @@ export interface Schema {
   'x-read-roles'?: readonly string[];
   'x-write-roles'?: readonly string[];
   'x-state-machine'?: StateMachine;
+  'x-open-enum'?: true;
   'x-on-create'?: { readonly value?: unknown; readonly rule?: string };
   'x-record'?: { readonly readRoles: readonly string[] };
   'x-entry-type'?: { readonly readRoles: readonly string[] };
@@ -116,7 +116,11 @@ function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, see
   const target = texts.get(name);
   const relatedRoles = rolesToFilter(name, texts);
   const { 'x-read-roles': readRoles, 'x-write-roles': writeRoles, 'x-on-create': onCreate } = schema;
+  const hasOwnText = schema.description !== undefined;
   const sentences = [
+    ...(schema['x-open-enum'] === true || (hasOwnText && target?.['x-open-enum'] === true)
+      ? ['Values can be added in any release.']
+      : []),
     ...(onCreate === undefined || isOnlyState(onCreate.value, target) ? [] : [onCreationInWords(onCreate)]),
     ...(relatedRoles === undefined ? [] : [`Requires the ${either(relatedRoles)} role.`]),
     ...(readRoles === undefined ? [] : [`Null without the ${either(readRoles)} role.`]),

@@ -39,10 +39,20 @@ test('a text of a request that must not be empty must not be blank', () => {
     },
     PlaceInput: { properties: { city: { pattern: '\\S' }, code: { pattern: '^[A-Z]+$' } } },
   });
-  expect(schemas.Boat).toEqual(
-    closed({ name, color: reference('Color'), key: reference('Ref'), places: reference('Places') }),
-  );
+  expect(schemas.Boat).toEqual({
+    type: 'object',
+    properties: { name, color: reference('Color'), key: reference('Ref'), places: reference('Places') },
+  });
   expect(schemas.Ref).toEqual(name);
+});
+
+test('objects of requests are closed, those of responses are open', () => {
+  const { schemas } = separated();
+  expect(schemas).toMatchObject({
+    BoatFields: { additionalProperties: false },
+    PlaceInput: { additionalProperties: false },
+  });
+  for (const name of ['Boat', 'Place']) expect(schemas[name]).not.toHaveProperty('additionalProperties');
 });
 
 test('an object that is written and read has a schema for each, and so has what leads to it', () => {

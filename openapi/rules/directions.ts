@@ -1,10 +1,11 @@
 /**
  * Separates what callers write from what they read, in the bundle. Requests are stricter: an object that is both written and read gets a
  * second schema for requests, `AddressInput` beside `Address`, and a text that must not be empty must not be blank in a request either.
+ * Objects of responses and events are open, because properties can be added to them in any release; those of requests are closed.
  */
 import type { Oas3Decorator } from '@redocly/openapi-core';
 import { isObject, isReference, type JsonObject, nameIn, objectOf, reference } from './contract.ts';
-import { isWriteModel } from './flat.ts';
+import { isWriteModel, mapped } from './flat.ts';
 import { reachable } from './reachable.ts';
 
 export const directions: Oas3Decorator = () => ({
@@ -26,7 +27,7 @@ export function separate(document: JsonObject, complain: (message: string) => vo
   const requests = requestsOf(document);
   const bodies = requests.map(({ requestBody }) => requestBody);
   const written = reachable(bodies, schemas, writeModels);
-  const read = reachable(responsesOf(document), schemas);
+  const read = reachable(holdersOfResponses(document), schemas);
   const shared = [...written].filter((name) => read.has(name));
   // Those with a closed object within them: a text or an enum is the same in both.
   const split = new Set(shared.filter((name) => [...reachable(schemas[name], schemas, [name])].some(isClosed)));
@@ -49,6 +50,10 @@ export function separate(document: JsonObject, complain: (message: string) => vo
   for (const name of own) schemas[name] = forRequests(schemas[name]);
   Object.assign(schemas, Object.fromEntries(copies));
   for (const operation of requests) operation.requestBody = forRequests(operation.requestBody);
+  for (const name of read) schemas[name] = mapped(schemas[name], [], opened);
+  for (const holder of holdersOfResponses(document)) {
+    for (const [key, value] of Object.entries(holder)) holder[key] = mapped(value, [], opened);
+  }
 
   function isClosed(name: string): boolean {
     return objectOf(schemas[name]).additionalProperties === false;
@@ -87,7 +92,15 @@ function requestsOf(document: JsonObject): JsonObject[] {
 }
 
 /** What callers read: responses, and the requests that they receive. */
-function responsesOf(document: JsonObject): unknown[] {
+function holdersOfResponses(document: JsonObject): JsonObject[] {
   const { responses } = objectOf(document.components);
-  return [responses, ...operationsIn(document.paths).map((operation) => operation.responses), document.webhooks];
+  const ofOperations = operationsIn(document.paths).map((operation) => operation.responses);
+  return [responses, ...ofOperations, document.webhooks].map(objectOf);
+}
+
+/** A schema without the keyword that rejects other properties. */
+function opened({ additionalProperties, ...schema }: JsonObject): JsonObject {
+  return additionalProperties === undefined || additionalProperties === false
+    ? schema
+    : { ...schema, additionalProperties };
 }

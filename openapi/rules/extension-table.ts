@@ -138,7 +138,11 @@ export const extensionTable: Record<string, Extension> = {
     },
     why: 'since when an operation is deprecated, and when it is removed at the earliest',
   },
-  'x-extension': { on: ['Operation'], schema: { const: true }, why: 'an operation beyond the product interface' },
+  'x-extension': {
+    on: ['Operation'],
+    schema: { const: true },
+    why: 'an operation that was added to the product interface',
+  },
   'x-own-check': {
     on: ['Schema'],
     schema: { type: 'array', minItems: 1, items: { type: 'string' } },
@@ -153,6 +157,11 @@ export const extensionTable: Record<string, Extension> = {
       properties: { value: {}, rule: { type: 'string', minLength: 1 } },
     },
     why: 'the value that the service sets if a field is omitted on creation',
+  },
+  'x-open-enum': {
+    on: ['Schema'],
+    schema: { const: true },
+    why: 'values can be added to the enum in any release',
   },
   'x-unique': { on: ['Schema'], schema: { const: true }, why: 'no two rows of a tenant share the value' },
   'x-changes-with-day': {
@@ -401,11 +410,6 @@ export const extensionTable: Record<string, Extension> = {
     on: ['Root'],
     schema: { type: 'object', minProperties: 1, propertyNames: policyName, additionalProperties: oneOrMore },
     why: 'the limits that `x-body-limit` names',
-  },
-  'x-schemas': {
-    on: ['Root'],
-    schema: { type: 'object', minProperties: 1, propertyNames: typeName },
-    why: 'the schemas of the bundle that nothing else refers to',
   },
   'x-displayName': {
     on: ['Tag'],

@@ -82,10 +82,14 @@ function reachableIn(document: JsonObject, schemas: JsonObject, start: readonly 
 }
 
 /** Keywords whose values are data. */
-const data = new Set(['example', 'examples', 'default', 'const', 'enum', 'value']);
+const data = new Set(['example', 'examples', 'default', 'const', 'enum', 'value', 'x-example']);
 
 /** A copy of the tree in which each object is what `change` makes of it, the outer ones first. */
-function mapped(node: unknown, place: string[], change: (schema: JsonObject, place: string[]) => JsonObject): unknown {
+export function mapped(
+  node: unknown,
+  place: string[],
+  change: (schema: JsonObject, place: string[]) => JsonObject,
+): unknown {
   if (Array.isArray(node)) return node.map((item, index) => mapped(item, [...place, String(index)], change));
   if (!isObject(node)) return node;
   const areNames = place.at(-1) === 'properties';

@@ -24,6 +24,7 @@ import { flat } from './flat.ts';
 import { keywords } from './keywords.ts';
 import { limits } from './limits.ts';
 import { locations } from './locations.ts';
+import { namedEnums } from './named-enums.ts';
 import { names } from './names.ts';
 import { operationId } from './operation-id.ts';
 import { operationTag } from './operation-tag.ts';
@@ -32,9 +33,9 @@ import { parameters } from './parameters.ts';
 import { partialUpdateDefaults } from './partial-update-defaults.ts';
 import { pathFile } from './path-file.ts';
 import { plainWords } from './plain-words.ts';
+import { portable } from './portable.ts';
 import { propertyTypes } from './property-types.ts';
 import { queryText } from './query-text.ts';
-import { referenced } from './referenced.ts';
 import { references } from './references.ts';
 import { renamed } from './renamed.ts';
 import { repetition } from './repetition.ts';
@@ -73,6 +74,7 @@ export const rules: Record<string, Oas3Rule> = {
   descriptions,
   'plain-words': plainWords,
   names,
+  'named-enums': namedEnums,
   'property-types': propertyTypes,
   bounds,
   'closed-bodies': closedBodies,
@@ -107,9 +109,9 @@ export const decorators: Record<string, Oas3Decorator> = {
   directions,
   renamed,
   titled,
+  portable,
   described,
   callable,
-  referenced,
 };
 
 /** `extends: [contract/all]` switches every rule on as an error, so that a new one cannot be forgotten. */

@@ -438,6 +438,17 @@ const cases: Record<string, Case[]> = {
       /Explain `TOWED` in the description of BoatStatus/,
     ],
   ],
+  'named-enums': [
+    [
+      'the values of another enum',
+      property('lastStatus', {
+        type: 'string',
+        description: 'Status before.',
+        enum: ['SUNK', 'AFLOAT', 'ASHORE'],
+      }),
+      /Create a schema for AFLOAT, ASHORE, SUNK/,
+    ],
+  ],
   'unique-names': [
     [
       'a parameter with the name of a schema',

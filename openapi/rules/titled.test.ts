@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listSchemas } from './referenced.ts';
+import { splitSchemas } from './published.ts';
 import { titleOf } from './titled.ts';
 
 test.each([
@@ -16,13 +16,22 @@ test.each([
   expect(titleOf(name)).toBe(title);
 });
 
-test('listSchemas lists the schemas that nothing refers to', () => {
+test('splitSchemas keeps schemas out of the published contract that it does not refer to, with those that only they refer to', () => {
   const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-  const document = {
-    paths: { '/boats': ref('Boat') },
-    components: { schemas: { Boat: { properties: { hull: ref('Hull') } }, Hull: {}, Event: {} } },
-    'x-schemas': undefined as unknown,
+  const boat = { properties: { hull: ref('Hull') } };
+  const schemas = {
+    Boat: boat,
+    Hull: {},
+    BoatFields: { properties: { mast: ref('Mast'), hull: ref('Hull') } },
+    Mast: {},
   };
-  listSchemas(document);
-  expect(document['x-schemas']).toEqual({ Event: ref('Event') });
+  const { published, others } = splitSchemas({
+    paths: { '/boats': ref('Boat') },
+    components: { schemas, headers: {} },
+  });
+  expect(published).toEqual({
+    paths: { '/boats': ref('Boat') },
+    components: { schemas: { Boat: boat, Hull: {} }, headers: {} },
+  });
+  expect(Object.keys(others)).toEqual(['BoatFields', 'Mast']);
 });

@@ -170,7 +170,7 @@ function operationPage(contract: Contract, operation: Operation): string {
     ...(schema === undefined ? [] : [...shapesOf(contract, schema), ...exampleOf(success)]),
     '## Errors',
     errorTable(contract, raw, operation.responses),
-    'A status can also have other codes of [ProblemCode](../schemas/ProblemCode.md). See [Errors](../topics/errors.md).',
+    'A status can also have other codes. See [Errors](../topics/errors.md).',
     '## Samples',
     fenced('sh', curlSample(operation)),
     fenced('ts', clientSample(operation)),

@@ -8,7 +8,6 @@ export interface Shape {
   readonly description?: string;
   readonly format?: string;
   readonly enum?: readonly unknown[];
-  readonly const?: unknown;
   readonly default?: unknown;
   readonly pattern?: string;
   readonly minLength?: number;
@@ -36,7 +35,6 @@ export function typeInWords(shape: Shape, link: SchemaLink): string {
   if (shape.$ref !== undefined) return `[${schemaName(shape.$ref)}](${link(schemaName(shape.$ref))})`;
   const members = shape.oneOf ?? shape.anyOf;
   if (members !== undefined) return members.map((member) => typeInWords(member, link)).join(' or ');
-  if (shape.const !== undefined) return coded(shape.const);
   if (shape.enum !== undefined) return shape.enum.map(coded).join(', ');
   if (shape.items !== undefined) {
     const array = `array of ${typeInWords(shape.items, link)}`;

@@ -37,7 +37,6 @@ export function typeOf(schema: Schema, contract: Contract, mentioned: Set<string
     mentioned.add(name);
     return name;
   }
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
   const branches = schema.oneOf ?? schema.anyOf;
   if (Array.isArray(branches)) return branches.map((branch) => typeOf(branch, contract, mentioned)).join(' | ');

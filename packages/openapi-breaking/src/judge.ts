@@ -71,7 +71,15 @@ function isHarmless(change: Judged, ruleId: string, required: ReadonlySet<string
   const not = keywordIn(change.keys, ['not']);
   if (not >= 0 && !(not === change.keys.length - 1 && change.kind !== 'modified')) return true;
   if (ruleId === 'security-scheme-changed') return !required.has(change.keys[2] ?? '');
+  if (ruleId === 'enum-values-added' && change.around[0]['x-open-enum'] === true) return true;
+  if (isOpened(change)) return true;
   return ruleId === 'schema-type-changed' && !change.uses.isJson && isSameText(change);
+}
+
+/** Whether an object no longer rejects what it does not declare. Whoever receives it ignores that, as it ignores a property that is added. */
+function isOpened({ property, base, revision }: Judged): boolean {
+  const isClosing = property === 'additionalProperties' || property === 'unevaluatedProperties';
+  return isClosing && base?.value === false && revision?.value === undefined;
 }
 
 /** In text nothing is null, and every scalar is also a string. An element of XML with text only is a string, too. */

@@ -63,19 +63,28 @@ function allowNull(schema: JsonObject): void {
   schema.anyOf = [whole, { type: 'null' }];
 }
 
-/** Keywords with the value that holds without them. */
+/** Keywords with the value that holds without them, and formats that say no more than the bounds. */
 function removeDefaults(schema: JsonObject): void {
   if ('const' in schema && !('enum' in schema) && !('in' in schema)) {
     schema.enum = [schema.const];
     delete schema.const;
   }
   if (Array.isArray(schema.type) && schema.type.length === 1) schema.type = schema.type[0];
+  if (isWithin(widthOf[String(schema.format)], schema)) delete schema.format;
   for (const key of ['minLength', 'minItems', 'minProperties']) if (schema[key] === 0) delete schema[key];
   for (const key of ['uniqueItems', 'deprecated', 'readOnly', 'writeOnly'])
     if (schema[key] === false) delete schema[key];
   if (Array.isArray(schema.required) && schema.required.length === 0) delete schema.required;
   for (const key of ['additionalProperties', 'unevaluatedProperties'])
     if (schema[key] === true || isEmpty(schema[key])) delete schema[key];
+}
+
+/** The greatest number of a format. The smallest is one less than its negative. */
+const widthOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: 2 ** 63 };
+
+function isWithin(width: number | undefined, { minimum, maximum, enum: values }: JsonObject): boolean {
+  const numbers = Array.isArray(values) ? values.filter((value) => value !== null) : [minimum, maximum];
+  return width !== undefined && numbers.every((value) => typeof value === 'number' && Math.abs(value) <= width);
 }
 
 function isEmpty(value: unknown): boolean {

@@ -40,6 +40,10 @@ const undecided = { breaks: { narrower: ['request', 'response'], wider: ['reques
 const never = { breaks: { narrower: [], wider: [] } } as const;
 const sameText = { breaksInText: never.breaks } as const;
 const removed = { breaks: { narrower: ['request', 'response'], wider: [] } } as const;
+const opened = {
+  breaks: { narrower: ['request'], wider: [] },
+  unlike: 'oasdiff reports that a response is opened, although it lets properties be added to a closed one.',
+} as const;
 const onlyInRequests = { breaks: { narrower: ['request'], wider: ['request'] } } as const;
 // Not a literal: an object with `then` looks like a promise to linters.
 const thenB: Schema = Object.fromEntries([['then', { required: ['b'] }]]);
@@ -143,9 +147,9 @@ export const constraints: readonly Constraint[] = [
   added('required', pair, { required: ['a'] }),
   added('minProperties', pair, { minProperties: 1 }),
   added('maxProperties', pair, { maxProperties: 1 }),
-  added('additionalProperties', pair, { additionalProperties: false }),
+  added('additionalProperties', pair, { additionalProperties: false }, opened),
   added('additionalProperties of a type', pair, { additionalProperties: text }),
-  added('unevaluatedProperties', pair, { unevaluatedProperties: false }),
+  added('unevaluatedProperties', pair, { unevaluatedProperties: false }, opened),
   added('propertyNames', { type: 'object' }, { propertyNames: { pattern: '^x' } }),
   added('patternProperties', pair, { patternProperties: { '^x': text } }),
   changed(

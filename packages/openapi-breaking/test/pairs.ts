@@ -497,6 +497,22 @@ export const pairs: readonly Pair[] = [
     ];
     return [
       ...same('an enum of one and a constant', '{ type: string, enum: [a] }', '{ type: string, const: a }'),
+      ...same(
+        'a format that the bounds say',
+        '{ type: integer, minimum: 0, maximum: 9 }',
+        '{ type: integer, minimum: 0, maximum: 9, format: int32 }',
+      ),
+      ...same(
+        'a format that the enum says',
+        '{ type: integer, enum: [4] }',
+        '{ type: integer, enum: [4], format: int32 }',
+      ),
+      both(
+        'breaks',
+        'a format that is narrower than the bounds',
+        whole('{ type: integer, minimum: 0, maximum: 4294967296 }'),
+        whole('{ type: integer, minimum: 0, maximum: 4294967296, format: int32 }'),
+      ),
       ...same('minLength 0', '{ type: string }', '{ type: string, minLength: 0 }'),
       ...same('additionalProperties of any form', '{ type: object }', '{ type: object, additionalProperties: {} }'),
       ...same('additionalProperties true', '{ type: object }', '{ type: object, additionalProperties: true }'),
@@ -550,6 +566,20 @@ export const pairs: readonly Pair[] = [
   inRequest('breaks', 'a value of an enum is removed', '{ enum: [a, b] }', '{ enum: [a] }'),
   inRequest('same', 'a value of an enum is added', '{ enum: [a] }', '{ enum: [a, b] }'),
   inResponse('breaks', 'a value of an enum is added', '{ enum: [a] }', '{ enum: [a, b] }'),
+  inResponse(
+    'same',
+    'a value of an open enum is added',
+    '{ enum: [a], x-open-enum: true }',
+    '{ enum: [a, b], x-open-enum: true }',
+  ),
+  inResponse('breaks', 'an enum is opened, and a value added', '{ enum: [a] }', '{ enum: [a, b], x-open-enum: true }'),
+  inRequest('breaks', 'a value of an open enum is removed', '{ enum: [a, b], x-open-enum: true }', '{ enum: [a] }'),
+  inResponse(
+    'same',
+    'a closed object is opened',
+    pet.replace('type: object,', 'type: object, additionalProperties: false,'),
+    pet,
+  ),
   inRequest(
     'breaks',
     'a required property is added',

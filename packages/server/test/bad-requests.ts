@@ -106,7 +106,7 @@ function brokenValues(schema: FullSchema, value: unknown): [string, unknown][] {
   const types = [schema.type ?? Object.keys(wrongTypes)].flat();
   for (const [type, wrong] of Object.entries(wrongTypes)) if (!types.includes(type)) found.push([type, wrong]);
   const { minLength = 0, maxLength = longest, minItems = 0, maxItems = longest, maxProperties = longest } = schema;
-  if (schema.enum !== undefined || schema.const !== undefined) found.push(['another value', 'x?']);
+  if (schema.enum !== undefined) found.push(['another value', 'x?']);
   if (schema.pattern === '\\S') found.push(['blank', ' ']);
   else if (schema.pattern !== undefined) found.push(['another pattern', '?\u00e9']);
   if (schema.format !== undefined) found.push(['another format', '2026-02-30x']);

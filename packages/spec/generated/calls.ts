@@ -2,6 +2,8 @@
 export const calls = {
   /** Exchange an API key for an access token */
   createToken: ["POST","/v1/auth/token",true,null],
+  /** Get the API user, its roles and its tenant */
+  getMe: ["GET","/api/v1/me",true,null],
   /** List clients */
   listClients: ["POST","/gql/v1/clients",true,"offset"],
   /** Search clients */

@@ -36,6 +36,40 @@ export const operations = {
       503
     ]
   },
+  "getMe": {
+    "method": "GET",
+    "path": "/api/v1/me",
+    "tag": "authentication",
+    "summary": "Get the API user, its roles and its tenant",
+    "roles": [
+      "ANY"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
   "listClients": {
     "method": "POST",
     "path": "/gql/v1/clients",
@@ -111,7 +145,7 @@ export const operations = {
   "aggregateClients": {
     "method": "POST",
     "path": "/gql/v1/clients/aggregate",
-    "tag": "extensions",
+    "tag": "clients",
     "summary": "Aggregate clients",
     "roles": [
       "CLNT_R"
@@ -223,7 +257,7 @@ export const operations = {
   "getClientTypes": {
     "method": "GET",
     "path": "/gql/v1/client_types",
-    "tag": "extensions",
+    "tag": "clients",
     "summary": "List client types (GET)",
     "roles": [
       "REF_R"
@@ -293,7 +327,7 @@ export const operations = {
   "getTaxRegions": {
     "method": "GET",
     "path": "/gql/v1/tax_regions",
-    "tag": "extensions",
+    "tag": "clients",
     "summary": "List tax regions (GET)",
     "roles": [
       "REF_R"
@@ -1051,7 +1085,7 @@ export const operations = {
   "aggregateProjects": {
     "method": "POST",
     "path": "/gql/v1/projects/aggregate",
-    "tag": "extensions",
+    "tag": "projects",
     "summary": "Aggregate projects",
     "roles": [
       "JOB_R"
@@ -1579,7 +1613,7 @@ export const operations = {
   "aggregatePayments": {
     "method": "POST",
     "path": "/gql/v1/payments/aggregate",
-    "tag": "extensions",
+    "tag": "billing",
     "summary": "Aggregate payments",
     "roles": [
       "PYMT_R"
@@ -1875,7 +1909,7 @@ export const operations = {
   "aggregateInvoices": {
     "method": "POST",
     "path": "/gql/v1/invoices/aggregate",
-    "tag": "extensions",
+    "tag": "billing",
     "summary": "Aggregate invoices",
     "roles": [
       "INVC_R"
@@ -1948,7 +1982,7 @@ export const operations = {
   "listLedgerEntries": {
     "method": "POST",
     "path": "/gql/v1/ledger_entries",
-    "tag": "extensions",
+    "tag": "billing",
     "summary": "List ledger entries",
     "roles": [
       "INVC_R",
@@ -1986,7 +2020,7 @@ export const operations = {
   "searchLedgerEntries": {
     "method": "POST",
     "path": "/gql/v1/ledger_entries/search",
-    "tag": "extensions",
+    "tag": "billing",
     "summary": "Search ledger entries",
     "roles": [
       "INVC_R",
@@ -2024,7 +2058,7 @@ export const operations = {
   "aggregateLedgerEntries": {
     "method": "POST",
     "path": "/gql/v1/ledger_entries/aggregate",
-    "tag": "extensions",
+    "tag": "billing",
     "summary": "Aggregate ledger entries",
     "roles": [
       "INVC_R",
@@ -2062,7 +2096,7 @@ export const operations = {
   "getLedgerEntry": {
     "method": "GET",
     "path": "/gql/v1/ledger_entry/{id}",
-    "tag": "extensions",
+    "tag": "billing",
     "summary": "Get a ledger entry",
     "roles": [
       "INVC_R",
@@ -2101,7 +2135,7 @@ export const operations = {
   "getQuickPaymentLink": {
     "method": "GET",
     "path": "/gql/v1/quick_payment_link/{id}",
-    "tag": "extensions",
+    "tag": "billing",
     "summary": "Get a quick payment link",
     "roles": [
       "PAYLNK_C"
@@ -2318,7 +2352,7 @@ export const operations = {
   "aggregateTasks": {
     "method": "POST",
     "path": "/v1/tasks/aggregate",
-    "tag": "extensions",
+    "tag": "time",
     "summary": "Aggregate tasks",
     "roles": [
       "TASK_R"
@@ -2426,7 +2460,7 @@ export const operations = {
   "aggregateWip": {
     "method": "POST",
     "path": "/gql/v1/wips/aggregate",
-    "tag": "extensions",
+    "tag": "time",
     "summary": "Aggregate work in progress",
     "roles": [
       "WIP_R"
@@ -2499,7 +2533,7 @@ export const operations = {
   "listTimeEntries": {
     "method": "POST",
     "path": "/gql/v1/time_entries",
-    "tag": "extensions",
+    "tag": "time",
     "summary": "List time entries",
     "roles": [
       "TIME_R"
@@ -2535,7 +2569,7 @@ export const operations = {
   "searchTimeEntries": {
     "method": "POST",
     "path": "/gql/v1/time_entries/search",
-    "tag": "extensions",
+    "tag": "time",
     "summary": "Search time entries",
     "roles": [
       "TIME_R"
@@ -2571,7 +2605,7 @@ export const operations = {
   "aggregateTimeEntries": {
     "method": "POST",
     "path": "/gql/v1/time_entries/aggregate",
-    "tag": "extensions",
+    "tag": "time",
     "summary": "Aggregate time entries",
     "roles": [
       "TIME_R"
@@ -2607,7 +2641,7 @@ export const operations = {
   "getTimeEntry": {
     "method": "GET",
     "path": "/gql/v1/time_entry/{id}",
-    "tag": "extensions",
+    "tag": "time",
     "summary": "Get a time entry",
     "roles": [
       "TIME_R"
@@ -2644,7 +2678,7 @@ export const operations = {
   "listExpenseEntries": {
     "method": "POST",
     "path": "/gql/v1/expense_entries",
-    "tag": "extensions",
+    "tag": "time",
     "summary": "List expense entries",
     "roles": [
       "TIME_R"
@@ -2680,7 +2714,7 @@ export const operations = {
   "searchExpenseEntries": {
     "method": "POST",
     "path": "/gql/v1/expense_entries/search",
-    "tag": "extensions",
+    "tag": "time",
     "summary": "Search expense entries",
     "roles": [
       "TIME_R"
@@ -2716,7 +2750,7 @@ export const operations = {
   "aggregateExpenseEntries": {
     "method": "POST",
     "path": "/gql/v1/expense_entries/aggregate",
-    "tag": "extensions",
+    "tag": "time",
     "summary": "Aggregate expense entries",
     "roles": [
       "TIME_R"
@@ -2752,7 +2786,7 @@ export const operations = {
   "getExpenseEntry": {
     "method": "GET",
     "path": "/gql/v1/expense_entry/{id}",
-    "tag": "extensions",
+    "tag": "time",
     "summary": "Get an expense entry",
     "roles": [
       "TIME_R"
@@ -3155,7 +3189,7 @@ export const operations = {
   "aggregateEngagements": {
     "method": "POST",
     "path": "/gql/v1/engagements/aggregate",
-    "tag": "extensions",
+    "tag": "engagements",
     "summary": "Aggregate engagements",
     "roles": [
       "ENGMT_R"
@@ -3613,7 +3647,7 @@ export const operations = {
   "lookupRecords": {
     "method": "POST",
     "path": "/api/v1/records/batch/{type}",
-    "tag": "extensions",
+    "tag": "records",
     "summary": "Look up records of a type",
     "roles": [
       "RECORD_R"
@@ -3876,7 +3910,7 @@ export const operations = {
   "listEventSubscriptions": {
     "method": "GET",
     "path": "/api/v1/event-subscriptions",
-    "tag": "extensions",
+    "tag": "events",
     "summary": "List event subscriptions",
     "roles": [
       "EVNT_SUB_R"
@@ -3949,7 +3983,7 @@ export const operations = {
   "getEventSubscription": {
     "method": "GET",
     "path": "/api/v1/event-subscriptions/{id}",
-    "tag": "extensions",
+    "tag": "events",
     "summary": "Get an event subscription",
     "roles": [
       "EVNT_SUB_R"
@@ -4143,7 +4177,7 @@ export const operations = {
   "retryDelivery": {
     "method": "POST",
     "path": "/api/v1/event-subscriptions/{id}/deliveries/{deliveryId}/retry",
-    "tag": "extensions",
+    "tag": "events",
     "summary": "Deliver an event again",
     "roles": [
       "EVNT_SUB_W"
@@ -4181,7 +4215,7 @@ export const operations = {
   "recoverEvents": {
     "method": "POST",
     "path": "/api/v1/event-subscriptions/{id}/recover",
-    "tag": "extensions",
+    "tag": "events",
     "summary": "Deliver failed events again",
     "roles": [
       "EVNT_SUB_W"
@@ -4221,7 +4255,7 @@ export const operations = {
   "listEvents": {
     "method": "GET",
     "path": "/api/v1/events",
-    "tag": "extensions",
+    "tag": "events",
     "summary": "List events",
     "roles": [
       "EVNT_SUB_R"
@@ -4290,7 +4324,7 @@ export const operations = {
   "getSandboxClock": {
     "method": "GET",
     "path": "/api/v1/sandbox/clock",
-    "tag": "extensions",
+    "tag": "sandbox",
     "summary": "Get the clock of the sandbox",
     "roles": [
       "ANY"
@@ -4325,7 +4359,7 @@ export const operations = {
   "advanceSandboxClock": {
     "method": "POST",
     "path": "/api/v1/sandbox/clock",
-    "tag": "extensions",
+    "tag": "sandbox",
     "summary": "Advance the clock of the sandbox",
     "roles": [
       "API_ADMIN"

@@ -46,6 +46,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the API user, its roles and its tenant
+         * @description Returns the API user whose access token you send: the roles that its calls are checked against, and the tenant with the settings that
+         *     decide which values are accepted. Call it when your program starts, to check the configuration.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: none; any valid token
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: an addition to the product interface, supported like all of it
+         */
+        get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/clients": {
         parameters: {
             query?: never;
@@ -124,7 +152,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["aggregateClients"];
         delete?: never;
@@ -214,7 +242,7 @@ export interface paths {
          *     - **Roles**: `REF_R` (see the schema `Role`)
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         get: operations["getClientTypes"];
         put?: never;
@@ -256,7 +284,7 @@ export interface paths {
          *     - **Roles**: `REF_R` (see the schema `Role`)
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         get: operations["getTaxRegions"];
         put?: never;
@@ -859,7 +887,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["aggregateProjects"];
         delete?: never;
@@ -1316,7 +1344,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["aggregatePayments"];
         delete?: never;
@@ -1565,7 +1593,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["aggregateInvoices"];
         delete?: never;
@@ -1622,7 +1650,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["listLedgerEntries"];
         delete?: never;
@@ -1654,7 +1682,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["searchLedgerEntries"];
         delete?: never;
@@ -1686,7 +1714,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["aggregateLedgerEntries"];
         delete?: never;
@@ -1713,7 +1741,7 @@ export interface paths {
          *     - **Roles**: `INVC_R`, `PYMT_R`, or `WIP_R` (see the schema `Role`)
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         get: operations["getLedgerEntry"];
         put?: never;
@@ -1740,7 +1768,7 @@ export interface paths {
          *     - **Roles**: `PAYLNK_C` (see the schema `Role`)
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         get: operations["getQuickPaymentLink"];
         put?: never;
@@ -1915,7 +1943,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["aggregateTasks"];
         delete?: never;
@@ -2003,7 +2031,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["aggregateWip"];
         delete?: never;
@@ -2060,7 +2088,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["listTimeEntries"];
         delete?: never;
@@ -2090,7 +2118,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["searchTimeEntries"];
         delete?: never;
@@ -2121,7 +2149,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["aggregateTimeEntries"];
         delete?: never;
@@ -2148,7 +2176,7 @@ export interface paths {
          *     - **Roles**: `TIME_R` (see the schema `Role`)
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         get: operations["getTimeEntry"];
         put?: never;
@@ -2179,7 +2207,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["listExpenseEntries"];
         delete?: never;
@@ -2208,7 +2236,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["searchExpenseEntries"];
         delete?: never;
@@ -2239,7 +2267,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["aggregateExpenseEntries"];
         delete?: never;
@@ -2266,7 +2294,7 @@ export interface paths {
          *     - **Roles**: `TIME_R` (see the schema `Role`)
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         get: operations["getExpenseEntry"];
         put?: never;
@@ -2615,7 +2643,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["aggregateEngagements"];
         delete?: never;
@@ -2990,7 +3018,7 @@ export interface paths {
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
          *     - **Maximum body size**: 256 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["lookupRecords"];
         delete?: never;
@@ -3144,7 +3172,7 @@ export interface paths {
          *     - **Roles**: `EVNT_SUB_R` (see the schema `Role`)
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         get: operations["listEventSubscriptions"];
         put?: never;
@@ -3194,7 +3222,7 @@ export interface paths {
          *     - **Roles**: `EVNT_SUB_R` (see the schema `Role`)
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         get: operations["getEventSubscription"];
         put?: never;
@@ -3323,7 +3351,7 @@ export interface paths {
          *     - **Roles**: `EVNT_SUB_W` (see the schema `Role`)
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
          *     - **Idempotency**: safe to repeat with the same `Idempotency-Key`
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["retryDelivery"];
         delete?: never;
@@ -3359,7 +3387,7 @@ export interface paths {
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
          *     - **Idempotency**: safe to repeat with the same `Idempotency-Key`
          *     - **Maximum body size**: 1,024 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["recoverEvents"];
         delete?: never;
@@ -3399,7 +3427,7 @@ export interface paths {
          *     - **Roles**: `EVNT_SUB_R` (see the schema `Role`)
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         get: operations["listEvents"];
         put?: never;
@@ -3454,7 +3482,7 @@ export interface paths {
          *     - **Roles**: none; any valid token
          *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
          *     - **Idempotency**: safe to repeat
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         get: operations["getSandboxClock"];
         put?: never;
@@ -3477,7 +3505,7 @@ export interface paths {
          *     - **Rate limit**: 600 requests in 60 seconds per API user (policy `write`)
          *     - **Idempotency**: not safe to repeat: the write can take effect twice
          *     - **Maximum body size**: 1,024 KiB
-         *     - **Extension**: not part of the product interface
+         *     - **Extension**: an addition to the product interface, supported like all of it
          */
         post: operations["advanceSandboxClock"];
         delete?: never;
@@ -4961,38 +4989,6 @@ export interface webhooks {
 export interface components {
     schemas: {
         /**
-         * Role
-         * @description Role of an API user. Every operation lists its roles; any one of them is sufficient.
-         *
-         *     | role | permission |
-         *     |---|---|
-         *     | `API_ADMIN` | everything, except subscriptions to payments other than those through your own links |
-         *     | `REF_R`, `REF_W` | read and write reference lists; every API user has `REF_R` |
-         *     | `CLNT_R`, `CLNT_C`, `CLNT_W` | read, onboard and write clients, client groups and contact infos |
-         *     | `CNTCT_R`, `CNTCT_W` | read and write contacts and their links to clients |
-         *     | `JOB_R`, `JOB_C`, `JOB_W`, `JOB_ASGN` | read jobs and projects, create them from templates, write them, assign staff |
-         *     | `STAFF_R`, `STAFF_W` | read and write staff and staff types, without rates |
-         *     | `RATE_R`, `RATE_W` | read and write rates, in addition to the role for the resource |
-         *     | `TASK_R`, `TASK_W` | read and write tasks and task types |
-         *     | `TIME_R`, `TIME_W`, `TIME_APRV` | read, write and approve time and expense entries |
-         *     | `CODE_R`, `CODE_W` | read and write work, expense and non-work codes |
-         *     | `WIP_R`, `WIP_W` | read and write work in progress |
-         *     | `DINVC_R`, `DINVC_W`, `DINVC_APRV` | read, write and approve draft invoices |
-         *     | `BOOKS_CLOSE` | close periods of the books, in addition to `REF_W` |
-         *     | `INVC_R`, `INVC_W` | read invoices and create payment links; void, write off and import invoices |
-         *     | `PYMT_R`, `PYMT_W` | read and write payments |
-         *     | `PAYLNK_C` | create payment links, and read unpaid invoices |
-         *     | `ENGMT_R`, `ENGMT_C`, `ENGMT_W` | read, create and update engagements and their documents |
-         *     | `RECORD_R`, `RECORD_W` | use the records API, in addition to the role for the type of the record |
-         *     | `CUSTOM_TYPE_R`, `CUSTOM_TYPE_W` | read and write the definitions of custom record types |
-         *     | `FILE_R`, `FILE_DL`, `FILE_W` | read the metadata of files, download them, archive them |
-         *     | `EVNT_SUB_R`, `EVNT_SUB_W` | read and write event subscriptions |
-         *     | `PYMT_EVNT_ALL` | subscribe to payments other than those through your own links |
-         *     | `WHSEC_R` | read the secret that signs webhooks |
-         * @enum {string}
-         */
-        Role: "API_ADMIN" | "REF_R" | "REF_W" | "CLNT_R" | "CLNT_C" | "CLNT_W" | "CNTCT_R" | "CNTCT_W" | "JOB_R" | "JOB_C" | "JOB_W" | "JOB_ASGN" | "STAFF_R" | "STAFF_W" | "RATE_R" | "RATE_W" | "TASK_R" | "TASK_W" | "TIME_R" | "TIME_W" | "TIME_APRV" | "CODE_R" | "CODE_W" | "WIP_R" | "WIP_W" | "DINVC_R" | "DINVC_W" | "DINVC_APRV" | "BOOKS_CLOSE" | "INVC_R" | "INVC_W" | "PYMT_R" | "PYMT_W" | "PAYLNK_C" | "ENGMT_R" | "ENGMT_C" | "ENGMT_W" | "RECORD_R" | "RECORD_W" | "CUSTOM_TYPE_R" | "CUSTOM_TYPE_W" | "FILE_R" | "FILE_DL" | "FILE_W" | "EVNT_SUB_R" | "EVNT_SUB_W" | "PYMT_EVNT_ALL" | "WHSEC_R";
-        /**
          * Staff task assignment
          * @description Work of a staff member on a task. At most one active assignment has the same staff member and task.
          */
@@ -5028,7 +5024,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -5104,7 +5103,10 @@ export interface components {
             type: string;
             /** @description Kind of problem, as text. */
             title: string;
-            /** @description HTTP status. */
+            /**
+             * Format: int32
+             * @description HTTP status.
+             */
             status: number;
             /** @description Description of this occurrence and how to fix it, for people. */
             detail: string;
@@ -5164,6 +5166,8 @@ export interface components {
          *     | `SERVICE_UNAVAILABLE` | the service is unavailable, and nothing was written | repeat after `Retry-After` seconds |
          *     | `OUTCOME_UNKNOWN` | it is unknown whether a write took effect | repeat with the same `Idempotency-Key`, or look for the result first |
          *     | `READ_TIMEOUT` | a read exceeded the time limit of the service | narrow the read |
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "EVENTS_EXPIRED" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "CONCURRENCY_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE" | "OUTCOME_UNKNOWN" | "READ_TIMEOUT";
@@ -5200,10 +5204,13 @@ export interface components {
             access_token: string;
             /**
              * @description Token type for the `Authorization` header.
-             * @constant
+             * @enum {string}
              */
             token_type: "Bearer";
-            /** @description Number of seconds for which the token is valid. */
+            /**
+             * Format: int32
+             * @description Number of seconds for which the token is valid.
+             */
             expires_in: number;
         };
         /**
@@ -5308,8 +5315,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 400;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -5320,7 +5328,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND";
@@ -5347,8 +5355,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 401;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -5359,7 +5368,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "UNAUTHENTICATED";
@@ -5386,8 +5395,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 403;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -5398,7 +5408,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED";
@@ -5425,8 +5435,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 406;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -5437,7 +5448,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "NOT_ACCEPTABLE";
@@ -5464,8 +5475,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 413;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -5476,7 +5488,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "PAYLOAD_TOO_LARGE";
@@ -5503,8 +5515,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 415;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -5515,7 +5528,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "UNSUPPORTED_MEDIA_TYPE";
@@ -5542,8 +5555,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 429;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -5554,7 +5568,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "RATE_LIMITED" | "CONCURRENCY_LIMITED";
@@ -5581,8 +5595,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 500;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -5593,7 +5608,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "INTERNAL_ERROR";
@@ -5620,8 +5635,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 503;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -5632,7 +5648,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "SERVICE_UNAVAILABLE" | "OUTCOME_UNKNOWN" | "READ_TIMEOUT";
@@ -5647,9 +5663,127 @@ export interface components {
             errors?: components["schemas"]["ProblemError"][];
         };
         /**
+         * Nullable UUID
+         * Format: uuid
+         * @description UUID version 7 in lower case, or null.
+         * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+         */
+        NullableUuid: string | null;
+        /**
+         * Role
+         * @description Role of an API user. Every operation lists its roles; any one of them is sufficient.
+         *
+         *     | role | permission |
+         *     |---|---|
+         *     | `API_ADMIN` | everything, except subscriptions to payments other than those through your own links |
+         *     | `REF_R`, `REF_W` | read and write reference lists; every API user has `REF_R` |
+         *     | `CLNT_R`, `CLNT_C`, `CLNT_W` | read, onboard and write clients, client groups and contact infos |
+         *     | `CNTCT_R`, `CNTCT_W` | read and write contacts and their links to clients |
+         *     | `JOB_R`, `JOB_C`, `JOB_W`, `JOB_ASGN` | read jobs and projects, create them from templates, write them, assign staff |
+         *     | `STAFF_R`, `STAFF_W` | read and write staff and staff types, without rates |
+         *     | `RATE_R`, `RATE_W` | read and write rates, in addition to the role for the resource |
+         *     | `TASK_R`, `TASK_W` | read and write tasks and task types |
+         *     | `TIME_R`, `TIME_W`, `TIME_APRV` | read, write and approve time and expense entries |
+         *     | `CODE_R`, `CODE_W` | read and write work, expense and non-work codes |
+         *     | `WIP_R`, `WIP_W` | read and write work in progress |
+         *     | `DINVC_R`, `DINVC_W`, `DINVC_APRV` | read, write and approve draft invoices |
+         *     | `BOOKS_CLOSE` | close periods of the books, in addition to `REF_W` |
+         *     | `INVC_R`, `INVC_W` | read invoices and create payment links; void, write off and import invoices |
+         *     | `PYMT_R`, `PYMT_W` | read and write payments |
+         *     | `PAYLNK_C` | create payment links, and read unpaid invoices |
+         *     | `ENGMT_R`, `ENGMT_C`, `ENGMT_W` | read, create and update engagements and their documents |
+         *     | `RECORD_R`, `RECORD_W` | use the records API, in addition to the role for the type of the record |
+         *     | `CUSTOM_TYPE_R`, `CUSTOM_TYPE_W` | read and write the definitions of custom record types |
+         *     | `FILE_R`, `FILE_DL`, `FILE_W` | read the metadata of files, download them, archive them |
+         *     | `EVNT_SUB_R`, `EVNT_SUB_W` | read and write event subscriptions |
+         *     | `PYMT_EVNT_ALL` | subscribe to payments other than those through your own links |
+         *     | `WHSEC_R` | read the secret that signs webhooks |
+         *
+         *     Values can be added in any release.
+         * @enum {string}
+         */
+        Role: "API_ADMIN" | "REF_R" | "REF_W" | "CLNT_R" | "CLNT_C" | "CLNT_W" | "CNTCT_R" | "CNTCT_W" | "JOB_R" | "JOB_C" | "JOB_W" | "JOB_ASGN" | "STAFF_R" | "STAFF_W" | "RATE_R" | "RATE_W" | "TASK_R" | "TASK_W" | "TIME_R" | "TIME_W" | "TIME_APRV" | "CODE_R" | "CODE_W" | "WIP_R" | "WIP_W" | "DINVC_R" | "DINVC_W" | "DINVC_APRV" | "BOOKS_CLOSE" | "INVC_R" | "INVC_W" | "PYMT_R" | "PYMT_W" | "PAYLNK_C" | "ENGMT_R" | "ENGMT_C" | "ENGMT_W" | "RECORD_R" | "RECORD_W" | "CUSTOM_TYPE_R" | "CUSTOM_TYPE_W" | "FILE_R" | "FILE_DL" | "FILE_W" | "EVNT_SUB_R" | "EVNT_SUB_W" | "PYMT_EVNT_ALL" | "WHSEC_R";
+        /**
+         * Currency
+         * @description ISO 4217 code of a currency. It must be assigned, and have at most two decimals: `KWD` is rejected. Amounts have the minor units of their
+         *     currency: in `JPY`, which has none, send `"100.00"`; `"100.55"` is rejected. The service rounds what it calculates half up to them.
+         * @example USD
+         */
+        Currency: string;
+        /**
+         * Hours
+         * Format: decimal
+         * @description Hours, with two decimal places. Negative only if the field allows it.
+         * @example 1.50
+         */
+        Hours: DecimalString;
+        /**
+         * My tenant
+         * @description Tenant of an API user, with the settings that decide which values are accepted.
+         */
+        MyTenant: {
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             * @example hartwell
+             */
+            name: string;
+            /**
+             * Currency
+             * @description Currency of new clients and documents that name no other one.
+             * @example USD
+             */
+            currency: string;
+            /** @description IANA time zone that determines business days and "today". */
+            timeZone: string;
+            /** @description Whether the tenant has a clock of its own, as `getSandboxClock` returns it. */
+            isSandbox: boolean;
+            /**
+             * Hours
+             * Format: decimal
+             * @description Increment of recorded hours; `hours` must be a multiple of it.
+             * @example 1.50
+             */
+            hourIncrement: DecimalString;
+            /** @description Whether submitted time and expense entries require approval. */
+            timeApproval: boolean;
+            /** @description Whether API users can approve what they created. */
+            selfApproval: boolean;
+            /** @description Whether a job changes to `IN_REVIEW` when all its tasks are completed. */
+            reviewCompletedJobs: boolean;
+            /** @description Whether events of `WipEntry` are created. */
+            wipEvents: boolean;
+            /** @description Ports in addition to 443 that delivery URLs can have. */
+            deliveryPorts: number[];
+        };
+        /**
+         * Me
+         * @description API user of a call, and its tenant.
+         */
+        Me: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the API user.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            id: string;
+            /** @description Name of the API user, unique in the tenant. It is the `system` of the `sysRefs` that it writes. */
+            name: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member that the API user belongs to.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+             */
+            staffId: string | null;
+            /** @description Roles that calls are checked against, including those that other roles imply. A token keeps the roles that the API user had when the token was issued. */
+            roles: components["schemas"]["Role"][];
+            tenant: components["schemas"]["MyTenant"];
+        };
+        /**
          * Cursor
          * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
-         * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
          */
         Cursor: string;
         /**
@@ -5658,12 +5792,14 @@ export interface components {
          */
         OffsetListRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -5737,16 +5873,11 @@ export interface components {
          *     - `LLC`: limited liability company.
          *     - `C_CORP`, `S_CORP`: corporation that is taxed itself (subchapter C) or through its shareholders (subchapter S).
          *     - `NONPROFIT`: organization that is exempt from income tax.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         ClientEntityType: "INDIVIDUAL" | "SOLE_PROPRIETOR" | "PARTNERSHIP" | "LLC" | "C_CORP" | "S_CORP" | "TRUST" | "ESTATE" | "NONPROFIT" | "GOVERNMENT" | "OTHER";
-        /**
-         * Nullable UUID
-         * Format: uuid
-         * @description UUID version 7 in lower case, or null.
-         * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
-         */
-        NullableUuid: string | null;
         /**
          * Nullable email
          * Format: email
@@ -5774,13 +5905,6 @@ export interface components {
          * @example 2026-09-30
          */
         NullableBusinessDate: string | null;
-        /**
-         * Currency
-         * @description ISO 4217 code of a currency. It must be assigned, and have at most two decimals: `KWD` is rejected. Amounts have the minor units of their
-         *     currency: in `JPY`, which has none, send `"100.00"`; `"100.55"` is rejected. The service rounds what it calculates half up to them.
-         * @example USD
-         */
-        Currency: string;
         /**
          * Nullable instant
          * Format: date-time
@@ -5838,7 +5962,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Common name of the client. */
             name: string;
@@ -5988,9 +6115,15 @@ export interface components {
              * @example https://harborandpine.example
              */
             website: string | null;
-            /** @description Month in which the fiscal year ends, or null. */
+            /**
+             * Format: int32
+             * @description Month in which the fiscal year ends, or null.
+             */
             fiscalYearEndMonth: number | null;
-            /** @description Day of that month on which the fiscal year ends, or null. */
+            /**
+             * Format: int32
+             * @description Day of that month on which the fiscal year ends, or null.
+             */
             fiscalYearEndDay: number | null;
             /**
              * Nullable business date
@@ -5999,7 +6132,10 @@ export interface components {
              * @example 2026-09-30
              */
             incorporationDate: string | null;
-            /** @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30. */
+            /**
+             * Format: int32
+             * @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30.
+             */
             paymentTermsDays: number;
             /**
              * Currency
@@ -6086,15 +6222,24 @@ export interface components {
          * @description One page of clients.
          */
         ClientPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -6320,9 +6465,15 @@ export interface components {
          * @description Condition on an integer. Operators are combined with AND.
          */
         IntegerFilter: {
-            /** @description Equal to. */
+            /**
+             * Format: int64
+             * @description Equal to.
+             */
             _eq?: number;
-            /** @description Not equal to. Rows without a value do not match. */
+            /**
+             * Format: int64
+             * @description Not equal to. Rows without a value do not match.
+             */
             _neq?: number;
             /** @description One of these values. An empty list matches nothing. */
             _in?: number[];
@@ -6330,13 +6481,25 @@ export interface components {
             _nin?: number[];
             /** @description Whether the column has no value. */
             _is_null?: boolean;
-            /** @description Greater than. */
+            /**
+             * Format: int64
+             * @description Greater than.
+             */
             _gt?: number;
-            /** @description Greater than or equal to. */
+            /**
+             * Format: int64
+             * @description Greater than or equal to.
+             */
             _gte?: number;
-            /** @description Less than. */
+            /**
+             * Format: int64
+             * @description Less than.
+             */
             _lt?: number;
-            /** @description Less than or equal to. */
+            /**
+             * Format: int64
+             * @description Less than or equal to.
+             */
             _lte?: number;
         };
         /**
@@ -6347,6 +6510,8 @@ export interface components {
          *     - `BILLING`: receives invoices.
          *     - `SECONDARY`: the person whom the firm contacts if the preferred contact is not available.
          *     - `SIGNER`: signs engagement letters.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         ContactRole: "PREFERRED" | "BILLING" | "SECONDARY" | "SIGNER" | "OTHER";
@@ -6363,7 +6528,7 @@ export interface components {
             _in?: components["schemas"]["ContactRole"][][];
             /** @description Equal to none of these lists. Rows without a value do not match. */
             _nin?: components["schemas"]["ContactRole"][][];
-            /** @description Contains this element. */
+            /** @description Contains this element. Values can be added in any release. */
             _contains?: components["schemas"]["ContactRole"];
             /** @description Whether the column has no value. */
             _is_null?: boolean;
@@ -6540,6 +6705,8 @@ export interface components {
          *     - `FIXED_FEE`: an agreed amount for the job.
          *     - `RECURRING`: an agreed amount for each period, such as a quarter of bookkeeping.
          *     - `NON_BILLABLE`: not billed.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         BillingType: "TIME_AND_MATERIALS" | "FIXED_FEE" | "RECURRING" | "NON_BILLABLE";
@@ -6687,12 +6854,14 @@ export interface components {
          */
         ClientSearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -6743,6 +6912,7 @@ export interface components {
              */
             orderBy?: components["schemas"]["ClientAggregateOrderBy"][];
             /**
+             * Format: int32
              * @description Maximum number of groups to return.
              * @default 100
              * @example 100
@@ -6801,8 +6971,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 404;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -6813,7 +6984,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "NOT_FOUND";
@@ -6963,11 +7134,13 @@ export interface components {
              */
             website?: string | null;
             /**
+             * Format: int32
              * @description Month in which the fiscal year ends, or null.
              * @example 12
              */
             fiscalYearEndMonth?: number | null;
             /**
+             * Format: int32
              * @description Day of that month on which the fiscal year ends, or null.
              * @example 31
              */
@@ -6980,6 +7153,7 @@ export interface components {
              */
             incorporationDate?: string | null;
             /**
+             * Format: int32
              * @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30.
              * @example 30
              */
@@ -7050,7 +7224,7 @@ export interface components {
         };
         /**
          * Contact channel
-         * @description Way to reach a person. `PORTAL` is the client portal of the firm.
+         * @description Way to reach a person. `PORTAL` is the client portal of the firm. Values can be added in any release.
          * @enum {string}
          */
         ContactChannel: "EMAIL" | "PHONE" | "SMS" | "PORTAL";
@@ -7363,11 +7537,13 @@ export interface components {
              */
             website?: string | null;
             /**
+             * Format: int32
              * @description Month in which the fiscal year ends, or null.
              * @example 12
              */
             fiscalYearEndMonth?: number | null;
             /**
+             * Format: int32
              * @description Day of that month on which the fiscal year ends, or null.
              * @example 31
              */
@@ -7380,6 +7556,7 @@ export interface components {
              */
             incorporationDate?: string | null;
             /**
+             * Format: int32
              * @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30.
              * @example 30
              */
@@ -7488,8 +7665,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 409;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -7500,7 +7678,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED" | "LIMIT_REACHED" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
@@ -7535,11 +7713,13 @@ export interface components {
              */
             description?: string | null;
             /**
+             * Format: int32
              * @description Payment terms of new clients of the type, in days, or null.
              * @example 30
              */
             defaultPaymentTermsDays?: number | null;
             /**
+             * Format: int32
              * @description Position of the type in lists. Default on creation: `0`.
              * @example 10
              */
@@ -7581,7 +7761,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -7589,9 +7772,15 @@ export interface components {
             code: string;
             /** @description Description of the type, or null. */
             description: string | null;
-            /** @description Payment terms of new clients of the type, in days, or null. */
+            /**
+             * Format: int32
+             * @description Payment terms of new clients of the type, in days, or null.
+             */
             defaultPaymentTermsDays: number | null;
-            /** @description Position of the type in lists. Default on creation: `0`. */
+            /**
+             * Format: int32
+             * @description Position of the type in lists. Default on creation: `0`.
+             */
             displayOrder: number;
         };
         /**
@@ -7599,15 +7788,24 @@ export interface components {
          * @description One page of client types.
          */
         ClientTypePage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -7703,7 +7901,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -7735,15 +7936,24 @@ export interface components {
          * @description One page of tax regions.
          */
         TaxRegionPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -7786,6 +7996,7 @@ export interface components {
         };
         /**
          * Count
+         * Format: int32
          * @description Number of records.
          */
         Count: number;
@@ -7825,7 +8036,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -7854,6 +8068,7 @@ export interface components {
             primaryClientId: string | null;
             /**
              * Count
+             * Format: int32
              * @description Number of active clients in the group.
              */
             memberCount: number;
@@ -7863,15 +8078,24 @@ export interface components {
          * @description One page of client groups.
          */
         ClientGroupPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -7890,6 +8114,8 @@ export interface components {
          *     - `FORM_1120`, `FORM_1120S`: C corporations, S corporations.
          *     - `FORM_990`: organizations that are exempt from income tax.
          *     - `FORM_1041`: estates and trusts.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         TaxForm: "FORM_1040" | "FORM_1065" | "FORM_1120" | "FORM_1120S" | "FORM_990" | "FORM_1041" | "OTHER";
@@ -7952,7 +8178,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -7968,15 +8197,24 @@ export interface components {
          * @description One page of client business entities.
          */
         ClientBusinessEntityPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -8052,7 +8290,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -8096,15 +8337,24 @@ export interface components {
          * @description One page of contact-client links.
          */
         ContactClientPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -8116,7 +8366,7 @@ export interface components {
         };
         /**
          * Contact info owner type
-         * @description Type of the owner of a contact info.
+         * @description Type of the owner of a contact info. Values can be added in any release.
          * @enum {string}
          */
         ContactInfoOwnerType: "CLIENT" | "CONTACT" | "OFFICE";
@@ -8127,6 +8377,8 @@ export interface components {
          *     - `PRIMARY`: the main address; for a client, its own address.
          *     - `BILLING`: the address for invoices.
          *     - `MAILING`: the address for letters, if it is another one.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         ContactInfoKind: "PRIMARY" | "BILLING" | "MAILING" | "HOME" | "OTHER";
@@ -8215,7 +8467,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             ownerType: components["schemas"]["ContactInfoOwnerType"];
             /**
@@ -8266,15 +8521,24 @@ export interface components {
          * @description One page of contact infos.
          */
         ContactInfoPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -8351,7 +8615,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -8384,15 +8651,24 @@ export interface components {
          * @description One page of departments.
          */
         DepartmentPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -8459,7 +8735,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -8478,15 +8757,24 @@ export interface components {
          * @description One page of industries.
          */
         IndustryPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -8573,7 +8861,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -8606,15 +8897,24 @@ export interface components {
          * @description One page of offices.
          */
         OfficePage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -8663,6 +8963,7 @@ export interface components {
              */
             timeZone?: string;
             /**
+             * Format: int32
              * @description Month in which the org's own fiscal year starts.
              * @example 1
              */
@@ -8719,7 +9020,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -8745,7 +9049,10 @@ export interface components {
              * @example America/Los_Angeles
              */
             timeZone: string;
-            /** @description Month in which the org's own fiscal year starts. */
+            /**
+             * Format: int32
+             * @description Month in which the org's own fiscal year starts.
+             */
             fiscalYearStartMonth: number;
             /**
              * Nullable business date
@@ -8763,15 +9070,24 @@ export interface components {
          * @description One page of orgs.
          */
         OrgPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -8843,7 +9159,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -8864,15 +9183,24 @@ export interface components {
          * @description One page of service lines.
          */
         ServiceLinePage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -8941,7 +9269,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * External ref
@@ -9011,6 +9342,7 @@ export interface components {
             clients: components["schemas"]["LinkedClient"][];
             /**
              * Count
+             * Format: int32
              * @description Number of current and former clients, including those that `clients` omits.
              */
             clientsCount: number;
@@ -9020,15 +9352,24 @@ export interface components {
          * @description One page of contacts.
          */
         ContactPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -9087,12 +9428,14 @@ export interface components {
          */
         ContactSearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -9235,7 +9578,10 @@ export interface components {
          * @description Written entry, and the contact that it created or updated.
          */
         UpsertedContact: {
-            /** @description Index of the entry in the request, starting at 0. */
+            /**
+             * Format: int32
+             * @description Index of the entry in the request, starting at 0.
+             */
             index: number;
             /**
              * UUID
@@ -9274,6 +9620,8 @@ export interface components {
          *     | `NO_RATE` | no rate applies | set a rate |
          *     | `PERIOD_CLOSED` | the day is in a closed period of the books | choose a day in an open period |
          *     | `FEE_EXCEEDED` | a line bills more than what remains of the fee of its job | lower the amount, or set `exceedsFee` |
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         ItemErrorCode: "VALIDATION_ERROR" | "RECORD_NOT_FOUND" | "REFERENCE_NOT_FOUND" | "DUPLICATE_REF" | "INVALID_STATE" | "STALE_VERSION" | "LOCKED" | "FORBIDDEN" | "NO_RATE" | "PERIOD_CLOSED" | "FEE_EXCEEDED";
@@ -9298,7 +9646,10 @@ export interface components {
             detail: string;
             /** @description JSON Pointer (RFC 6901) to the invalid value in the body. Null if the error is not about one value. */
             pointer: string | null;
-            /** @description Index of the item in the request, starting at 0. */
+            /**
+             * Format: int32
+             * @description Index of the item in the request, starting at 0.
+             */
             index: number;
             /**
              * @description All errors that were found in the item, at most 20. The first is the one that `code`, `detail` and `pointer` describe.
@@ -9335,6 +9686,8 @@ export interface components {
          *     - `QUARTERLY`: on the first day of January, April, July and October.
          *
          *     No draft is created if nothing is outstanding in total. A draft that you delete is not created again.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         BillingSchedule: "ON_COMPLETION" | "MILESTONE" | "MONTHLY" | "QUARTERLY";
@@ -9413,6 +9766,7 @@ export interface components {
              */
             inChargeId?: (string | null) | components["schemas"]["RowReference"];
             /**
+             * Format: int32
              * @description Fiscal year of the work, or null.
              * @example 2026
              */
@@ -9526,7 +9880,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name of the job. */
             name: string;
@@ -9601,7 +9958,10 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             inChargeId: string | null;
-            /** @description Fiscal year of the work, or null. */
+            /**
+             * Format: int32
+             * @description Fiscal year of the work, or null.
+             */
             fiscalYear: number | null;
             /**
              * Nullable business date
@@ -9692,15 +10052,24 @@ export interface components {
          * @description One page of jobs.
          */
         JobPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -9712,17 +10081,10 @@ export interface components {
         };
         /**
          * Job template recurrence
-         * @description How often the work recurs. `NONE` means that it does not recur.
+         * @description How often the work recurs. `NONE` means that it does not recur. Values can be added in any release.
          * @enum {string}
          */
         JobTemplateRecurrence: "NONE" | "MONTHLY" | "QUARTERLY" | "ANNUAL";
-        /**
-         * Hours
-         * Format: decimal
-         * @description Hours, with two decimal places. Negative only if the field allows it.
-         * @example 1.50
-         */
-        Hours: DecimalString;
         /**
          * Job template task
          * @description Task that is created with every job of the template.
@@ -9741,6 +10103,7 @@ export interface components {
              */
             taskTypeId: string;
             /**
+             * Format: int32
              * @description Number of days from the start of the job to the start of the task.
              * @example 0
              */
@@ -9801,6 +10164,7 @@ export interface components {
              */
             budgetHours?: DecimalString | null;
             /**
+             * Format: int32
              * @description Number of days from the start of a job to its due date, or null.
              * @example 18
              */
@@ -9853,7 +10217,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -9883,7 +10250,10 @@ export interface components {
              * @example 1.50
              */
             budgetHours: DecimalString | null;
-            /** @description Number of days from the start of a job to its due date, or null. */
+            /**
+             * Format: int32
+             * @description Number of days from the start of a job to its due date, or null.
+             */
             durationDays: number | null;
             /** @description How often the work recurs, or null if unknown. */
             recurrence: components["schemas"]["JobTemplateRecurrence"] | null;
@@ -9902,15 +10272,24 @@ export interface components {
          * @description One page of job templates.
          */
         JobTemplatePage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -9964,6 +10343,8 @@ export interface components {
          *     - `IN_CHARGE`: leads the work from day to day.
          *     - `REVIEWER`: reviews the work.
          *     - `PREPARER`: does the work.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         StaffAssignmentRole: "PARTNER" | "MANAGER" | "IN_CHARGE" | "REVIEWER" | "PREPARER" | "OTHER";
@@ -10060,7 +10441,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -10118,17 +10502,35 @@ export interface components {
          * @description Number of active tasks of the job by status.
          */
         ProjectTaskCounts: {
-            /** @description Tasks that have not started. */
+            /**
+             * Format: int32
+             * @description Tasks that have not started.
+             */
             NOT_STARTED: number;
-            /** @description Tasks in progress. */
+            /**
+             * Format: int32
+             * @description Tasks in progress.
+             */
             IN_PROGRESS: number;
-            /** @description Tasks that are waiting. */
+            /**
+             * Format: int32
+             * @description Tasks that are waiting.
+             */
             WAITING: number;
-            /** @description Tasks in review. */
+            /**
+             * Format: int32
+             * @description Tasks in review.
+             */
             IN_REVIEW: number;
-            /** @description Completed tasks. */
+            /**
+             * Format: int32
+             * @description Completed tasks.
+             */
             COMPLETED: number;
-            /** @description Cancelled tasks. */
+            /**
+             * Format: int32
+             * @description Cancelled tasks.
+             */
             CANCELLED: number;
         };
         /**
@@ -10168,7 +10570,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name of the job. */
             name: string;
@@ -10243,7 +10648,10 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             inChargeId: string | null;
-            /** @description Fiscal year of the work, or null. */
+            /**
+             * Format: int32
+             * @description Fiscal year of the work, or null.
+             */
             fiscalYear: number | null;
             /**
              * Nullable business date
@@ -10406,15 +10814,24 @@ export interface components {
          * @description One page of projects.
          */
         ProjectPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -10566,12 +10983,14 @@ export interface components {
          */
         ProjectSearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -10612,6 +11031,7 @@ export interface components {
              */
             orderBy?: components["schemas"]["ProjectAggregateOrderBy"][];
             /**
+             * Format: int32
              * @description Maximum number of groups to return.
              * @default 100
              * @example 100
@@ -10698,6 +11118,7 @@ export interface components {
              */
             systemRef?: string;
             /**
+             * Format: int32
              * @description Fiscal year of the work, or null. If omitted, that of the engagement, if any.
              * @example 2027
              */
@@ -10781,7 +11202,10 @@ export interface components {
          * @description Created job, with the index of its entry.
          */
         ProjectFromTemplate: {
-            /** @description Index of the entry in `jobTemplates`. */
+            /**
+             * Format: int32
+             * @description Index of the entry in `jobTemplates`.
+             */
             index: number;
             /**
              * UUID
@@ -10958,7 +11382,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -11004,6 +11431,7 @@ export interface components {
              */
             endDate: string | null;
             /**
+             * Format: int32
              * @description Index of the entry in the list of the same name in the request; null if the assignment was created or ended along
              *     with another one.
              */
@@ -11052,7 +11480,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -11076,6 +11507,7 @@ export interface components {
              */
             allocatedHours: DecimalString | null;
             /**
+             * Format: int32
              * @description Index of the entry in the list of the same name in the request; null if the assignment was created or ended along
              *     with another one.
              */
@@ -11175,7 +11607,10 @@ export interface components {
              * @enum {string}
              */
             list: "staffJobAssignments" | "staffTaskAssignments";
-            /** @description Index of the entry in that list. */
+            /**
+             * Format: int32
+             * @description Index of the entry in that list.
+             */
             index: number;
             /**
              * UUID
@@ -11410,7 +11845,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Readable number, unique in the tenant. */
             staffRef: string;
@@ -11521,15 +11959,24 @@ export interface components {
          * @description One page of staff members.
          */
         StaffPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -11630,12 +12077,14 @@ export interface components {
          */
         StaffSearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -11969,8 +12418,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 412;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -11981,7 +12431,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "PRECONDITION_FAILED";
@@ -12016,6 +12466,7 @@ export interface components {
              */
             description?: string | null;
             /**
+             * Format: int32
              * @description Seniority in the firm; 1 is partner.
              * @example 1
              */
@@ -12058,6 +12509,7 @@ export interface components {
              */
             description?: string | null;
             /**
+             * Format: int32
              * @description Seniority in the firm; 1 is partner.
              * @example 6
              */
@@ -12130,7 +12582,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -12138,7 +12593,10 @@ export interface components {
             code: string;
             /** @description Description, or null. */
             description: string | null;
-            /** @description Seniority in the firm; 1 is partner. */
+            /**
+             * Format: int32
+             * @description Seniority in the firm; 1 is partner.
+             */
             rank: number;
             /** @description Whether the work of these staff members is usually billed. */
             isBillable: boolean;
@@ -12156,7 +12614,10 @@ export interface components {
              * @example 275.00
              */
             defaultAverageRate: DecimalString | null;
-            /** @description Index of the item in `items`. */
+            /**
+             * Format: int32
+             * @description Index of the item in `items`.
+             */
             index: number;
         };
         /**
@@ -12173,12 +12634,14 @@ export interface components {
          */
         NumberListRequest: {
             /**
+             * Format: int32
              * @description Page number. The first page is 0.
              * @default 0
              * @example 0
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -12232,7 +12695,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -12240,7 +12706,10 @@ export interface components {
             code: string;
             /** @description Description, or null. */
             description: string | null;
-            /** @description Seniority in the firm; 1 is partner. */
+            /**
+             * Format: int32
+             * @description Seniority in the firm; 1 is partner.
+             */
             rank: number;
             /** @description Whether the work of these staff members is usually billed. */
             isBillable: boolean;
@@ -12264,15 +12733,24 @@ export interface components {
          * @description One page of staff types.
          */
         StaffTypePage: {
-            /** @description Number of this page. The first page is 0. */
+            /**
+             * Format: int32
+             * @description Number of this page. The first page is 0.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -12296,6 +12774,8 @@ export interface components {
          *     - `ACH`: debit of a bank account in the United States (Automated Clearing House), settled after some days.
          *     - `CREDIT`: a credit that the firm grants, without a transfer of money. It is never refunded: to pay it out, apply it to an invoice,
          *       unapply the money that paid that invoice, and refund that.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         PaymentMethod: "ACH" | "CARD" | "CHECK" | "WIRE" | "CASH" | "CREDIT" | "OTHER";
@@ -12339,6 +12819,8 @@ export interface components {
          *     - `AUTOPAY`: collected on a schedule to which the client agreed.
          *     - `IMPORT`: imported from another system.
          *     - `CREDIT_NOTE`: the amount of a credit note, with the method `CREDIT`. Only the service writes it. It is voided with its credit note.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         PaymentSource: "QUICK_PAYMENT_LINK" | "PORTAL" | "MANUAL" | "AUTOPAY" | "IMPORT" | "CREDIT_NOTE";
@@ -12584,7 +13066,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Key of the payment in the firm's practice-management system, or null. Default on creation: the `paymentNumber`. */
             pmsRef: string | null;
@@ -12774,15 +13259,24 @@ export interface components {
          * @description One page of payments.
          */
         PaymentPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -12892,12 +13386,14 @@ export interface components {
          */
         PaymentSearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -12938,6 +13434,7 @@ export interface components {
              */
             orderBy?: components["schemas"]["PaymentAggregateOrderBy"][];
             /**
+             * Format: int32
              * @description Maximum number of groups to return.
              * @default 100
              * @example 100
@@ -13066,7 +13563,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * Format: uri
@@ -13139,6 +13639,8 @@ export interface components {
          *     - `EDITED`: the draft was changed without a change of its status.
          *     - `SUBMITTED`: the draft was submitted for approval.
          *     - `POSTED`: the draft became an invoice.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         DraftInvoiceAction: "CREATED" | "EDITED" | "SUBMITTED" | "APPROVED" | "REJECTED" | "POSTED" | "DELETED";
@@ -13174,6 +13676,8 @@ export interface components {
          *     - `TIME`, `EXPENSE`, `FIXED_FEE`, `PROGRESS`: work in progress of the same type.
          *     - `DISCOUNT`: a discount; its amount is negative.
          *     - `INTEREST`: interest, which is not part of the subtotal.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         InvoiceLineType: "TIME" | "EXPENSE" | "FIXED_FEE" | "PROGRESS" | "DISCOUNT" | "INTEREST" | "OTHER";
@@ -13434,7 +13938,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -13443,7 +13950,10 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             draftInvoiceId: string;
-            /** @description Number of the revision of the draft, starting at 1. */
+            /**
+             * Format: int32
+             * @description Number of the revision of the draft, starting at 1.
+             */
             revision: number;
             action: components["schemas"]["DraftInvoiceAction"];
             /** @description Status before; null for the first revision. */
@@ -13505,15 +14015,24 @@ export interface components {
          * @description One page of draft invoice revisions.
          */
         DraftInvoiceHistoryPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -13634,12 +14153,14 @@ export interface components {
          */
         DraftInvoiceHistorySearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -13855,7 +14376,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -14202,6 +14726,8 @@ export interface components {
          *     - `INVOICE`: bills the client.
          *     - `CREDIT_NOTE`: credits the client. Its total is negative, and its number starts with `CN`. Nothing is due on it: its amount is a
          *       payment with the source `CREDIT_NOTE`, which you apply to invoices.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         InvoiceDocumentType: "INVOICE" | "CREDIT_NOTE";
@@ -14275,7 +14801,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import. */
             pmsRef: string | null;
@@ -14432,7 +14961,10 @@ export interface components {
              * @example 2026-09-30
              */
             paidDate: string | null;
-            /** @description Number of days from `invoiceDate` to `paidDate`; null if it is not paid in full. */
+            /**
+             * Format: int32
+             * @description Number of days from `invoiceDate` to `paidDate`; null if it is not paid in full.
+             */
             daysToPay: number | null;
             /**
              * Nullable instant
@@ -14520,7 +15052,10 @@ export interface components {
             amountDue: DecimalString;
             /** @description Whether an amount is due and the due date has passed. It changes with the day alone; the event of `overdueAt` follows within a minute. */
             isOverdue: boolean;
-            /** @description Number of days since the due date; 0 if the invoice is not overdue. It changes with the day alone, without an event. */
+            /**
+             * Format: int32
+             * @description Number of days since the due date; 0 if the invoice is not overdue. It changes with the day alone, without an event.
+             */
             daysPastDue: number;
             /**
              * @description Allocations of payments that count towards the invoice, in order of allocation: the newest 100. To read all of
@@ -14529,6 +15064,7 @@ export interface components {
             allocations: components["schemas"]["InvoiceAllocation"][];
             /**
              * Count
+             * Format: int32
              * @description Number of allocations that count towards the invoice, including those that `allocations` omits.
              */
             allocationsCount: number;
@@ -14555,15 +15091,24 @@ export interface components {
          * @description One page of invoices.
          */
         InvoicePage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -14680,12 +15225,14 @@ export interface components {
          */
         InvoiceSearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -14726,6 +15273,7 @@ export interface components {
              */
             orderBy?: components["schemas"]["InvoiceAggregateOrderBy"][];
             /**
+             * Format: int32
              * @description Maximum number of groups to return.
              * @default 100
              * @example 100
@@ -14746,6 +15294,8 @@ export interface components {
          *     - `RECEIVABLE`: what clients owe on invoices. Requires `INVC_R`.
          *     - `CREDIT`: what the firm owes clients: the part of payments that is not allocated. Requires `PYMT_R`.
          *     - `WIP`: work that is not billed yet, at standard rates. Requires `WIP_R`.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         LedgerAccount: "RECEIVABLE" | "CREDIT" | "WIP";
@@ -14766,6 +15316,8 @@ export interface components {
          *     | | `WRITE_UP`, `WRITE_DOWN`, `BILLED` | +, −, − | `invoiceDate` | an invoice bills the work, for more or less than its value |
          *     | | `UNBILLED` | + | the day of the change | that invoice is voided; its write-ups and write-downs come back with the other sign |
          *     | | `WRITE_OFF`, `RECOVERY` | −, + | the day of the change | work is written off; that is undone |
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         LedgerEntryKind: "INVOICE" | "ALLOCATION" | "DEALLOCATION" | "WRITE_OFF" | "RECOVERY" | "VOID" | "PAYMENT" | "CREDIT_NOTE" | "REFUND" | "RETURN" | "PAYMENT_VOID" | "NOTE_VOID" | "WORK" | "WORK_REVERSED" | "WRITE_UP" | "WRITE_DOWN" | "BILLED" | "UNBILLED";
@@ -14807,7 +15359,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             account: components["schemas"]["LedgerAccount"];
             kind: components["schemas"]["LedgerEntryKind"];
@@ -14919,15 +15474,24 @@ export interface components {
          * @description One page of ledger entries.
          */
         LedgerEntryPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -15018,12 +15582,14 @@ export interface components {
          */
         LedgerEntrySearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -15064,6 +15630,7 @@ export interface components {
              */
             orderBy?: components["schemas"]["LedgerEntryAggregateOrderBy"][];
             /**
+             * Format: int32
              * @description Maximum number of groups to return.
              * @default 100
              * @example 100
@@ -15082,15 +15649,24 @@ export interface components {
          * @description One page of the unpaid invoices of a client.
          */
         UnpaidInvoicePage: {
-            /** @description Number of this page. The first page is 0. */
+            /**
+             * Format: int32
+             * @description Number of this page. The first page is 0.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -15107,6 +15683,8 @@ export interface components {
          *     - `HOURLY`: by the hour.
          *     - `FIXED`: as a fixed amount.
          *     - `NON_BILLABLE`: not billed.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         BillingMethod: "HOURLY" | "FIXED" | "NON_BILLABLE";
@@ -15187,7 +15765,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             displayName: string;
@@ -15222,9 +15803,15 @@ export interface components {
         TaskTypeListPage: {
             /** @description Task types by display name. */
             data: components["schemas"]["TaskType"][];
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Number of rows of the page. */
+            /**
+             * Format: int32
+             * @description Number of rows of the page.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
@@ -15285,12 +15872,14 @@ export interface components {
          */
         TaskTypeSearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -15316,15 +15905,24 @@ export interface components {
          * @description One page of task types.
          */
         TaskTypePage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -15410,6 +16008,7 @@ export interface components {
              */
             budgetHours?: DecimalString | null;
             /**
+             * Format: int32
              * @description Position of the task among those of the job.
              * @example 10
              */
@@ -15493,7 +16092,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name of the task. */
             name: string;
@@ -15543,7 +16145,10 @@ export interface components {
              * @example 1.50
              */
             budgetHours: DecimalString | null;
-            /** @description Position of the task among those of the job. */
+            /**
+             * Format: int32
+             * @description Position of the task among those of the job.
+             */
             sequence: number;
             /** @description Whether time on the task is billed. Default on creation: the value of the task type. */
             isBillable: boolean;
@@ -15654,12 +16259,14 @@ export interface components {
          */
         TaskSearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -15685,15 +16292,24 @@ export interface components {
          * @description One page of tasks.
          */
         TaskPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -15723,6 +16339,7 @@ export interface components {
              */
             orderBy?: components["schemas"]["TaskAggregateOrderBy"][];
             /**
+             * Format: int32
              * @description Maximum number of groups to return.
              * @default 100
              * @example 100
@@ -15743,6 +16360,8 @@ export interface components {
          *     - `TIME`, `EXPENSE`: created by the approval of an entry.
          *     - `FIXED_FEE`, `ADJUSTMENT`: written by `upsertRecords`.
          *     - `PROGRESS`: a progress bill as a negative amount, written by `upsertRecords` and offset by later billing.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         WipType: "TIME" | "EXPENSE" | "FIXED_FEE" | "PROGRESS" | "ADJUSTMENT";
@@ -15751,7 +16370,7 @@ export interface components {
          * @description Fields of work in progress that a caller can write. Rows for time and expenses are created by the service. A new record requires `wipType`, `clientId`, `jobId`, `workDate`, `amount`.
          */
         WipEntryFields: {
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. Values can be added in any release. */
             wipType?: components["schemas"]["WipType"];
             /**
              * @description Client, the same as that of the job.
@@ -15905,9 +16524,12 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. Values can be added in any release. */
             wipType: components["schemas"]["WipType"];
             /**
              * UUID
@@ -16058,7 +16680,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
-            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, without an event. */
+            /**
+             * Format: int32
+             * @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, without an event.
+             */
             ageDays: number;
         };
         /**
@@ -16066,15 +16691,24 @@ export interface components {
          * @description One page of WIP entries.
          */
         WipEntryPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -16173,12 +16807,14 @@ export interface components {
          */
         WipEntrySearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -16219,6 +16855,7 @@ export interface components {
              */
             orderBy?: components["schemas"]["WipEntryAggregateOrderBy"][];
             /**
+             * Format: int32
              * @description Maximum number of groups to return.
              * @default 100
              * @example 100
@@ -16379,7 +17016,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -16512,15 +17152,24 @@ export interface components {
          * @description One page of time entries.
          */
         TimeEntryPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -16628,12 +17277,14 @@ export interface components {
          */
         TimeEntrySearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -16674,6 +17325,7 @@ export interface components {
              */
             orderBy?: components["schemas"]["TimeEntryAggregateOrderBy"][];
             /**
+             * Format: int32
              * @description Maximum number of groups to return.
              * @default 100
              * @example 100
@@ -16808,7 +17460,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -16934,15 +17589,24 @@ export interface components {
          * @description One page of expense entries.
          */
         ExpenseEntryPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -17012,12 +17676,14 @@ export interface components {
          */
         ExpenseEntrySearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -17058,6 +17724,7 @@ export interface components {
              */
             orderBy?: components["schemas"]["ExpenseEntryAggregateOrderBy"][];
             /**
+             * Format: int32
              * @description Maximum number of groups to return.
              * @default 100
              * @example 100
@@ -17084,6 +17751,8 @@ export interface components {
          *     - `UPSERT`: creates a record, or updates the one with the same `systemRef`.
          *     - `UPDATE`: updates existing records.
          *     - `DELETE`: deactivates records.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         RecordOperation: "UPSERT" | "UPDATE" | "DELETE";
@@ -17125,15 +17794,19 @@ export interface components {
          */
         RecordTypeList: {
             /**
+             * Format: int32
              * @description Always 0: there is one page.
-             * @constant
+             * @enum {integer}
              */
             page: 0;
-            /** @description Number of rows in the list. */
+            /**
+             * Format: int32
+             * @description Number of rows in the list.
+             */
             pageSize: number;
             /**
              * @description Always false.
-             * @constant
+             * @enum {boolean}
              */
             hasMore: false;
             /** @description Always null. */
@@ -17226,7 +17899,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Code for time entries, unique among work codes. It cannot change once an entry uses it. */
             code: string;
@@ -17341,7 +18017,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Code for expense entries, unique among expense codes. It cannot change once an entry uses it. */
             code: string;
@@ -17397,7 +18076,7 @@ export interface components {
             description?: string | null;
             /**
              * @description Always false. Time off is never billed. Default on creation: `false`.
-             * @constant
+             * @enum {boolean}
              */
             isBillable?: false;
             /**
@@ -17459,7 +18138,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Code for time entries, unique among codes for time off. It cannot change once an entry uses it. */
             code: string;
@@ -17472,7 +18154,7 @@ export interface components {
             description: string | null;
             /**
              * @description Always false. Time off is never billed. Default on creation: `false`.
-             * @constant
+             * @enum {boolean}
              */
             isBillable: false;
             /** @description Category to group codes by, such as Leave, or null. */
@@ -17537,6 +18219,8 @@ export interface components {
          *     | `REFERENCE` | a record of the type `referencedEntityType` |
          *     | `JSON` | any JSON value |
          *     | `OBJECT` | an object with `fields`; only in standard types |
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         FieldType: "STRING" | "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "DATETIME" | "EMAIL" | "URL" | "ENUM" | "MULTI_ENUM" | "REFERENCE" | "JSON" | "OBJECT";
@@ -17567,11 +18251,15 @@ export interface components {
             /** @description Value of the field in new records that omit it, of the field's own type; null for none. */
             defaultValue: unknown;
             /**
+             * Format: int32
              * @description Minimum number of characters, or null.
              * @example 1
              */
             minLength: number | null;
-            /** @description Maximum number of characters, or null. */
+            /**
+             * Format: int32
+             * @description Maximum number of characters, or null.
+             */
             maxLength: number | null;
             /**
              * @description Regular expression (ECMA-262) that the text must match, or null.
@@ -17589,7 +18277,10 @@ export interface components {
              * @example 1000000
              */
             maximum: DecimalString | null;
-            /** @description Maximum number of decimal places of a `DECIMAL`; null for other types. Default on creation: 2 for a `DECIMAL`. */
+            /**
+             * Format: int32
+             * @description Maximum number of decimal places of a `DECIMAL`; null for other types. Default on creation: 2 for a `DECIMAL`.
+             */
             scale: number | null;
             /** @description Values of an `ENUM` or `MULTI_ENUM`; empty for other types. Default on creation: `[]`. */
             enumValues: string[];
@@ -17600,7 +18291,10 @@ export interface components {
              *     is the ID. References are returned as IDs. Empty for other types. Default on creation: every key of the referenced type.
              */
             referenceKeys: components["schemas"]["ReferenceKey"][];
-            /** @description Position of the field among the others, or null. */
+            /**
+             * Format: int32
+             * @description Position of the field among the others, or null.
+             */
             rank: number | null;
             /** @description False for a field that is kept but can no longer be written and is not required. Default on creation: `true`. */
             active: boolean;
@@ -17648,6 +18342,7 @@ export interface components {
         };
         /**
          * Expected version
+         * Format: int32
          * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
          *     there is no row, with `RECORD_NOT_FOUND`.
          * @example 3
@@ -17678,17 +18373,35 @@ export interface components {
          * @description Number of records by result.
          */
         RecordWriteSummary: {
-            /** @description Number of records in the request. */
+            /**
+             * Format: int32
+             * @description Number of records in the request.
+             */
             total: number;
-            /** @description Number of created records. */
+            /**
+             * Format: int32
+             * @description Number of created records.
+             */
             created: number;
-            /** @description Number of updated records. */
+            /**
+             * Format: int32
+             * @description Number of updated records.
+             */
             updated: number;
-            /** @description Number of unchanged records. */
+            /**
+             * Format: int32
+             * @description Number of unchanged records.
+             */
             unchanged: number;
-            /** @description Number of deactivated records. */
+            /**
+             * Format: int32
+             * @description Number of deactivated records.
+             */
             deleted: number;
-            /** @description Number of failed records. */
+            /**
+             * Format: int32
+             * @description Number of failed records.
+             */
             failed: number;
         };
         /**
@@ -17773,15 +18486,24 @@ export interface components {
          * @description One page of records.
          */
         RecordRowPage: {
-            /** @description Number of this page. The first page is 0. */
+            /**
+             * Format: int32
+             * @description Number of this page. The first page is 0.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -17822,6 +18544,8 @@ export interface components {
          *     - `COMPILATION`: preparation of financial statements without assurance.
          *     - `TAX`: tax returns.
          *     - `CAS`: client accounting services, such as bookkeeping.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         EngagementType: "AUDIT" | "REVIEW" | "COMPILATION" | "TAX" | "CAS" | "ADVISORY" | "OTHER";
@@ -17869,7 +18593,7 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
-            /** @description Role of the staff member. */
+            /** @description Role of the staff member. Values can be added in any release. */
             role: components["schemas"]["StaffAssignmentRole"];
         };
         /**
@@ -17904,7 +18628,10 @@ export interface components {
              *     Default on creation: `OTHER`.
              */
             type?: components["schemas"]["EngagementType"];
-            /** @description Fiscal year of the work. */
+            /**
+             * Format: int32
+             * @description Fiscal year of the work.
+             */
             fiscalYear?: number;
             /**
              * Nullable business date
@@ -18089,7 +18816,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -18117,7 +18847,10 @@ export interface components {
              *     Default on creation: `OTHER`.
              */
             type: components["schemas"]["EngagementType"];
-            /** @description Fiscal year of the work. */
+            /**
+             * Format: int32
+             * @description Fiscal year of the work.
+             */
             fiscalYear: number;
             /**
              * Nullable business date
@@ -18232,15 +18965,24 @@ export interface components {
          * @description One page of engagements.
          */
         EngagementPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -18335,12 +19077,14 @@ export interface components {
          */
         EngagementSearchRequest: {
             /**
+             * Format: int32
              * @description Number of rows to skip. It counts rows, not pages.
              * @default 0
              * @example 100
              */
             page?: number;
             /**
+             * Format: int32
              * @description Maximum number of rows to return.
              * @default 50
              * @example 50
@@ -18381,6 +19125,7 @@ export interface components {
              */
             orderBy?: components["schemas"]["EngagementAggregateOrderBy"][];
             /**
+             * Format: int32
              * @description Maximum number of groups to return.
              * @default 100
              * @example 100
@@ -18457,6 +19202,7 @@ export interface components {
              */
             type?: components["schemas"]["EngagementType"];
             /**
+             * Format: int32
              * @description Fiscal year of the work.
              * @example 2026
              */
@@ -18580,6 +19326,7 @@ export interface components {
              */
             clientRef?: string;
             /**
+             * Format: int32
              * @description Fiscal year of the work.
              * @example 2027
              */
@@ -18608,7 +19355,7 @@ export interface components {
              */
             templateId?: string | null;
             /**
-             * @description Type of work. `OTHER` if omitted.
+             * @description Type of work. `OTHER` if omitted. Values can be added in any release.
              * @default OTHER
              */
             type?: components["schemas"]["EngagementType"];
@@ -18698,7 +19445,10 @@ export interface components {
              */
             batchId: string;
             status: components["schemas"]["EngagementBatchStatus"];
-            /** @description Number of engagements to create. */
+            /**
+             * Format: int32
+             * @description Number of engagements to create.
+             */
             total: number;
         };
         /**
@@ -18711,7 +19461,10 @@ export interface components {
             detail: string;
             /** @description JSON Pointer (RFC 6901) to the invalid value in the body. Null if the error is not about one value. */
             pointer: string | null;
-            /** @description Index of the item in the request, starting at 0. */
+            /**
+             * Format: int32
+             * @description Index of the item in the request, starting at 0.
+             */
             index: number;
         };
         /**
@@ -18750,7 +19503,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -18760,11 +19516,20 @@ export interface components {
              */
             batchId: string;
             status: components["schemas"]["EngagementBatchStatus"];
-            /** @description Number of requested engagements. */
+            /**
+             * Format: int32
+             * @description Number of requested engagements.
+             */
             total: number;
-            /** @description Number of engagements created so far. */
+            /**
+             * Format: int32
+             * @description Number of engagements created so far.
+             */
             succeeded: number;
-            /** @description Number of failed entries so far. */
+            /**
+             * Format: int32
+             * @description Number of failed entries so far.
+             */
             failed: number;
             /** @description IDs of the engagements created so far, in the order of the request. */
             engagementIds: string[];
@@ -18854,7 +19619,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -18894,10 +19662,16 @@ export interface components {
              * @example application/pdf
              */
             mimeType: string;
-            /** @description Size of the file in bytes; 0 until it is generated. */
+            /**
+             * Format: int64
+             * @description Size of the file in bytes; 0 until it is generated.
+             */
             sizeBytes: number;
             status: components["schemas"]["EngagementDocumentStatus"];
-            /** @description Version number of the document, starting at 1. In contrast, `version` counts updates of the row. */
+            /**
+             * Format: int32
+             * @description Version number of the document, starting at 1. In contrast, `version` counts updates of the row.
+             */
             versionNumber: number;
             /**
              * Nullable instant
@@ -18912,15 +19686,24 @@ export interface components {
          * @description One page of documents.
          */
         EngagementDocumentPage: {
-            /** @description Number of rows before the first one of this page. */
+            /**
+             * Format: int32
+             * @description Number of rows before the first one of this page.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -19014,15 +19797,24 @@ export interface components {
          * @description One page of record types.
          */
         RecordTypePage: {
-            /** @description Number of this page. The first page is 0. */
+            /**
+             * Format: int32
+             * @description Number of this page. The first page is 0.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -19044,7 +19836,7 @@ export interface components {
         };
         /**
          * Custom field type
-         * @description Type of the value of a field: those of `FieldType` except `OBJECT`, which custom types do not have.
+         * @description Type of the value of a field: those of `FieldType` except `OBJECT`, which custom types do not have. Values can be added in any release.
          * @enum {string}
          */
         CustomFieldType: "STRING" | "TEXT" | "INTEGER" | "DECIMAL" | "BOOLEAN" | "DATE" | "DATETIME" | "EMAIL" | "URL" | "ENUM" | "MULTI_ENUM" | "REFERENCE" | "JSON";
@@ -19075,11 +19867,15 @@ export interface components {
             /** @description Value of the field in new records that omit it, of the field's own type; null for none. */
             defaultValue: unknown;
             /**
+             * Format: int32
              * @description Minimum number of characters, or null.
              * @example 1
              */
             minLength: number | null;
-            /** @description Maximum number of characters, or null. */
+            /**
+             * Format: int32
+             * @description Maximum number of characters, or null.
+             */
             maxLength: number | null;
             /**
              * @description Regular expression (ECMA-262) that the text must match, or null.
@@ -19097,7 +19893,10 @@ export interface components {
              * @example 1000000
              */
             maximum: DecimalString | null;
-            /** @description Maximum number of decimal places of a `DECIMAL`; null for other types. Default on creation: 2 for a `DECIMAL`. */
+            /**
+             * Format: int32
+             * @description Maximum number of decimal places of a `DECIMAL`; null for other types. Default on creation: 2 for a `DECIMAL`.
+             */
             scale: number | null;
             /** @description Values of an `ENUM` or `MULTI_ENUM`; empty for other types. Default on creation: `[]`. */
             enumValues: string[];
@@ -19108,14 +19907,17 @@ export interface components {
              *     is the ID. References are returned as IDs. Empty for other types. Default on creation: every key of the referenced type.
              */
             referenceKeys: components["schemas"]["ReferenceKey"][];
-            /** @description Position of the field among the others, or null. */
+            /**
+             * Format: int32
+             * @description Position of the field among the others, or null.
+             */
             rank: number | null;
             /** @description False for a field that is kept but can no longer be written and is not required. Default on creation: `true`. */
             active: boolean;
             type: components["schemas"]["CustomFieldType"];
             /**
              * @description Always false: the service sets no fields of custom types. Default on creation: `false`.
-             * @constant
+             * @enum {boolean}
              */
             readOnly: false;
         };
@@ -19155,7 +19957,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Displayed name, or null. */
             displayName: string | null;
@@ -19171,7 +19976,7 @@ export interface components {
             fields: components["schemas"]["CustomField"][];
             /**
              * @description Always true.
-             * @constant
+             * @enum {boolean}
              */
             isCustom: true;
             /**
@@ -19190,15 +19995,24 @@ export interface components {
          * @description One page of custom record types.
          */
         CustomRecordTypePage: {
-            /** @description Number of this page. The first page is 0. */
+            /**
+             * Format: int32
+             * @description Number of this page. The first page is 0.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -19250,11 +20064,13 @@ export interface components {
             /** @description Value of the field in new records that omit it, of the field's own type; null for none. */
             defaultValue?: unknown;
             /**
+             * Format: int32
              * @description Minimum number of characters, or null.
              * @example 1
              */
             minLength?: number | null;
             /**
+             * Format: int32
              * @description Maximum number of characters, or null.
              * @example 200
              */
@@ -19277,6 +20093,7 @@ export interface components {
              */
             maximum?: DecimalString | null;
             /**
+             * Format: int32
              * @description Maximum number of decimal places of a `DECIMAL`; null for other types. Default on creation: 2 for a `DECIMAL`.
              * @example 2
              */
@@ -19302,6 +20119,7 @@ export interface components {
              */
             referenceKeys?: components["schemas"]["ReferenceKey"][];
             /**
+             * Format: int32
              * @description Position of the field among the others, or null.
              * @example 10
              */
@@ -19311,7 +20129,7 @@ export interface components {
             type: components["schemas"]["CustomFieldType"];
             /**
              * @description Always false: the service sets no fields of custom types. Default on creation: `false`.
-             * @constant
+             * @enum {boolean}
              */
             readOnly?: false;
         };
@@ -19419,15 +20237,19 @@ export interface components {
          */
         EventCatalog: {
             /**
+             * Format: int32
              * @description Always 0: there is one page.
-             * @constant
+             * @enum {integer}
              */
             page: 0;
-            /** @description Number of rows in the list. */
+            /**
+             * Format: int32
+             * @description Number of rows in the list.
+             */
             pageSize: number;
             /**
              * @description Always false.
-             * @constant
+             * @enum {boolean}
              */
             hasMore: false;
             /** @description Always null. */
@@ -19502,7 +20324,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * Delivery URL
@@ -19550,7 +20375,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             lastDeliveryAt: string | null;
-            /** @description Number of failed attempts since the last success. */
+            /**
+             * Format: int32
+             * @description Number of failed attempts since the last success.
+             */
             consecutiveFailures: number;
         };
         /**
@@ -19558,15 +20386,24 @@ export interface components {
          * @description One page of subscriptions.
          */
         EventSubscriptionPage: {
-            /** @description Number of this page. The first page is 0. */
+            /**
+             * Format: int32
+             * @description Number of this page. The first page is 0.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -19645,6 +20482,8 @@ export interface components {
          *     - `FAILED`: the receiver responded with another status, or could not be reached.
          *     - `TIMEOUT`: the receiver did not respond within 15 seconds.
          *     - `BLOCKED`: the address of the receiver is not public, so nothing was sent.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         DeliveryOutcome: "SUCCESS" | "FAILED" | "TIMEOUT" | "BLOCKED";
@@ -19689,7 +20528,10 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
-            /** @description Number of the attempt for this event and subscription. */
+            /**
+             * Format: int32
+             * @description Number of the attempt for this event and subscription.
+             */
             attempt: number;
             /**
              * Delivery URL
@@ -19698,10 +20540,16 @@ export interface components {
              * @example https://crm.example.com/webhooks
              */
             deliveryUrl: string;
-            /** @description HTTP status of the receiver's response; null if there was no response. */
+            /**
+             * Format: int32
+             * @description HTTP status of the receiver's response; null if there was no response.
+             */
             httpStatusCode: number | null;
             outcome: components["schemas"]["DeliveryOutcome"];
-            /** @description Duration in milliseconds. */
+            /**
+             * Format: int32
+             * @description Duration in milliseconds.
+             */
             durationMs: number;
             /** @description Start of the response body (at most 1 KiB), or null. */
             responseSnippet: string | null;
@@ -19727,15 +20575,24 @@ export interface components {
          * @description One page of delivery attempts.
          */
         DeliveryAttemptPage: {
-            /** @description Number of this page. The first page is 0. */
+            /**
+             * Format: int32
+             * @description Number of this page. The first page is 0.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -19750,7 +20607,10 @@ export interface components {
          * @description Events that are sent again.
          */
         EventRecovery: {
-            /** @description Number of events. */
+            /**
+             * Format: int32
+             * @description Number of events.
+             */
             events: number;
         };
         /**
@@ -19791,8 +20651,9 @@ export interface components {
             /** @description Kind of problem, as text. */
             title: string;
             /**
+             * Format: int32
              * @description HTTP status.
-             * @constant
+             * @enum {integer}
              */
             status: 410;
             /** @description Description of this occurrence and how to fix it, for people. */
@@ -19803,7 +20664,7 @@ export interface components {
              */
             instance: string;
             /**
-             * @description Kind of problem, stable. Decide by it.
+             * @description Kind of problem, stable. Decide by it. Values can be added in any release.
              * @enum {string}
              */
             code: "EVENTS_EXPIRED";
@@ -19834,7 +20695,7 @@ export interface components {
             secret: string;
             /**
              * @description Signature algorithm.
-             * @constant
+             * @enum {string}
              */
             algorithm: "HMAC-SHA256";
             /**
@@ -19857,7 +20718,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             now: string;
-            /** @description Number of seconds that the time of the tenant is ahead of the real time. */
+            /**
+             * Format: int64
+             * @description Number of seconds that the time of the tenant is ahead of the real time.
+             */
             offsetSeconds: number;
         };
         /**
@@ -19890,9 +20754,15 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             now: string;
-            /** @description Number of seconds that the time of the tenant is ahead of the real time. */
+            /**
+             * Format: int64
+             * @description Number of seconds that the time of the tenant is ahead of the real time.
+             */
             offsetSeconds: number;
-            /** @description Number of times that a scheduled task ran on the way. */
+            /**
+             * Format: int64
+             * @description Number of times that a scheduled task ran on the way.
+             */
             ranTasks: number;
         };
         /**
@@ -19903,6 +20773,7 @@ export interface components {
         TestPayload: unknown;
         /**
          * Webhook timestamp
+         * Format: int64
          * @description Time of the message, in Unix seconds, as in `webhook-timestamp`.
          */
         WebhookTimestamp: number;
@@ -19926,6 +20797,7 @@ export interface components {
             secret: string;
             /**
              * Webhook timestamp
+             * Format: int64
              * @description Time to sign, in Unix seconds. Now if omitted.
              * @example 1790874137
              */
@@ -19983,6 +20855,7 @@ export interface components {
             signature: string;
             /**
              * Webhook timestamp
+             * Format: int64
              * @description Time of the message, in Unix seconds, as in `webhook-timestamp`.
              * @example 1790874137
              */
@@ -20000,6 +20873,8 @@ export interface components {
          *
          *     - `MALFORMED_SIGNATURE`: no part of it is `v1,` and 32 bytes in base64.
          *     - `SIGNATURE_MISMATCH`: it is the signature of other content or by another secret.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         TestValidationReason: "MALFORMED_SIGNATURE" | "SIGNATURE_MISMATCH";
@@ -20023,6 +20898,8 @@ export interface components {
          *     | `DELIVERABLE` | created by the firm for the client, including letters and invoices by the service |
          *     | `REFERENCE_FILE` | kept by the firm for its own work |
          *     | `DMS_DIRECT_UPLOAD` | uploaded directly to the document store |
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         FileSource: "CLIENT_REQUEST" | "DELIVERABLE" | "REFERENCE_FILE" | "DMS_DIRECT_UPLOAD";
@@ -20062,6 +20939,8 @@ export interface components {
          *     - `STAFF`: a staff member.
          *     - `CONTACT`: a contact of a client.
          *     - `SYSTEM`: the service itself.
+         *
+         *     Values can be added in any release.
          * @enum {string}
          */
         FileUploaderType: "STAFF" | "CONTACT" | "SYSTEM";
@@ -20101,7 +20980,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             status: components["schemas"]["FileStatus"];
             /** @description File name with its extension. */
@@ -20113,7 +20995,10 @@ export interface components {
              * @example application/pdf
              */
             mimeType: string;
-            /** @description Size of the content in bytes. */
+            /**
+             * Format: int64
+             * @description Size of the content in bytes.
+             */
             sizeBytes: number;
             /** @description SHA-256 hash of the content in hexadecimal, or null until the content is available. */
             sha256: string | null;
@@ -20148,7 +21033,10 @@ export interface components {
             uploadedById: string | null;
             /** @description Folder in the document store, with `/` as the separator, or null. */
             folderPath: string | null;
-            /** @description Tax year that the file is about, or null. */
+            /**
+             * Format: int32
+             * @description Tax year that the file is about, or null.
+             */
             taxYear: number | null;
             /**
              * Nullable URL
@@ -20170,15 +21058,24 @@ export interface components {
          * @description One page of files.
          */
         FilePage: {
-            /** @description Number of this page. The first page is 0. */
+            /**
+             * Format: int32
+             * @description Number of this page. The first page is 0.
+             */
             page: number;
-            /** @description Maximum number of rows of the page, as requested. */
+            /**
+             * Format: int32
+             * @description Maximum number of rows of the page, as requested.
+             */
             pageSize: number;
             /** @description Whether there are more rows after this page. */
             hasMore: boolean;
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            /**
+             * Format: int64
+             * @description Number of matching rows. Present if `includeTotal` was true.
+             */
             total?: number;
             /**
              * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
@@ -20224,7 +21121,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             displayName: string;
@@ -20283,7 +21183,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name of the task. */
             name: string;
@@ -20333,7 +21236,10 @@ export interface components {
              * @example 1.50
              */
             budgetHours: DecimalString | null;
-            /** @description Position of the task among those of the job. */
+            /**
+             * Format: int32
+             * @description Position of the task among those of the job.
+             */
             sequence: number;
             /** @description Whether time on the task is billed. Default on creation: the value of the task type. */
             isBillable: boolean;
@@ -20396,7 +21302,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -20480,7 +21389,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Readable number, unique in the tenant. */
             staffRef: string;
@@ -20622,7 +21534,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * UUID
@@ -20781,7 +21696,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Code for time entries, unique among work codes. It cannot change once an entry uses it. */
             code: string;
@@ -20846,7 +21764,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
@@ -20854,7 +21775,10 @@ export interface components {
             code: string;
             /** @description Description, or null. */
             description: string | null;
-            /** @description Seniority in the firm; 1 is partner. */
+            /**
+             * Format: int32
+             * @description Seniority in the firm; 1 is partner.
+             */
             rank: number;
             /** @description Whether the work of these staff members is usually billed. */
             isBillable: boolean;
@@ -20899,9 +21823,12 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. Values can be added in any release. */
             wipType: components["schemas"]["WipType"];
             /**
              * UUID
@@ -21047,7 +21974,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
-            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, without an event. */
+            /**
+             * Format: int32
+             * @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, without an event.
+             */
             ageDays: number;
         };
         /**
@@ -21086,7 +22016,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             status: components["schemas"]["FileStatus"];
             /** @description File name with its extension. */
@@ -21098,7 +22031,10 @@ export interface components {
              * @example application/pdf
              */
             mimeType: string;
-            /** @description Size of the content in bytes. */
+            /**
+             * Format: int64
+             * @description Size of the content in bytes.
+             */
             sizeBytes: number;
             /** @description SHA-256 hash of the content in hexadecimal, or null until the content is available. */
             sha256: string | null;
@@ -21133,7 +22069,10 @@ export interface components {
             uploadedById: string | null;
             /** @description Folder in the document store, with `/` as the separator, or null. */
             folderPath: string | null;
-            /** @description Tax year that the file is about, or null. */
+            /**
+             * Format: int32
+             * @description Tax year that the file is about, or null.
+             */
             taxYear: number | null;
             /** @description URL of the content, for a GET without a token. Null unless you request it from `getFile` and the file is `AVAILABLE`. Null without the `FILE_DL` role. */
             downloadUrl: null;
@@ -21190,7 +22129,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             type: components["schemas"]["CustomTypeName"];
             attributes: components["schemas"]["RecordAttributes"];
@@ -21348,9 +22290,15 @@ export interface components {
              * @example https://harborandpine.example
              */
             website: string | null;
-            /** @description Month in which the fiscal year ends, or null. */
+            /**
+             * Format: int32
+             * @description Month in which the fiscal year ends, or null.
+             */
             fiscalYearEndMonth: number | null;
-            /** @description Day of that month on which the fiscal year ends, or null. */
+            /**
+             * Format: int32
+             * @description Day of that month on which the fiscal year ends, or null.
+             */
             fiscalYearEndDay: number | null;
             /**
              * Nullable business date
@@ -21359,7 +22307,10 @@ export interface components {
              * @example 2026-09-30
              */
             incorporationDate: string | null;
-            /** @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30. */
+            /**
+             * Format: int32
+             * @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30.
+             */
             paymentTermsDays: number;
             /**
              * Currency
@@ -21452,9 +22403,15 @@ export interface components {
             code: string;
             /** @description Description of the type, or null. */
             description: string | null;
-            /** @description Payment terms of new clients of the type, in days, or null. */
+            /**
+             * Format: int32
+             * @description Payment terms of new clients of the type, in days, or null.
+             */
             defaultPaymentTermsDays: number | null;
-            /** @description Position of the type in lists. Default on creation: `0`. */
+            /**
+             * Format: int32
+             * @description Position of the type in lists. Default on creation: `0`.
+             */
             displayOrder: number;
         };
         /**
@@ -21519,6 +22476,7 @@ export interface components {
             primaryClientId: string | null;
             /**
              * Count
+             * Format: int32
              * @description Number of active clients in the group.
              */
             memberCount: number;
@@ -21736,7 +22694,10 @@ export interface components {
              * @example America/Los_Angeles
              */
             timeZone: string;
-            /** @description Month in which the org's own fiscal year starts. */
+            /**
+             * Format: int32
+             * @description Month in which the org's own fiscal year starts.
+             */
             fiscalYearStartMonth: number;
             /**
              * Nullable business date
@@ -21841,6 +22802,7 @@ export interface components {
             clients: components["schemas"]["LinkedClient"][];
             /**
              * Count
+             * Format: int32
              * @description Number of current and former clients, including those that `clients` omits.
              */
             clientsCount: number;
@@ -21923,7 +22885,10 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             inChargeId: string | null;
-            /** @description Fiscal year of the work, or null. */
+            /**
+             * Format: int32
+             * @description Fiscal year of the work, or null.
+             */
             fiscalYear: number | null;
             /**
              * Nullable business date
@@ -22042,7 +23007,10 @@ export interface components {
              * @example 1.50
              */
             budgetHours: DecimalString | null;
-            /** @description Number of days from the start of a job to its due date, or null. */
+            /**
+             * Format: int32
+             * @description Number of days from the start of a job to its due date, or null.
+             */
             durationDays: number | null;
             /** @description How often the work recurs, or null if unknown. */
             recurrence: components["schemas"]["JobTemplateRecurrence"] | null;
@@ -22176,7 +23144,10 @@ export interface components {
             code: string;
             /** @description Description, or null. */
             description: string | null;
-            /** @description Seniority in the firm; 1 is partner. */
+            /**
+             * Format: int32
+             * @description Seniority in the firm; 1 is partner.
+             */
             rank: number;
             /** @description Whether the work of these staff members is usually billed. */
             isBillable: boolean;
@@ -22786,7 +23757,10 @@ export interface components {
              * @example 2026-09-30
              */
             paidDate: string | null;
-            /** @description Number of days from `invoiceDate` to `paidDate`; null if it is not paid in full. */
+            /**
+             * Format: int32
+             * @description Number of days from `invoiceDate` to `paidDate`; null if it is not paid in full.
+             */
             daysToPay: number | null;
             /**
              * Nullable instant
@@ -22874,7 +23848,10 @@ export interface components {
             amountDue: DecimalString;
             /** @description Whether an amount is due and the due date has passed. It changes with the day alone; the event of `overdueAt` follows within a minute. */
             isOverdue: boolean;
-            /** @description Number of days since the due date; 0 if the invoice is not overdue. It changes with the day alone, without an event. */
+            /**
+             * Format: int32
+             * @description Number of days since the due date; 0 if the invoice is not overdue. It changes with the day alone, without an event.
+             */
             daysPastDue: number;
             /**
              * @description Allocations of payments that count towards the invoice, in order of allocation: the newest 100. To read all of
@@ -22883,6 +23860,7 @@ export interface components {
             allocations: components["schemas"]["InvoiceAllocation"][];
             /**
              * Count
+             * Format: int32
              * @description Number of allocations that count towards the invoice, including those that `allocations` omits.
              */
             allocationsCount: number;
@@ -22988,7 +23966,10 @@ export interface components {
              * @example 1.50
              */
             budgetHours: DecimalString | null;
-            /** @description Position of the task among those of the job. */
+            /**
+             * Format: int32
+             * @description Position of the task among those of the job.
+             */
             sequence: number;
             /** @description Whether time on the task is billed. Default on creation: the value of the task type. */
             isBillable: boolean;
@@ -23020,7 +24001,7 @@ export interface components {
          * @description Attributes of a `WipEntry` in responses.
          */
         WipEntryAttributes: {
-            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. Values can be added in any release. */
             wipType: components["schemas"]["WipType"];
             /**
              * UUID
@@ -23171,7 +24152,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
-            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, without an event. */
+            /**
+             * Format: int32
+             * @description Number of days from the work date to today while an amount is outstanding, otherwise 0. It changes with the day alone, without an event.
+             */
             ageDays: number;
         };
         /**
@@ -23519,7 +24503,7 @@ export interface components {
             description: string | null;
             /**
              * @description Always false. Time off is never billed. Default on creation: `false`.
-             * @constant
+             * @enum {boolean}
              */
             isBillable: false;
             /** @description Category to group codes by, such as Leave, or null. */
@@ -23577,7 +24561,10 @@ export interface components {
              *     Default on creation: `OTHER`.
              */
             type: components["schemas"]["EngagementType"];
-            /** @description Fiscal year of the work. */
+            /**
+             * Format: int32
+             * @description Fiscal year of the work.
+             */
             fiscalYear: number;
             /**
              * Nullable business date
@@ -23702,7 +24689,10 @@ export interface components {
              * @example application/pdf
              */
             mimeType: string;
-            /** @description Size of the content in bytes. */
+            /**
+             * Format: int64
+             * @description Size of the content in bytes.
+             */
             sizeBytes: number;
             /** @description SHA-256 hash of the content in hexadecimal, or null until the content is available. */
             sha256: string | null;
@@ -23737,7 +24727,10 @@ export interface components {
             uploadedById: string | null;
             /** @description Folder in the document store, with `/` as the separator, or null. */
             folderPath: string | null;
-            /** @description Tax year that the file is about, or null. */
+            /**
+             * Format: int32
+             * @description Tax year that the file is about, or null.
+             */
             taxYear: number | null;
             /**
              * Nullable URL
@@ -23761,7 +24754,7 @@ export interface components {
         WorkCodeUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "WorkCode";
             /**
@@ -23772,6 +24765,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -23792,7 +24786,7 @@ export interface components {
         ExpenseCodeUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ExpenseCode";
             /**
@@ -23803,6 +24797,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -23823,7 +24818,7 @@ export interface components {
         NonWorkCodeUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "NonWorkCode";
             /**
@@ -23834,6 +24829,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -23852,11 +24848,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Client`.
          */
         ClientWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Client";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -23869,7 +24868,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -23883,11 +24885,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `ClientType`.
          */
         ClientTypeWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientType";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -23900,7 +24905,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -23914,11 +24922,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `TaxRegion`.
          */
         TaxRegionWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "TaxRegion";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -23931,7 +24942,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -23945,11 +24959,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `ClientGroup`.
          */
         ClientGroupWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientGroup";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -23962,7 +24979,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -23976,11 +24996,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `ClientBusinessEntity`.
          */
         ClientBusinessEntityWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientBusinessEntity";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -23993,7 +25016,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24007,11 +25033,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `ContactClient`.
          */
         ContactClientWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ContactClient";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24024,7 +25053,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24038,11 +25070,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `ContactInfo`.
          */
         ContactInfoWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ContactInfo";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24055,7 +25090,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24069,11 +25107,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Department`.
          */
         DepartmentWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Department";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24086,7 +25127,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24100,11 +25144,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Industry`.
          */
         IndustryWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Industry";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24117,7 +25164,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24131,11 +25181,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Office`.
          */
         OfficeWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Office";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24148,7 +25201,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24162,11 +25218,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Org`.
          */
         OrgWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Org";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24179,7 +25238,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24193,11 +25255,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `ServiceLine`.
          */
         ServiceLineWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ServiceLine";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24210,7 +25275,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24224,11 +25292,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Contact`.
          */
         ContactWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Contact";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24241,7 +25312,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24255,11 +25329,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Job`.
          */
         JobWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Job";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24272,7 +25349,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24286,11 +25366,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `JobTemplate`.
          */
         JobTemplateWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "JobTemplate";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24303,7 +25386,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24317,11 +25403,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Staff`.
          */
         StaffWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Staff";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24334,7 +25423,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24348,11 +25440,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `StaffType`.
          */
         StaffTypeWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "StaffType";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24365,7 +25460,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24379,11 +25477,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Payment`.
          */
         PaymentWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Payment";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24396,7 +25497,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24410,11 +25514,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `QuickPaymentLink`.
          */
         QuickPaymentLinkWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "QuickPaymentLink";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24427,7 +25534,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24441,11 +25551,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `DraftInvoice`.
          */
         DraftInvoiceWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "DraftInvoice";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24458,7 +25571,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24472,11 +25588,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Invoice`.
          */
         InvoiceWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Invoice";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24489,7 +25608,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24503,11 +25625,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `TaskType`.
          */
         TaskTypeWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "TaskType";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24520,7 +25645,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24534,11 +25662,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Task`.
          */
         TaskWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Task";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24551,7 +25682,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24565,11 +25699,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `WipEntry`.
          */
         WipEntryWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "WipEntry";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24582,7 +25719,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24596,11 +25736,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `TimeEntry`.
          */
         TimeEntryWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "TimeEntry";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24613,7 +25756,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24627,11 +25773,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `ExpenseEntry`.
          */
         ExpenseEntryWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ExpenseEntry";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24644,7 +25793,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24658,11 +25810,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `WorkCode`.
          */
         WorkCodeWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "WorkCode";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24675,7 +25830,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24689,11 +25847,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `ExpenseCode`.
          */
         ExpenseCodeWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ExpenseCode";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24706,7 +25867,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24720,11 +25884,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `NonWorkCode`.
          */
         NonWorkCodeWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "NonWorkCode";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24737,7 +25904,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24751,11 +25921,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `Engagement`.
          */
         EngagementWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Engagement";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24768,7 +25941,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24782,11 +25958,14 @@ export interface components {
          * @description Result of writing one record of the request. The type is `File`.
          */
         FileWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "File";
             /** @description Key of the record; null if a record without a valid one failed. */
@@ -24799,7 +25978,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24818,7 +26000,10 @@ export interface components {
          * @description Result of writing one record of the request. For custom types.
          */
         CustomRecordWriteItem: {
-            /** @description Index of the record in the request. */
+            /**
+             * Format: int32
+             * @description Index of the record in the request.
+             */
             index: number;
             /** @description Name of the custom type; null if the item names no type. */
             type: components["schemas"]["CustomTypeName"] | null;
@@ -24832,7 +26017,10 @@ export interface components {
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
+            /**
+             * Format: int32
+             * @description Version of the stored record; null if the record failed.
+             */
             version: number | null;
             /** @description Whether the stored record is active; null if the record failed. */
             active: boolean | null;
@@ -24877,11 +26065,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Client";
             attributes: components["schemas"]["ClientAttributes"];
@@ -24922,11 +26113,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientType";
             attributes: components["schemas"]["ClientTypeAttributes"];
@@ -24967,11 +26161,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "TaxRegion";
             attributes: components["schemas"]["TaxRegionAttributes"];
@@ -25012,11 +26209,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientGroup";
             attributes: components["schemas"]["ClientGroupAttributes"];
@@ -25057,11 +26257,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientBusinessEntity";
             attributes: components["schemas"]["ClientBusinessEntityAttributes"];
@@ -25102,11 +26305,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ContactClient";
             attributes: components["schemas"]["ContactClientAttributes"];
@@ -25147,11 +26353,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ContactInfo";
             attributes: components["schemas"]["ContactInfoAttributes"];
@@ -25192,11 +26401,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Department";
             attributes: components["schemas"]["DepartmentAttributes"];
@@ -25237,11 +26449,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Industry";
             attributes: components["schemas"]["IndustryAttributes"];
@@ -25282,11 +26497,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Office";
             attributes: components["schemas"]["OfficeAttributes"];
@@ -25327,11 +26545,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Org";
             attributes: components["schemas"]["OrgAttributes"];
@@ -25372,11 +26593,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ServiceLine";
             attributes: components["schemas"]["ServiceLineAttributes"];
@@ -25417,11 +26641,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Contact";
             attributes: components["schemas"]["ContactAttributes"];
@@ -25462,11 +26689,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Job";
             attributes: components["schemas"]["JobAttributes"];
@@ -25507,11 +26737,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "JobTemplate";
             attributes: components["schemas"]["JobTemplateAttributes"];
@@ -25552,11 +26785,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Staff";
             attributes: components["schemas"]["StaffAttributes"];
@@ -25597,11 +26833,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "StaffType";
             attributes: components["schemas"]["StaffTypeAttributes"];
@@ -25642,11 +26881,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Payment";
             attributes: components["schemas"]["PaymentAttributes"];
@@ -25687,11 +26929,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "QuickPaymentLink";
             attributes: components["schemas"]["QuickPaymentLinkAttributes"];
@@ -25732,11 +26977,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "DraftInvoice";
             attributes: components["schemas"]["DraftInvoiceAttributes"];
@@ -25777,11 +27025,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Invoice";
             attributes: components["schemas"]["InvoiceAttributes"];
@@ -25822,11 +27073,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "TaskType";
             attributes: components["schemas"]["TaskTypeAttributes"];
@@ -25867,11 +27121,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Task";
             attributes: components["schemas"]["TaskAttributes"];
@@ -25912,11 +27169,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "WipEntry";
             attributes: components["schemas"]["WipEntryAttributes"];
@@ -25957,11 +27217,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "TimeEntry";
             attributes: components["schemas"]["TimeEntryAttributes"];
@@ -26002,11 +27265,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ExpenseEntry";
             attributes: components["schemas"]["ExpenseEntryAttributes"];
@@ -26047,11 +27313,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "WorkCode";
             attributes: components["schemas"]["WorkCodeAttributes"];
@@ -26092,11 +27361,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ExpenseCode";
             attributes: components["schemas"]["ExpenseCodeAttributes"];
@@ -26137,11 +27409,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "NonWorkCode";
             attributes: components["schemas"]["NonWorkCodeAttributes"];
@@ -26182,11 +27457,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Engagement";
             attributes: components["schemas"]["EngagementAttributes"];
@@ -26227,11 +27505,14 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            /**
+             * Format: int32
+             * @description Number that increases by one with every update; the basis of the `ETag`.
+             */
             version: number;
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "File";
             attributes: components["schemas"]["FileAttributes"];
@@ -26248,7 +27529,7 @@ export interface components {
         TimeEntryUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "TimeEntry";
             /**
@@ -26259,6 +27540,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26282,7 +27564,7 @@ export interface components {
         ExpenseEntryUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ExpenseEntry";
             /**
@@ -26293,6 +27575,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26316,7 +27599,7 @@ export interface components {
         ClientUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Client";
             /**
@@ -26328,6 +27611,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26342,7 +27626,7 @@ export interface components {
         ClientTypeUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientType";
             /**
@@ -26354,6 +27638,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26368,7 +27653,7 @@ export interface components {
         TaxRegionUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "TaxRegion";
             /**
@@ -26380,6 +27665,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26394,7 +27680,7 @@ export interface components {
         ClientGroupUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientGroup";
             /**
@@ -26406,6 +27692,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26420,7 +27707,7 @@ export interface components {
         ClientBusinessEntityUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientBusinessEntity";
             /**
@@ -26432,6 +27719,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26446,7 +27734,7 @@ export interface components {
         ContactClientUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ContactClient";
             /**
@@ -26458,6 +27746,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26472,7 +27761,7 @@ export interface components {
         ContactInfoUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ContactInfo";
             /**
@@ -26484,6 +27773,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26498,7 +27788,7 @@ export interface components {
         DepartmentUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Department";
             /**
@@ -26510,6 +27800,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26524,7 +27815,7 @@ export interface components {
         IndustryUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Industry";
             /**
@@ -26536,6 +27827,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26550,7 +27842,7 @@ export interface components {
         OfficeUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Office";
             /**
@@ -26562,6 +27854,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26576,7 +27869,7 @@ export interface components {
         OrgUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Org";
             /**
@@ -26588,6 +27881,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26602,7 +27896,7 @@ export interface components {
         ServiceLineUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ServiceLine";
             /**
@@ -26614,6 +27908,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26628,7 +27923,7 @@ export interface components {
         ContactUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Contact";
             /**
@@ -26640,6 +27935,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26654,7 +27950,7 @@ export interface components {
         JobUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Job";
             /**
@@ -26666,6 +27962,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26680,7 +27977,7 @@ export interface components {
         JobTemplateUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "JobTemplate";
             /**
@@ -26692,6 +27989,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26706,7 +28004,7 @@ export interface components {
         StaffUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Staff";
             /**
@@ -26718,6 +28016,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26732,7 +28031,7 @@ export interface components {
         StaffTypeUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "StaffType";
             /**
@@ -26744,6 +28043,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26758,7 +28058,7 @@ export interface components {
         PaymentUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Payment";
             /**
@@ -26770,6 +28070,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26784,7 +28085,7 @@ export interface components {
         DraftInvoiceUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "DraftInvoice";
             /**
@@ -26796,6 +28097,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26810,7 +28112,7 @@ export interface components {
         InvoiceUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Invoice";
             /**
@@ -26822,6 +28124,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26836,7 +28139,7 @@ export interface components {
         TaskTypeUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "TaskType";
             /**
@@ -26848,6 +28151,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26862,7 +28166,7 @@ export interface components {
         TaskUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Task";
             /**
@@ -26874,6 +28178,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26888,7 +28193,7 @@ export interface components {
         WipEntryUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "WipEntry";
             /**
@@ -26900,6 +28205,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26914,7 +28220,7 @@ export interface components {
         FileUpdate: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "File";
             /**
@@ -26926,6 +28232,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26953,6 +28260,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26967,7 +28275,7 @@ export interface components {
         ClientUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Client";
             /**
@@ -26979,6 +28287,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -26993,7 +28302,7 @@ export interface components {
         ClientTypeUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientType";
             /**
@@ -27005,6 +28314,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27019,7 +28329,7 @@ export interface components {
         TaxRegionUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "TaxRegion";
             /**
@@ -27031,6 +28341,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27045,7 +28356,7 @@ export interface components {
         ClientGroupUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientGroup";
             /**
@@ -27057,6 +28368,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27071,7 +28383,7 @@ export interface components {
         ClientBusinessEntityUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ClientBusinessEntity";
             /**
@@ -27083,6 +28395,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27097,7 +28410,7 @@ export interface components {
         ContactClientUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ContactClient";
             /**
@@ -27109,6 +28422,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27123,7 +28437,7 @@ export interface components {
         ContactInfoUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ContactInfo";
             /**
@@ -27135,6 +28449,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27149,7 +28464,7 @@ export interface components {
         DepartmentUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Department";
             /**
@@ -27161,6 +28476,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27175,7 +28491,7 @@ export interface components {
         IndustryUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Industry";
             /**
@@ -27187,6 +28503,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27201,7 +28518,7 @@ export interface components {
         OfficeUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Office";
             /**
@@ -27213,6 +28530,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27227,7 +28545,7 @@ export interface components {
         OrgUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Org";
             /**
@@ -27239,6 +28557,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27253,7 +28572,7 @@ export interface components {
         ServiceLineUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "ServiceLine";
             /**
@@ -27265,6 +28584,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27279,7 +28599,7 @@ export interface components {
         ContactUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Contact";
             /**
@@ -27291,6 +28611,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27305,7 +28626,7 @@ export interface components {
         JobUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Job";
             /**
@@ -27317,6 +28638,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27331,7 +28653,7 @@ export interface components {
         JobTemplateUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "JobTemplate";
             /**
@@ -27343,6 +28665,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27357,7 +28680,7 @@ export interface components {
         StaffUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Staff";
             /**
@@ -27369,6 +28692,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27383,7 +28707,7 @@ export interface components {
         StaffTypeUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "StaffType";
             /**
@@ -27395,6 +28719,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27409,7 +28734,7 @@ export interface components {
         PaymentUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Payment";
             /**
@@ -27421,6 +28746,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27435,7 +28761,7 @@ export interface components {
         DraftInvoiceUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "DraftInvoice";
             /**
@@ -27447,6 +28773,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27461,7 +28788,7 @@ export interface components {
         InvoiceUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Invoice";
             /**
@@ -27473,6 +28800,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27487,7 +28815,7 @@ export interface components {
         TaskTypeUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "TaskType";
             /**
@@ -27499,6 +28827,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27513,7 +28842,7 @@ export interface components {
         TaskUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "Task";
             /**
@@ -27525,6 +28854,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27539,7 +28869,7 @@ export interface components {
         WipEntryUpsert: {
             /**
              * @description Name of the type.
-             * @constant
+             * @enum {string}
              */
             type: "WipEntry";
             /**
@@ -27551,6 +28881,7 @@ export interface components {
             systemRef?: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27578,6 +28909,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27604,6 +28936,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27625,6 +28958,7 @@ export interface components {
             systemRef: string;
             /**
              * Expected version
+             * Format: int32
              * @description `version` of the row as you read it. If the row has another version, the item fails with `STALE_VERSION` and changes nothing; if
              *     there is no row, with `RECORD_NOT_FOUND`.
              * @example 3
@@ -27638,32 +28972,58 @@ export interface components {
         CountMeasure: {
             /**
              * @description Number of records.
-             * @constant
+             * @enum {string}
              */
             function: "COUNT";
         };
+        /**
+         * Sum function
+         * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+         *
+         *     - `COUNT`: number of records.
+         *     - `SUM`: exact sum.
+         *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+         *     - `MIN`, `MAX`: smallest and greatest value.
+         * @enum {string}
+         */
+        SumFunction: "SUM" | "AVERAGE";
+        /**
+         * Range function
+         * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+         *
+         *     - `COUNT`: number of records.
+         *     - `SUM`: exact sum.
+         *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+         *     - `MIN`, `MAX`: smallest and greatest value.
+         * @enum {string}
+         */
+        RangeFunction: "MIN" | "MAX";
+        /**
+         * Client instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        ClientInstantColumn: "createdAt" | "updatedAt" | "onboardedAt";
         /**
          * Client group by instant
          * @description A column to group by, as a whole or in ranges.
          */
         ClientGroupByInstant: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "onboardedAt";
+            column: components["schemas"]["ClientInstantColumn"];
             by?: components["schemas"]["CalendarUnit"];
         };
+        /**
+         * Client number column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        ClientNumberColumn: "outstandingBalance" | "overdueBalance" | "unbilledWip" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
         /**
          * Client group by number
          * @description A column to group by, as a whole or in ranges.
          */
         ClientGroupByNumber: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "outstandingBalance" | "overdueBalance" | "unbilledWip" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
+            column: components["schemas"]["ClientNumberColumn"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -27677,15 +29037,17 @@ export interface components {
             boundaries?: (DecimalString | number)[];
         };
         /**
+         * Client value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        ClientValueColumn: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "email" | "currency";
+        /**
          * Client group by value
          * @description A column to group by, as a whole or in ranges.
          */
         ClientGroupByValue: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "email" | "currency";
+            column: components["schemas"]["ClientValueColumn"];
         };
         /**
          * Client group by
@@ -27693,46 +29055,26 @@ export interface components {
          */
         ClientGroupBy: components["schemas"]["ClientGroupByInstant"] | components["schemas"]["ClientGroupByNumber"] | components["schemas"]["ClientGroupByValue"];
         /**
+         * Client ordered column
+         * @description Column to calculate the figure from.
+         * @enum {string}
+         */
+        ClientOrderedColumn: "createdAt" | "updatedAt" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
+        /**
          * Client sum measure
          * @description A figure.
          */
         ClientSumMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "SUM" | "AVERAGE";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "outstandingBalance" | "overdueBalance" | "unbilledWip" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["ClientNumberColumn"];
         };
         /**
          * Client range measure
          * @description A figure.
          */
         ClientRangeMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "MIN" | "MAX";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["ClientOrderedColumn"];
         };
         /**
          * Client measure
@@ -27757,15 +29099,17 @@ export interface components {
             direction: components["schemas"]["OrderDirection"];
         };
         /**
+         * Project day column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        ProjectDayColumn: "startDate" | "dueDate" | "deadlineDate";
+        /**
          * Project group by day
          * @description A column to group by, as a whole or in ranges.
          */
         ProjectGroupByDay: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "startDate" | "dueDate" | "deadlineDate";
+            column: components["schemas"]["ProjectDayColumn"];
             by?: components["schemas"]["CalendarUnit"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
@@ -27788,27 +29132,31 @@ export interface components {
             daysBefore?: string;
         };
         /**
+         * Project instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        ProjectInstantColumn: "createdAt" | "updatedAt" | "completedAt";
+        /**
          * Project group by instant
          * @description A column to group by, as a whole or in ranges.
          */
         ProjectGroupByInstant: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "completedAt";
+            column: components["schemas"]["ProjectInstantColumn"];
             by?: components["schemas"]["CalendarUnit"];
         };
+        /**
+         * Project number column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        ProjectNumberColumn: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
         /**
          * Project group by number
          * @description A column to group by, as a whole or in ranges.
          */
         ProjectGroupByNumber: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+            column: components["schemas"]["ProjectNumberColumn"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -27822,15 +29170,17 @@ export interface components {
             boundaries?: (DecimalString | number)[];
         };
         /**
+         * Project value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        ProjectValueColumn: "id" | "systemRef" | "active" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "priority" | "currency";
+        /**
          * Project group by value
          * @description A column to group by, as a whole or in ranges.
          */
         ProjectGroupByValue: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "id" | "systemRef" | "active" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "priority" | "currency";
+            column: components["schemas"]["ProjectValueColumn"];
         };
         /**
          * Project group by
@@ -27838,46 +29188,26 @@ export interface components {
          */
         ProjectGroupBy: components["schemas"]["ProjectGroupByDay"] | components["schemas"]["ProjectGroupByInstant"] | components["schemas"]["ProjectGroupByNumber"] | components["schemas"]["ProjectGroupByValue"];
         /**
+         * Project ordered column
+         * @description Column to calculate the figure from.
+         * @enum {string}
+         */
+        ProjectOrderedColumn: "createdAt" | "updatedAt" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+        /**
          * Project sum measure
          * @description A figure.
          */
         ProjectSumMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "SUM" | "AVERAGE";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["ProjectNumberColumn"];
         };
         /**
          * Project range measure
          * @description A figure.
          */
         ProjectRangeMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "MIN" | "MAX";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "feeRemaining" | "standardAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["ProjectOrderedColumn"];
         };
         /**
          * Project measure
@@ -27902,15 +29232,17 @@ export interface components {
             direction: components["schemas"]["OrderDirection"];
         };
         /**
+         * Payment day column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        PaymentDayColumn: "paymentDate";
+        /**
          * Payment group by day
          * @description A column to group by, as a whole or in ranges.
          */
         PaymentGroupByDay: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "paymentDate";
+            column: components["schemas"]["PaymentDayColumn"];
             by?: components["schemas"]["CalendarUnit"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
@@ -27933,27 +29265,31 @@ export interface components {
             daysBefore?: string;
         };
         /**
+         * Payment instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        PaymentInstantColumn: "createdAt" | "updatedAt" | "settledAt";
+        /**
          * Payment group by instant
          * @description A column to group by, as a whole or in ranges.
          */
         PaymentGroupByInstant: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "settledAt";
+            column: components["schemas"]["PaymentInstantColumn"];
             by?: components["schemas"]["CalendarUnit"];
         };
+        /**
+         * Payment number column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        PaymentNumberColumn: "amount" | "unappliedAmount" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
         /**
          * Payment group by number
          * @description A column to group by, as a whole or in ranges.
          */
         PaymentGroupByNumber: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "amount" | "unappliedAmount" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
+            column: components["schemas"]["PaymentNumberColumn"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -27967,15 +29303,17 @@ export interface components {
             boundaries?: (DecimalString | number)[];
         };
         /**
+         * Payment value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        PaymentValueColumn: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef";
+        /**
          * Payment group by value
          * @description A column to group by, as a whole or in ranges.
          */
         PaymentGroupByValue: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "creditNoteId" | "processorRef";
+            column: components["schemas"]["PaymentValueColumn"];
         };
         /**
          * Payment group by
@@ -27983,46 +29321,26 @@ export interface components {
          */
         PaymentGroupBy: components["schemas"]["PaymentGroupByDay"] | components["schemas"]["PaymentGroupByInstant"] | components["schemas"]["PaymentGroupByNumber"] | components["schemas"]["PaymentGroupByValue"];
         /**
+         * Payment ordered column
+         * @description Column to calculate the figure from.
+         * @enum {string}
+         */
+        PaymentOrderedColumn: "createdAt" | "updatedAt" | "paymentDate" | "amount" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
+        /**
          * Payment sum measure
          * @description A figure.
          */
         PaymentSumMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "SUM" | "AVERAGE";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "amount" | "unappliedAmount" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["PaymentNumberColumn"];
         };
         /**
          * Payment range measure
          * @description A figure.
          */
         PaymentRangeMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "MIN" | "MAX";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "paymentDate" | "amount" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["PaymentOrderedColumn"];
         };
         /**
          * Payment measure
@@ -28047,15 +29365,17 @@ export interface components {
             direction: components["schemas"]["OrderDirection"];
         };
         /**
+         * Invoice day column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        InvoiceDayColumn: "invoiceDate" | "dueDate" | "paidDate";
+        /**
          * Invoice group by day
          * @description A column to group by, as a whole or in ranges.
          */
         InvoiceGroupByDay: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "invoiceDate" | "dueDate" | "paidDate";
+            column: components["schemas"]["InvoiceDayColumn"];
             by?: components["schemas"]["CalendarUnit"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
@@ -28078,27 +29398,31 @@ export interface components {
             daysBefore?: string;
         };
         /**
+         * Invoice instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        InvoiceInstantColumn: "createdAt" | "updatedAt" | "postedAt" | "paidAt" | "overdueAt" | "sentAt";
+        /**
          * Invoice group by instant
          * @description A column to group by, as a whole or in ranges.
          */
         InvoiceGroupByInstant: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "postedAt" | "paidAt" | "overdueAt" | "sentAt";
+            column: components["schemas"]["InvoiceInstantColumn"];
             by?: components["schemas"]["CalendarUnit"];
         };
+        /**
+         * Invoice number column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        InvoiceNumberColumn: "daysToPay" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue";
         /**
          * Invoice group by number
          * @description A column to group by, as a whole or in ranges.
          */
         InvoiceGroupByNumber: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "daysToPay" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue";
+            column: components["schemas"]["InvoiceNumberColumn"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -28112,15 +29436,17 @@ export interface components {
             boundaries?: (DecimalString | number)[];
         };
         /**
+         * Invoice value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        InvoiceValueColumn: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency";
+        /**
          * Invoice group by value
          * @description A column to group by, as a whole or in ranges.
          */
         InvoiceGroupByValue: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "id" | "systemRef" | "active" | "documentType" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "creditedInvoiceId" | "status" | "isOverdue" | "currency";
+            column: components["schemas"]["InvoiceValueColumn"];
         };
         /**
          * Invoice group by
@@ -28128,46 +29454,26 @@ export interface components {
          */
         InvoiceGroupBy: components["schemas"]["InvoiceGroupByDay"] | components["schemas"]["InvoiceGroupByInstant"] | components["schemas"]["InvoiceGroupByNumber"] | components["schemas"]["InvoiceGroupByValue"];
         /**
+         * Invoice ordered column
+         * @description Column to calculate the figure from.
+         * @enum {string}
+         */
+        InvoiceOrderedColumn: "createdAt" | "updatedAt" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "sentAt";
+        /**
          * Invoice sum measure
          * @description A figure.
          */
         InvoiceSumMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "SUM" | "AVERAGE";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "daysToPay" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue";
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["InvoiceNumberColumn"];
         };
         /**
          * Invoice range measure
          * @description A figure.
          */
         InvoiceRangeMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "MIN" | "MAX";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "invoiceDate" | "dueDate" | "postedAt" | "paidDate" | "daysToPay" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "sentAt";
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["InvoiceOrderedColumn"];
         };
         /**
          * Invoice measure
@@ -28192,15 +29498,17 @@ export interface components {
             direction: components["schemas"]["OrderDirection"];
         };
         /**
+         * Ledger entry day column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        LedgerEntryDayColumn: "businessDate" | "dueDate" | "workDate";
+        /**
          * Ledger entry group by day
          * @description A column to group by, as a whole or in ranges.
          */
         LedgerEntryGroupByDay: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "businessDate" | "dueDate" | "workDate";
+            column: components["schemas"]["LedgerEntryDayColumn"];
             by?: components["schemas"]["CalendarUnit"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
@@ -28223,27 +29531,31 @@ export interface components {
             daysBefore?: string;
         };
         /**
+         * Ledger entry instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        LedgerEntryInstantColumn: "createdAt" | "updatedAt" | "recordedAt";
+        /**
          * Ledger entry group by instant
          * @description A column to group by, as a whole or in ranges.
          */
         LedgerEntryGroupByInstant: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "recordedAt";
+            column: components["schemas"]["LedgerEntryInstantColumn"];
             by?: components["schemas"]["CalendarUnit"];
         };
+        /**
+         * Ledger entry number column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        LedgerEntryNumberColumn: "amount";
         /**
          * Ledger entry group by number
          * @description A column to group by, as a whole or in ranges.
          */
         LedgerEntryGroupByNumber: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "amount";
+            column: components["schemas"]["LedgerEntryNumberColumn"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -28257,15 +29569,17 @@ export interface components {
             boundaries?: (DecimalString | number)[];
         };
         /**
+         * Ledger entry value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        LedgerEntryValueColumn: "id" | "systemRef" | "active" | "account" | "kind" | "currency" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "reversesId" | "reason" | "recordedByApiUserId";
+        /**
          * Ledger entry group by value
          * @description A column to group by, as a whole or in ranges.
          */
         LedgerEntryGroupByValue: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "id" | "systemRef" | "active" | "account" | "kind" | "currency" | "clientId" | "jobId" | "invoiceId" | "paymentId" | "wipEntryId" | "staffId" | "reversesId" | "reason" | "recordedByApiUserId";
+            column: components["schemas"]["LedgerEntryValueColumn"];
         };
         /**
          * Ledger entry group by
@@ -28273,46 +29587,26 @@ export interface components {
          */
         LedgerEntryGroupBy: components["schemas"]["LedgerEntryGroupByDay"] | components["schemas"]["LedgerEntryGroupByInstant"] | components["schemas"]["LedgerEntryGroupByNumber"] | components["schemas"]["LedgerEntryGroupByValue"];
         /**
+         * Ledger entry ordered column
+         * @description Column to calculate the figure from.
+         * @enum {string}
+         */
+        LedgerEntryOrderedColumn: "createdAt" | "updatedAt" | "amount" | "businessDate" | "recordedAt" | "dueDate" | "workDate";
+        /**
          * Ledger entry sum measure
          * @description A figure.
          */
         LedgerEntrySumMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "SUM" | "AVERAGE";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "amount";
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["LedgerEntryNumberColumn"];
         };
         /**
          * Ledger entry range measure
          * @description A figure.
          */
         LedgerEntryRangeMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "MIN" | "MAX";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "amount" | "businessDate" | "recordedAt" | "dueDate" | "workDate";
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["LedgerEntryOrderedColumn"];
         };
         /**
          * Ledger entry measure
@@ -28337,15 +29631,17 @@ export interface components {
             direction: components["schemas"]["OrderDirection"];
         };
         /**
+         * Task day column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        TaskDayColumn: "startDate" | "dueDate";
+        /**
          * Task group by day
          * @description A column to group by, as a whole or in ranges.
          */
         TaskGroupByDay: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "startDate" | "dueDate";
+            column: components["schemas"]["TaskDayColumn"];
             by?: components["schemas"]["CalendarUnit"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
@@ -28368,27 +29664,31 @@ export interface components {
             daysBefore?: string;
         };
         /**
+         * Task instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        TaskInstantColumn: "createdAt" | "updatedAt" | "completedAt";
+        /**
          * Task group by instant
          * @description A column to group by, as a whole or in ranges.
          */
         TaskGroupByInstant: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "completedAt";
+            column: components["schemas"]["TaskInstantColumn"];
             by?: components["schemas"]["CalendarUnit"];
         };
+        /**
+         * Task number column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        TaskNumberColumn: "budgetHours" | "actualHours" | "sequence";
         /**
          * Task group by number
          * @description A column to group by, as a whole or in ranges.
          */
         TaskGroupByNumber: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "budgetHours" | "actualHours" | "sequence";
+            column: components["schemas"]["TaskNumberColumn"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -28402,15 +29702,17 @@ export interface components {
             boundaries?: (DecimalString | number)[];
         };
         /**
+         * Task value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        TaskValueColumn: "id" | "systemRef" | "active" | "name" | "jobId" | "taskTypeId" | "assigneeId" | "status" | "priority" | "isBillable";
+        /**
          * Task group by value
          * @description A column to group by, as a whole or in ranges.
          */
         TaskGroupByValue: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "id" | "systemRef" | "active" | "name" | "jobId" | "taskTypeId" | "assigneeId" | "status" | "priority" | "isBillable";
+            column: components["schemas"]["TaskValueColumn"];
         };
         /**
          * Task group by
@@ -28418,46 +29720,26 @@ export interface components {
          */
         TaskGroupBy: components["schemas"]["TaskGroupByDay"] | components["schemas"]["TaskGroupByInstant"] | components["schemas"]["TaskGroupByNumber"] | components["schemas"]["TaskGroupByValue"];
         /**
+         * Task ordered column
+         * @description Column to calculate the figure from.
+         * @enum {string}
+         */
+        TaskOrderedColumn: "createdAt" | "updatedAt" | "startDate" | "dueDate" | "completedAt" | "budgetHours" | "actualHours" | "sequence";
+        /**
          * Task sum measure
          * @description A figure.
          */
         TaskSumMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "SUM" | "AVERAGE";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "budgetHours" | "actualHours" | "sequence";
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["TaskNumberColumn"];
         };
         /**
          * Task range measure
          * @description A figure.
          */
         TaskRangeMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "MIN" | "MAX";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "startDate" | "dueDate" | "completedAt" | "budgetHours" | "actualHours" | "sequence";
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["TaskOrderedColumn"];
         };
         /**
          * Task measure
@@ -28482,15 +29764,17 @@ export interface components {
             direction: components["schemas"]["OrderDirection"];
         };
         /**
+         * WIP entry day column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        WipEntryDayColumn: "workDate";
+        /**
          * WIP entry group by day
          * @description A column to group by, as a whole or in ranges.
          */
         WipEntryGroupByDay: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "workDate";
+            column: components["schemas"]["WipEntryDayColumn"];
             by?: components["schemas"]["CalendarUnit"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
@@ -28513,27 +29797,31 @@ export interface components {
             daysBefore?: string;
         };
         /**
+         * WIP entry instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        WipEntryInstantColumn: "createdAt" | "updatedAt" | "postedAt";
+        /**
          * WIP entry group by instant
          * @description A column to group by, as a whole or in ranges.
          */
         WipEntryGroupByInstant: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "postedAt";
+            column: components["schemas"]["WipEntryInstantColumn"];
             by?: components["schemas"]["CalendarUnit"];
         };
+        /**
+         * WIP entry number column
+         * @description Column to group by. `billingRate` requires the `RATE_R` role.
+         * @enum {string}
+         */
+        WipEntryNumberColumn: "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount";
         /**
          * WIP entry group by number
          * @description A column to group by, as a whole or in ranges.
          */
         WipEntryGroupByNumber: {
-            /**
-             * @description Column to group by. `billingRate` requires the `RATE_R` role.
-             * @enum {string}
-             */
-            column: "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount";
+            column: components["schemas"]["WipEntryNumberColumn"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -28547,15 +29835,17 @@ export interface components {
             boundaries?: (DecimalString | number)[];
         };
         /**
+         * WIP entry value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        WipEntryValueColumn: "id" | "systemRef" | "active" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "invoiceId" | "draftInvoiceId" | "currency";
+        /**
          * WIP entry group by value
          * @description A column to group by, as a whole or in ranges.
          */
         WipEntryGroupByValue: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "id" | "systemRef" | "active" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "invoiceId" | "draftInvoiceId" | "currency";
+            column: components["schemas"]["WipEntryValueColumn"];
         };
         /**
          * WIP entry group by
@@ -28563,46 +29853,26 @@ export interface components {
          */
         WipEntryGroupBy: components["schemas"]["WipEntryGroupByDay"] | components["schemas"]["WipEntryGroupByInstant"] | components["schemas"]["WipEntryGroupByNumber"] | components["schemas"]["WipEntryGroupByValue"];
         /**
+         * WIP entry ordered column
+         * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
+         * @enum {string}
+         */
+        WipEntryOrderedColumn: "createdAt" | "updatedAt" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount";
+        /**
          * WIP entry sum measure
          * @description A figure.
          */
         WipEntrySumMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "SUM" | "AVERAGE";
-            /**
-             * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
-             * @enum {string}
-             */
-            column: "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount";
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["WipEntryNumberColumn"];
         };
         /**
          * WIP entry range measure
          * @description A figure.
          */
         WipEntryRangeMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "MIN" | "MAX";
-            /**
-             * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "workDate" | "postedAt" | "hours" | "billingRate" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount";
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["WipEntryOrderedColumn"];
         };
         /**
          * WIP entry measure
@@ -28627,15 +29897,17 @@ export interface components {
             direction: components["schemas"]["OrderDirection"];
         };
         /**
+         * Time entry day column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        TimeEntryDayColumn: "workDate";
+        /**
          * Time entry group by day
          * @description A column to group by, as a whole or in ranges.
          */
         TimeEntryGroupByDay: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "workDate";
+            column: components["schemas"]["TimeEntryDayColumn"];
             by?: components["schemas"]["CalendarUnit"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
@@ -28658,27 +29930,31 @@ export interface components {
             daysBefore?: string;
         };
         /**
+         * Time entry instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        TimeEntryInstantColumn: "createdAt" | "updatedAt" | "approvedAt";
+        /**
          * Time entry group by instant
          * @description A column to group by, as a whole or in ranges.
          */
         TimeEntryGroupByInstant: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "approvedAt";
+            column: components["schemas"]["TimeEntryInstantColumn"];
             by?: components["schemas"]["CalendarUnit"];
         };
+        /**
+         * Time entry number column
+         * @description Column to group by. `billingRate` requires the `RATE_R` role.
+         * @enum {string}
+         */
+        TimeEntryNumberColumn: "hours" | "billingRate" | "amount";
         /**
          * Time entry group by number
          * @description A column to group by, as a whole or in ranges.
          */
         TimeEntryGroupByNumber: {
-            /**
-             * @description Column to group by. `billingRate` requires the `RATE_R` role.
-             * @enum {string}
-             */
-            column: "hours" | "billingRate" | "amount";
+            column: components["schemas"]["TimeEntryNumberColumn"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -28692,15 +29968,17 @@ export interface components {
             boundaries?: (DecimalString | number)[];
         };
         /**
+         * Time entry value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        TimeEntryValueColumn: "id" | "systemRef" | "active" | "staffId" | "jobId" | "taskId" | "code" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "approvedById" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+        /**
          * Time entry group by value
          * @description A column to group by, as a whole or in ranges.
          */
         TimeEntryGroupByValue: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "id" | "systemRef" | "active" | "staffId" | "jobId" | "taskId" | "code" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "approvedById" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+            column: components["schemas"]["TimeEntryValueColumn"];
         };
         /**
          * Time entry group by
@@ -28708,46 +29986,26 @@ export interface components {
          */
         TimeEntryGroupBy: components["schemas"]["TimeEntryGroupByDay"] | components["schemas"]["TimeEntryGroupByInstant"] | components["schemas"]["TimeEntryGroupByNumber"] | components["schemas"]["TimeEntryGroupByValue"];
         /**
+         * Time entry ordered column
+         * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
+         * @enum {string}
+         */
+        TimeEntryOrderedColumn: "createdAt" | "updatedAt" | "workDate" | "hours" | "billingRate" | "amount" | "approvedAt";
+        /**
          * Time entry sum measure
          * @description A figure.
          */
         TimeEntrySumMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "SUM" | "AVERAGE";
-            /**
-             * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
-             * @enum {string}
-             */
-            column: "hours" | "billingRate" | "amount";
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["TimeEntryNumberColumn"];
         };
         /**
          * Time entry range measure
          * @description A figure.
          */
         TimeEntryRangeMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "MIN" | "MAX";
-            /**
-             * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "workDate" | "hours" | "billingRate" | "amount" | "approvedAt";
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["TimeEntryOrderedColumn"];
         };
         /**
          * Time entry measure
@@ -28772,15 +30030,17 @@ export interface components {
             direction: components["schemas"]["OrderDirection"];
         };
         /**
+         * Expense entry day column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        ExpenseEntryDayColumn: "expenseDate";
+        /**
          * Expense entry group by day
          * @description A column to group by, as a whole or in ranges.
          */
         ExpenseEntryGroupByDay: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "expenseDate";
+            column: components["schemas"]["ExpenseEntryDayColumn"];
             by?: components["schemas"]["CalendarUnit"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
@@ -28803,27 +30063,31 @@ export interface components {
             daysBefore?: string;
         };
         /**
+         * Expense entry instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        ExpenseEntryInstantColumn: "createdAt" | "updatedAt" | "approvedAt";
+        /**
          * Expense entry group by instant
          * @description A column to group by, as a whole or in ranges.
          */
         ExpenseEntryGroupByInstant: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "approvedAt";
+            column: components["schemas"]["ExpenseEntryInstantColumn"];
             by?: components["schemas"]["CalendarUnit"];
         };
+        /**
+         * Expense entry number column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        ExpenseEntryNumberColumn: "cost" | "billableAmount" | "markupPercent" | "amount";
         /**
          * Expense entry group by number
          * @description A column to group by, as a whole or in ranges.
          */
         ExpenseEntryGroupByNumber: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "cost" | "billableAmount" | "markupPercent" | "amount";
+            column: components["schemas"]["ExpenseEntryNumberColumn"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -28837,15 +30101,17 @@ export interface components {
             boundaries?: (DecimalString | number)[];
         };
         /**
+         * Expense entry value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        ExpenseEntryValueColumn: "id" | "systemRef" | "active" | "staffId" | "jobId" | "code" | "description" | "receiptFileId" | "status" | "rejectionReason" | "approvedById" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+        /**
          * Expense entry group by value
          * @description A column to group by, as a whole or in ranges.
          */
         ExpenseEntryGroupByValue: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "id" | "systemRef" | "active" | "staffId" | "jobId" | "code" | "description" | "receiptFileId" | "status" | "rejectionReason" | "approvedById" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+            column: components["schemas"]["ExpenseEntryValueColumn"];
         };
         /**
          * Expense entry group by
@@ -28853,46 +30119,26 @@ export interface components {
          */
         ExpenseEntryGroupBy: components["schemas"]["ExpenseEntryGroupByDay"] | components["schemas"]["ExpenseEntryGroupByInstant"] | components["schemas"]["ExpenseEntryGroupByNumber"] | components["schemas"]["ExpenseEntryGroupByValue"];
         /**
+         * Expense entry ordered column
+         * @description Column to calculate the figure from.
+         * @enum {string}
+         */
+        ExpenseEntryOrderedColumn: "createdAt" | "updatedAt" | "expenseDate" | "cost" | "billableAmount" | "markupPercent" | "amount" | "approvedAt";
+        /**
          * Expense entry sum measure
          * @description A figure.
          */
         ExpenseEntrySumMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "SUM" | "AVERAGE";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "cost" | "billableAmount" | "markupPercent" | "amount";
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["ExpenseEntryNumberColumn"];
         };
         /**
          * Expense entry range measure
          * @description A figure.
          */
         ExpenseEntryRangeMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "MIN" | "MAX";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "expenseDate" | "cost" | "billableAmount" | "markupPercent" | "amount" | "approvedAt";
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["ExpenseEntryOrderedColumn"];
         };
         /**
          * Expense entry measure
@@ -28917,15 +30163,17 @@ export interface components {
             direction: components["schemas"]["OrderDirection"];
         };
         /**
+         * Engagement day column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        EngagementDayColumn: "startDate" | "endDate";
+        /**
          * Engagement group by day
          * @description A column to group by, as a whole or in ranges.
          */
         EngagementGroupByDay: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "startDate" | "endDate";
+            column: components["schemas"]["EngagementDayColumn"];
             by?: components["schemas"]["CalendarUnit"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
@@ -28948,27 +30196,31 @@ export interface components {
             daysBefore?: string;
         };
         /**
+         * Engagement instant column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        EngagementInstantColumn: "createdAt" | "updatedAt" | "sentAt" | "executedAt" | "expiresAt";
+        /**
          * Engagement group by instant
          * @description A column to group by, as a whole or in ranges.
          */
         EngagementGroupByInstant: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "sentAt" | "executedAt" | "expiresAt";
+            column: components["schemas"]["EngagementInstantColumn"];
             by?: components["schemas"]["CalendarUnit"];
         };
+        /**
+         * Engagement number column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        EngagementNumberColumn: "fiscalYear" | "feeAmount" | "depositAmount";
         /**
          * Engagement group by number
          * @description A column to group by, as a whole or in ranges.
          */
         EngagementGroupByNumber: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "fiscalYear" | "feeAmount" | "depositAmount";
+            column: components["schemas"]["EngagementNumberColumn"];
             /**
              * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
              *     exceed the value. Values below the first boundary are in the group `below`.
@@ -28982,15 +30234,17 @@ export interface components {
             boundaries?: (DecimalString | number)[];
         };
         /**
+         * Engagement value column
+         * @description Column to group by.
+         * @enum {string}
+         */
+        EngagementValueColumn: "id" | "systemRef" | "active" | "engagementRef" | "name" | "type" | "status" | "clientId" | "partnerId" | "managerId" | "templateId" | "currency";
+        /**
          * Engagement group by value
          * @description A column to group by, as a whole or in ranges.
          */
         EngagementGroupByValue: {
-            /**
-             * @description Column to group by.
-             * @enum {string}
-             */
-            column: "id" | "systemRef" | "active" | "engagementRef" | "name" | "type" | "status" | "clientId" | "partnerId" | "managerId" | "templateId" | "currency";
+            column: components["schemas"]["EngagementValueColumn"];
         };
         /**
          * Engagement group by
@@ -28998,46 +30252,26 @@ export interface components {
          */
         EngagementGroupBy: components["schemas"]["EngagementGroupByDay"] | components["schemas"]["EngagementGroupByInstant"] | components["schemas"]["EngagementGroupByNumber"] | components["schemas"]["EngagementGroupByValue"];
         /**
+         * Engagement ordered column
+         * @description Column to calculate the figure from.
+         * @enum {string}
+         */
+        EngagementOrderedColumn: "createdAt" | "updatedAt" | "fiscalYear" | "startDate" | "endDate" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount";
+        /**
          * Engagement sum measure
          * @description A figure.
          */
         EngagementSumMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "SUM" | "AVERAGE";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "fiscalYear" | "feeAmount" | "depositAmount";
+            function: components["schemas"]["SumFunction"];
+            column: components["schemas"]["EngagementNumberColumn"];
         };
         /**
          * Engagement range measure
          * @description A figure.
          */
         EngagementRangeMeasure: {
-            /**
-             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
-             *
-             *     - `COUNT`: number of records.
-             *     - `SUM`: exact sum.
-             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
-             *     - `MIN`, `MAX`: smallest and greatest value.
-             * @enum {string}
-             */
-            function: "MIN" | "MAX";
-            /**
-             * @description Column to calculate the figure from.
-             * @enum {string}
-             */
-            column: "createdAt" | "updatedAt" | "fiscalYear" | "startDate" | "endDate" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount";
+            function: components["schemas"]["RangeFunction"];
+            column: components["schemas"]["EngagementOrderedColumn"];
         };
         /**
          * Engagement measure
@@ -29076,12 +30310,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Client";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -29104,7 +30338,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Client"];
@@ -29126,12 +30363,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Client";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -29154,7 +30391,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Client"];
@@ -29176,12 +30416,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Client";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -29204,7 +30444,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Client"];
@@ -29226,12 +30469,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Contact";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -29254,7 +30497,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Contact"];
@@ -29276,12 +30522,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Contact";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -29304,7 +30550,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Contact"];
@@ -29326,12 +30575,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Contact";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -29354,7 +30603,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Contact"];
@@ -29376,12 +30628,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ContactClient";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -29404,7 +30656,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactClient"];
@@ -29426,12 +30681,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ContactClient";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -29454,7 +30709,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactClient"];
@@ -29476,12 +30734,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ContactClient";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -29504,7 +30762,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactClient"];
@@ -29526,12 +30787,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ClientGroup";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -29554,7 +30815,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ClientGroup"];
@@ -29576,12 +30840,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ClientGroup";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -29604,7 +30868,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ClientGroup"];
@@ -29626,12 +30893,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ClientGroup";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -29654,7 +30921,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ClientGroup"];
@@ -29676,12 +30946,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ContactInfo";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -29704,7 +30974,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactInfo"];
@@ -29726,12 +30999,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ContactInfo";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -29754,7 +31027,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactInfo"];
@@ -29776,12 +31052,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ContactInfo";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -29804,7 +31080,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ContactInfo"];
@@ -29826,12 +31105,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Job";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -29854,7 +31133,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Job"];
@@ -29876,12 +31158,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Job";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -29904,7 +31186,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Job"];
@@ -29926,12 +31211,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Job";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -29954,7 +31239,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Job"];
@@ -29976,12 +31264,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Task";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -30004,7 +31292,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskEventData"];
@@ -30026,12 +31317,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Task";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -30054,7 +31345,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskEventData"];
@@ -30076,12 +31370,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Task";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -30104,7 +31398,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskEventData"];
@@ -30126,12 +31423,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "StaffJobAssignment";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -30154,7 +31451,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffJobAssignmentEventData"];
@@ -30176,12 +31476,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "StaffJobAssignment";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -30204,7 +31504,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffJobAssignmentEventData"];
@@ -30226,12 +31529,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Engagement";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -30254,7 +31557,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Engagement"];
@@ -30276,12 +31582,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Engagement";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -30304,7 +31610,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Engagement"];
@@ -30326,12 +31635,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Engagement";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -30354,7 +31663,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Engagement"];
@@ -30376,12 +31688,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "EngagementDocument";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -30404,7 +31716,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["EngagementDocument"];
@@ -30426,12 +31741,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "EngagementDocument";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -30454,7 +31769,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["EngagementDocument"];
@@ -30476,12 +31794,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "EngagementBatch";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -30504,7 +31822,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["EngagementBatch"];
@@ -30526,12 +31847,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Staff";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -30554,7 +31875,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffEventData"];
@@ -30576,12 +31900,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Staff";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -30604,7 +31928,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffEventData"];
@@ -30626,12 +31953,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Staff";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -30654,7 +31981,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffEventData"];
@@ -30676,12 +32006,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "TimeEntry";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -30704,7 +32034,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TimeEntryEventData"];
@@ -30726,12 +32059,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "TimeEntry";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -30754,7 +32087,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TimeEntryEventData"];
@@ -30776,12 +32112,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "TimeEntry";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -30804,7 +32140,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TimeEntryEventData"];
@@ -30826,12 +32165,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ExpenseEntry";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -30854,7 +32193,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ExpenseEntry"];
@@ -30876,12 +32218,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ExpenseEntry";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -30904,7 +32246,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ExpenseEntry"];
@@ -30926,12 +32271,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "ExpenseEntry";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -30954,7 +32299,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["ExpenseEntry"];
@@ -30976,12 +32324,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "WorkCode";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -31004,7 +32352,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["WorkCodeEventData"];
@@ -31026,12 +32377,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "WorkCode";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -31054,7 +32405,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["WorkCodeEventData"];
@@ -31076,12 +32430,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "WorkCode";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -31104,7 +32458,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["WorkCodeEventData"];
@@ -31126,12 +32483,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "TaskType";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -31154,7 +32511,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskTypeEventData"];
@@ -31176,12 +32536,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "TaskType";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -31204,7 +32564,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskTypeEventData"];
@@ -31226,12 +32589,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "TaskType";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -31254,7 +32617,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["TaskTypeEventData"];
@@ -31276,12 +32642,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "StaffType";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -31304,7 +32670,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffTypeEventData"];
@@ -31326,12 +32695,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "StaffType";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -31354,7 +32723,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffTypeEventData"];
@@ -31376,12 +32748,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "StaffType";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -31404,7 +32776,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["StaffTypeEventData"];
@@ -31426,12 +32801,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "WipEntry";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -31454,7 +32829,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["WipEntryEventData"];
@@ -31476,12 +32854,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "WipEntry";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -31504,7 +32882,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["WipEntryEventData"];
@@ -31526,12 +32907,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "DraftInvoice";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -31554,7 +32935,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["DraftInvoice"];
@@ -31576,12 +32960,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "DraftInvoice";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -31604,7 +32988,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["DraftInvoice"];
@@ -31626,12 +33013,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "DraftInvoice";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -31654,7 +33041,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["DraftInvoice"];
@@ -31676,12 +33066,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Invoice";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -31704,7 +33094,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Invoice"];
@@ -31726,12 +33119,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Invoice";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -31754,7 +33147,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Invoice"];
@@ -31776,12 +33172,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Payment";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -31804,7 +33200,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Payment"];
@@ -31826,12 +33225,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "Payment";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -31854,7 +33253,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["Payment"];
@@ -31876,12 +33278,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "QuickPaymentLink";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -31904,7 +33306,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["QuickPaymentLink"];
@@ -31926,12 +33331,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "QuickPaymentLink";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -31954,7 +33359,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["QuickPaymentLink"];
@@ -31976,12 +33384,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "File";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -32004,7 +33412,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["FileEventData"];
@@ -32026,12 +33437,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "File";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -32054,7 +33465,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["FileEventData"];
@@ -32076,12 +33490,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "File";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -32104,7 +33518,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["FileEventData"];
@@ -32126,12 +33543,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "CustomRecordType";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -32154,7 +33571,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordType"];
@@ -32176,12 +33596,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "CustomRecordType";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -32204,7 +33624,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordType"];
@@ -32226,12 +33649,12 @@ export interface components {
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @constant
+             * @enum {string}
              */
             entityType: "CustomRecordType";
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -32254,7 +33677,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordType"];
@@ -32276,7 +33702,7 @@ export interface components {
             entityType: components["schemas"]["CustomTypeName"];
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "CREATE";
             /**
@@ -32299,7 +33725,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordRow"];
@@ -32321,7 +33750,7 @@ export interface components {
             entityType: components["schemas"]["CustomTypeName"];
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "UPDATE";
             /**
@@ -32344,7 +33773,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordRow"];
@@ -32366,7 +33798,7 @@ export interface components {
             entityType: components["schemas"]["CustomTypeName"];
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
-             * @constant
+             * @enum {string}
              */
             operation: "DELETE";
             /**
@@ -32389,7 +33821,10 @@ export interface components {
              * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
-            /** @description Number that increases with every event of the row. Numbers can be skipped. */
+            /**
+             * Format: int64
+             * @description Number that increases with every event of the row. Numbers can be skipped.
+             */
             sequence: number;
             /** @description Row immediately after the event. */
             data: components["schemas"]["CustomRecordRow"];
@@ -32587,6 +34022,7 @@ export interface components {
              */
             taskTypeId: string;
             /**
+             * Format: int32
              * @description Number of days from the start of the job to the start of the task.
              * @example 0
              */
@@ -32618,7 +34054,7 @@ export interface components {
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
-            /** @description Role of the staff member. */
+            /** @description Role of the staff member. Values can be added in any release. */
             role: components["schemas"]["StaffAssignmentRole"];
         };
     };
@@ -32699,7 +34135,7 @@ export interface components {
             };
         };
         /** @description The request is invalid; `errors` has a pointer to each invalid value. */
-        InvalidList: {
+        BadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -32731,6 +34167,18 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ForbiddenProblem"];
+            };
+        };
+        /** @description The request is invalid; `errors` has a pointer to each invalid value. */
+        InvalidList: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["BadRequestProblem"];
             };
         };
         /** @description The request is invalid; `errors` has a pointer to each invalid value. */
@@ -32880,18 +34328,6 @@ export interface components {
         };
         /** @description The request is invalid; `errors` has a pointer to each invalid value. */
         InvalidLookup: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["BadRequestProblem"];
-            };
-        };
-        /** @description The request is invalid; `errors` has a pointer to each invalid value. */
-        BadRequest: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 RateLimit: components["headers"]["RateLimit"];
@@ -33359,6 +34795,49 @@ export interface operations {
             406: components["responses"]["NotAcceptable"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /** @description ID of the calling application, for tenants that require it. Other tenants ignore it. */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The API user. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];

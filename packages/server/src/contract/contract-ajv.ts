@@ -24,8 +24,8 @@ export function contractAjv(options: AjvOptions): Ajv2020 {
   addFormats.default(ajv);
   addTextLengths(ajv);
   addUniqueItems(ajv);
-  // Patterns, which are stricter, validate both formats. Testing a UUID twice was a quarter of the cost of a row.
-  for (const format of ['decimal', 'uuid']) ajv.addFormat(format, true);
+  // Patterns and bounds, which are stricter, validate these formats. Testing a UUID twice was a quarter of the cost of a row.
+  for (const format of ['decimal', 'uuid', 'int32', 'int64']) ajv.addFormat(format, true);
   for (const [name, format] of Object.entries(quickFormats)) ajv.addFormat(name, format);
   ajv.addKeyword(membersKeyword(ajv));
   schemas ??= withMembers(withOpenItems(contract.components.schemas));

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { operations, type StateMachine } from '@financial-automation/spec';
+import { withClosedObjects } from '@financial-automation/spec/closed-objects';
 import type { OperationId } from './handler.ts';
 
 /** A JSON Schema of the contract, with the keywords that the server reads. */
@@ -28,7 +29,6 @@ export interface Schema {
   readonly maxItems?: number;
   readonly default?: unknown;
   readonly pattern?: string;
-  readonly const?: unknown;
   readonly 'x-entity'?: true;
   /** By a field and its value, the roles of which one is required to see rows with that value. */
   readonly 'x-row-roles'?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
@@ -138,11 +138,18 @@ export interface SearchLimits {
 /** Locations of the bundle files, which are also served as they are. */
 export const bundleFiles = {
   json: fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.json')),
+  others: fileURLToPath(import.meta.resolve('@financial-automation/spec/other-schemas.json')),
   yaml: fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.yaml')),
 };
 
 /** The bundled contract. Do not modify it; copy it first. */
-export const contract: Contract = withTypes(withoutOwnChecks(JSON.parse(readFileSync(bundleFiles.json, 'utf8'))));
+export const contract: Contract = withTypes(withClosedObjects(withoutOwnChecks(wholeBundle())));
+
+/** The published bundle, with the schemas that no operation refers to. */
+function wholeBundle(): Contract {
+  const [bundle, others] = [bundleFiles.json, bundleFiles.others].map((file) => JSON.parse(readFileSync(file, 'utf8')));
+  return { ...bundle, components: { ...bundle.components, schemas: { ...bundle.components.schemas, ...others } } };
+}
 
 /** A copy without the keywords that rules of the service check in their own words. */
 function withoutOwnChecks<Node>(node: Node): Node {

@@ -164,8 +164,8 @@ function statusOf(code: ProblemCode): number {
 function readStatuses(): Map<string, number> {
   const found = new Map<string, number>();
   for (const schema of Object.values(contract.components.schemas)) {
-    const status = schema.properties?.status?.const;
-    if (typeof status !== 'number') continue;
+    const status = Number(schema.properties?.status?.enum?.[0]);
+    if (Number.isNaN(status)) continue;
     for (const code of schema.properties?.code?.enum ?? []) found.set(code, status);
   }
   const outside = schemaOf('ProblemCode') as { 'x-codes-outside-operations'?: Record<string, number> };

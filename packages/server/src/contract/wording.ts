@@ -78,8 +78,6 @@ export function detailOf(error: ErrorObject): string {
       return typeDetail([error]);
     case 'enum':
       return `The value must be ${oneOf(params.allowedValues)}.`;
-    case 'const':
-      return `The value must be ${JSON.stringify(params.allowedValue)}.`;
     case 'format':
     case 'pattern':
       return schema.pattern === notBlank ? 'The text must not be blank.' : `The value must have ${formOf(schema)}.`;
@@ -160,6 +158,7 @@ export function nearest(name: string, names: readonly string[]): string | undefi
 
 function oneOf(allowed: unknown): string {
   const values = Array.isArray(allowed) ? allowed.filter((value) => value !== null) : [];
+  if (values.length === 1) return JSON.stringify(values[0]);
   return fits(values) ? `one of ${values.join(', ')}` : 'one of the allowed values';
 }
 

@@ -102,8 +102,7 @@ export class Bodies {
   }
 
   #leaf(schema: PlainSchema): unknown {
-    const { enum: values, const: only, minimum = 1, patterns, format, 'x-scale': scale = 0, maxLength = 40 } = schema;
-    if (only !== undefined) return only;
+    const { enum: values, minimum = 1, patterns, format, 'x-scale': scale = 0, maxLength = 40 } = schema;
     if (values !== undefined) return values[0];
     if (hasType(schema, 'boolean')) return true;
     if (hasType(schema, 'integer')) return Math.max(minimum, 1);

@@ -62,7 +62,7 @@ export function placesIn(schema: Schema, pointer = '', depth = 0): Place[] {
 
 /** @param count makes texts unique */
 export function extremesOf(schema: PlainSchema, count: number): Extremes {
-  if (schema.enum !== undefined || schema.const !== undefined) return { at: [], over: [] };
+  if (schema.enum !== undefined) return { at: [], over: [] };
   if (schema.format === 'decimal') return decimals(schema);
   if (hasType(schema, 'integer')) return integers(schema);
   return hasType(schema, 'string') ? texts(schema, count) : { at: [], over: [] };

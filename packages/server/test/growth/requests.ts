@@ -219,7 +219,6 @@ function quoted([name, create]: Shape): Shape {
 /** A small value that a schema accepts, as far as its examples say. */
 function sampleOf(schema: FullSchema, depth = 0): unknown {
   const { examples, default: initial } = schema as FullSchema & { examples?: readonly unknown[]; default?: unknown };
-  if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return schema.enum[0];
   if (examples?.[0] !== undefined) return examples[0];
   if (initial !== undefined && initial !== null) return initial;

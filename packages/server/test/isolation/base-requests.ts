@@ -88,7 +88,6 @@ export class BaseRequests {
     const { $ref, ...beside } = schema;
     const references = schema['x-references'];
     const full: Schema = $ref === undefined ? schema : { ...schemaOf($ref), ...beside };
-    if (full.const !== undefined) return full.const;
     const choices = full.oneOf ?? full.anyOf;
     if (choices !== undefined) {
       const kept = full.properties === undefined || references !== undefined ? choices : [];
